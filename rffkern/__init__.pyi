@@ -16,10 +16,10 @@ from ._rows.row_blocks import RowBlocks as RowBlocks
 from ._rows.threads import set_num_threads as set_num_threads
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier as FourierBoostingClassifier
 from ._training.fourier_boosting.estimators import FourierBoostingRegressor as FourierBoostingRegressor
-from ._training.gbrff.gbrff1 import GBRFF1Classifier as GBRFF1Classifier
-from ._training.gbrff.gbrff2 import GBRFF2Classifier as GBRFF2Classifier
-from ._training.gbrff.least_squares import GBRFFClassifier as GBRFFClassifier
-from ._training.gbrff.least_squares import GBRFFRegressor as GBRFFRegressor
+from ._training.gbrff.estimators import GBRFF1Classifier as GBRFF1Classifier
+from ._training.gbrff.estimators import GBRFF2Classifier as GBRFF2Classifier
+from ._training.gbrff.estimators import GBRFFClassifier as GBRFFClassifier
+from ._training.gbrff.estimators import GBRFFRegressor as GBRFFRegressor
 from ._training.kernel_ridge.estimators import KernelRidgeClassifier as KernelRidgeClassifier
 from ._training.kernel_ridge.estimators import KernelRidgeRegressor as KernelRidgeRegressor
 from ._training.pbrff.estimators import PBRFFClassifier as PBRFFClassifier

@@ -18,10 +18,8 @@ from ._protocol.parameters import not_fitted
 from ._rows.training_rows import named_sets, parts_of_set
 from ._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
-from ._training.gbrff.gbrff1 import GBRFF1Classifier
-from ._training.gbrff.gbrff2 import GBRFF2Classifier
-from ._training.gbrff.least_squares import GBRFFClassifier, GBRFFRegressor
-from ._training.gbrff.partitioned_fit import fit_partitions as fit_gbrff
+from ._training.gbrff.estimators import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor
+from ._training.gbrff.partitions import fit_partitions as fit_gbrff
 from .errors import InvalidInputError, InvalidTypeError
 
 try:

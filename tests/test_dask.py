@@ -12,7 +12,7 @@ from helpers.processes import wait_until
 import rffkern
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
 from rffkern._training.fourier_boosting.distributed import fit_partitions as fit_boosting
-from rffkern._training.gbrff.partitioned_fit import fit_partitions as fit_gbrff
+from rffkern._training.gbrff.partitions import fit_partitions as fit_gbrff
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask")

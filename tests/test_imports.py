@@ -46,7 +46,7 @@ def assert_gbrff2_only(modules):
     """Of all families, only the code of GBRFF2 is there."""
     assert {room for room in rooms(modules) if room.startswith("_training.")} <= {"_training.gbrff",
                                                                                  "_training.spectral"}
-    assert "_training.gbrff.gbrff2" in modules
+    assert "_training.gbrff.estimators" in modules
     assert not modules & {"_native.pbrff", "_native.rffnet", "_native.sparse"}
 
 

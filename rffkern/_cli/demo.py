@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._files.model_files import load, save
 from .._training.fourier_boosting.estimators import FourierBoostingClassifier
-from .._training.gbrff.gbrff2 import GBRFF2Classifier
+from .._training.gbrff.estimators import GBRFF2Classifier
 
 
 def run(_: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from helpers.golden import KernelRows, drawing_rows, stored_omegas, with_points
 
 from rffkern import GBRFF1Classifier, PBRFFClassifier, PBRFFTransformer
 from rffkern._native import gbrff, scoring, solvers
-from rffkern._training.gbrff import loss_states
+from rffkern._training.gbrff import losses
 
 FILES = sorted(pathlib.Path(__file__).parent.joinpath("data").glob("*.npz"))
 
@@ -55,7 +55,7 @@ def unguarded(monkeypatch):
     Ours adds 2^-26 of the total weight to numerator and denominator, which holds the step of a perfect learner finite
     and moves others by up to 1e-8: a departure of its own, which would hide all others below it.
     """
-    monkeypatch.setattr(loss_states, "_STEP_GUARD", 0.0)
+    monkeypatch.setattr(losses, "_STEP_GUARD", 0.0)
 
 
 def replayed(run):

@@ -4,10 +4,8 @@ import numpy as np
 
 from rffkern._rows.scaling import Scaling
 from rffkern._rows.weights import RowWeights
-from rffkern._training.gbrff.loss_states import CosineSum
-from rffkern._training.gbrff.packed_rows import RowSource
-from rffkern._training.gbrff.subsets import Division, divide_rows
-from rffkern._training.gbrff.workspace import Sizes, TrainingWorkspace
+from rffkern._training.gbrff.packed_rows import pack_samples
+from rffkern._training.gbrff.weak_learners import WeakLearner
 
 DTYPES = (np.float32, np.float64)
 
@@ -53,10 +51,8 @@ class PackedProblem:
         self.phase = rng.uniform(-np.pi, np.pi)
         scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
         weights = RowWeights(n_samples, self.weight if weighted else None)
-        source = RowSource(self.X, weights, scaling, 1)
         precision = "single" if dtype is np.float32 else "double"
-        self.rows, self.subsets = divide_rows(source, Division(1, None), precision, np.inf)
-        self.work = TrainingWorkspace(self.rows, Sizes(n_components, 1, self.rows.n_tiles, 1))
+        self.rows = pack_samples(self.X, weights, scaling, precision, np.inf, n_components, 1, 1, None)
         self.omegas = rng.standard_normal((n_components, n_features)) * np.sqrt(2 / n_features)
         self.phases = rng.uniform(-np.pi, np.pi, n_components)
         self.posterior = rng.dirichlet(np.ones(n_components))
@@ -68,9 +64,9 @@ class PackedProblem:
     @property
     def cosine(self):
         """The weak learner of one cosine, of `omega` and `phase`."""
-        return CosineSum(self.omega[None], np.array([self.phase]), np.ones(1))
+        return WeakLearner(self.omega[None], np.array([self.phase]), np.ones(1))
 
     @property
     def cosines(self):
         """The weak learner of all components."""
-        return CosineSum(self.omegas, self.phases, self.posterior)
+        return WeakLearner(self.omegas, self.phases, self.posterior)

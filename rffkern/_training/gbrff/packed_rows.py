@@ -1,91 +1,76 @@
-"""Rows as kernels read them: standardised, packed in tiles, with their weights.
+"""Rows in this process as kernels read them: standardised, in tiles of 128, with weights, samples and scratch memory.
 
 Sums over rows are sums over strips of 16 tiles, added in order.  Bits therefore do not depend on the number of threads,
-and tiles may live elsewhere.
+and tiles may be elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import lt
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._estimator.training_rows import RowPrints
+from ..._native import gbrff, scoring
 from ..._rows.row_blocks import RowBlocks
-from ..._rows.scaling import Scaling
-from ..._rows.tiles import TILE, StreamedTiles, Tiles, pack, tiled
+from ..._rows.scaling import Scaling, scaling_in_threads
+from ..._rows.threads import check_n_threads
+from ..._rows.tiles import TILE, StreamedTiles, aligned, in_precision, pack, tiled
+from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
 from ..spectral import standardised_rows
-from .row_values import FleetingResiduals, KeptResiduals, Residuals, Scratch, Signs
 
+Double = NDArray[np.float64]
 Indices = NDArray[np.integer[Any]]
-Order = slice | Indices
 
 SOURCE_ORDER = slice(None)
 
-# Tiles that states of streamed rows update at once: a whole number of strips.
+_LARGEST_INT32 = 2**31 - 1
+
+# Tiles of streamed rows whose scores are updated at once: a whole number of strips.
 _SPAN_TILES = 1024
 
-# Returns the entries of some rows, in tiles, of an array in tiles over all rows.
-Take = Callable[[NDArray[Any]], NDArray[Any]]
 
+class Sample(NamedTuple):
+    """Rows that the weak learner of a round is fitted to; those of streamed rows hold until the next are read."""
 
-class RowSource(NamedTuple):
-    """Checked rows, and how to make tiles of them."""
-
-    X: Any  # (n_samples, n_features) array or RowBlocks
-    weights: RowWeights
-    scaling: Scaling
-    n_threads: int
-
-    @property
-    def given_total(self) -> float:
-        """Sum of the weights as they were given."""
-        return self.weights.given_total
-
-    def draw(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.float64]:
-        """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
-        return standardised_rows(self.X, self.weights.draw(rng, n_draws), self.scaling)
-
-
-class Block(NamedTuple):
-    """Consecutive tiles with their weights."""
-
-    place: slice  # of all tiles
     tiles: NDArray[Any]  # (n_tiles, n_features, 128)
     weight: NDArray[Any]  # (n_tiles or 2, 128)
+    total_weight: float
+    rows: Any  # which these are: a slice of tiles, indices of streamed rows, or the number of a sample of partitions
 
 
-class Span(NamedTuple):
-    """Consecutive tiles, by their place, with their weights."""
+class Samples(Protocol):
+    """Samples of training rows, which the rounds take in turn."""
 
-    place: slice
-    weight: NDArray[Any]  # (n_tiles or 2, 128)
+    n_features: int
+    dtype: np.dtype[Any]
+    largest_sample: int  # tiles
+
+    def sample(self, t: int) -> Sample:
+        """The sample of round t."""
 
 
-class TileWeights:
-    """Weights of rows in tiles.  Equal weights take two tiles only: a full one and the last."""
+def n_samples_of(max_samples: int | None, n_rows: int) -> int:
+    """Number of samples that rows are divided into."""
+    if max_samples is None or n_rows <= max_samples:
+        return 1
+    return -(-n_rows // (max_samples // TILE * TILE))
 
-    def __init__(self, weights: RowWeights, dtype: np.dtype[Any], order: Order = SOURCE_ORDER) -> None:
-        self.n_samples, self.total = weights.n_samples, weights.total
-        self.n_tiles = -(-self.n_samples // TILE)
-        self.tiled = (equal_weights(self.n_samples, dtype) if weights.is_uniform
-                      else tiled(weights.each[order], dtype))
 
-    def of_tiles(self, place: slice) -> NDArray[Any]:
-        """Weights of consecutive tiles, as kernels take them."""
-        if len(self.tiled) == self.n_tiles:
-            return self.tiled[place]
-        return self.tiled if place.stop == self.n_tiles else self.tiled[[0, 0]]
+def sample_edges(n_rows: int, n_samples: int) -> list[int]:
+    """Tiles at which each of nearly equal samples begins, and the end of the last."""
+    n_tiles = -(-n_rows // TILE)
+    return [index * n_tiles // n_samples for index in range(n_samples + 1)]
 
-    def of_subset(self, n_rows: int, take: Take) -> tuple[NDArray[Any], float]:
-        """Weights of some of the rows, as kernels take them, and their sum."""
-        if n_rows == self.n_samples:
-            return self.tiled, self.total
-        if len(self.tiled) < self.n_tiles:
-            return equal_weights(n_rows, self.tiled.dtype), float(n_rows)
-        weight = take(self.tiled)
-        # In single precision weights may all be too small to be told from 0.
-        return weight, float(weight.sum(dtype=np.float64)) or 1.0
+
+def n_strips(n_tiles: int) -> int:
+    """Number of partial sums over some tiles."""
+    return -(-n_tiles * TILE // scoring.STRIP_ROWS)
 
 
 def equal_weights(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -95,81 +80,269 @@ def equal_weights(n_rows: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return weight if n_rows > TILE else weight[1:]
 
 
-class PackedRows:
-    """Rows in tiles, to be passed over again and again.
+def tile_weights(weights: RowWeights, dtype: np.dtype[Any], order: slice | Indices = SOURCE_ORDER) -> NDArray[Any]:
+    """Weights of rows in tiles; equal weights take two tiles only."""
+    return equal_weights(weights.n_samples, dtype) if weights.is_uniform else tiled(weights.each[order], dtype)
 
-    `blocks` are the tiles with their weights, and `spans` the places of all tiles with the weights there.  `order` says
-    which row of the source stands where.
+
+class PackedRows:
+    """Rows in tiles, to be passed over again and again, and the scratch memory of kernels on them.
+
+    `order` says which row of the source is where.  Nothing in the scratch memory is kept from one call to another, but
+    for `h`, the values of the direction.
     """
 
-    blocks: Iterable[Block]
-    spans: Iterable[Span]
+    def __init__(self, n_features: int, weights: RowWeights, dtype: np.dtype[Any], n_components: int, n_threads: int,
+                 order: Indices | None = None) -> None:
+        self.n_features, self.dtype, self.n_threads = n_features, dtype, n_threads
+        self.order = SOURCE_ORDER if order is None else order
+        self.n_rows, self.total_weight = weights.n_samples, weights.total
+        self.n_tiles = -(-self.n_rows // TILE)
+        self.weight = tile_weights(weights, dtype, self.order)
+        self.h = aligned((self.n_tiles, TILE), dtype)
+        self.terms = np.zeros(gbrff.terms_size(n_components, n_features), dtype)
+        self.partial = np.zeros((n_strips(self.n_tiles), 8))
 
-    def __init__(self, n_features: int, weights: TileWeights, order: Order) -> None:
-        self.n_features, self.weights, self.order = n_features, weights, order
-        self.n_tiles, self.dtype = weights.n_tiles, weights.tiled.dtype
+    def weight_in(self, place: slice) -> NDArray[Any]:
+        """Weights of consecutive tiles, as kernels take them."""
+        if len(self.weight) == self.n_tiles:
+            return self.weight[place]
+        return self.weight if place.stop == self.n_tiles else self.weight[[0, 0]]
 
-    def signs(self, sign: NDArray[np.int8]) -> Any:
-        """Signs of the rows, of which places of tiles are asked."""
-        return tiled(sign[self.order], self.dtype)
+    def _sample(self, tiles: NDArray[Any], n_rows: int, rows: slice | Indices) -> Sample:
+        """Some of the rows, with their weights as kernels take them."""
+        if n_rows == self.n_rows:
+            return Sample(tiles, self.weight, self.total_weight, rows)
+        if len(self.weight) < self.n_tiles:
+            return Sample(tiles, equal_weights(n_rows, self.dtype), float(n_rows), rows)
+        weight = self.weight[rows] if isinstance(rows, slice) else tiled(self.weight.reshape(-1)[rows], self.dtype)
+        # In single precision weights may all be too small to be told from 0.
+        return Sample(tiles, weight, float(weight.sum(dtype=np.float64)) or 1.0, rows)
 
-    def residuals(self) -> Residuals:
-        """Room for the residuals of an output."""
-        return KeptResiduals(self.n_tiles, self.dtype)
+    def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+        """Yield (slice of tiles, tiles, weights) over all rows; the tiles hold until the next are asked for."""
+        raise NotImplementedError
+
+    def spans(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield (slice of tiles, weights) over all rows."""
+        raise NotImplementedError
+
+    def kept_signs(self, sign: NDArray[np.int8]) -> NDArray[Any]:
+        """Signs of rows in the form in which they are kept."""
+        raise NotImplementedError
+
+    def signs_in(self, kept: NDArray[Any], place: slice) -> NDArray[Any]:
+        """Of kept signs those of some tiles."""
+        raise NotImplementedError
+
+    def residual_room(self) -> NDArray[Any] | None:
+        """Room for the residuals of an output; None where these are made when they are read."""
+        raise NotImplementedError
+
+    def residual_buffer(self, place: slice) -> NDArray[Any]:
+        """Where residuals of some tiles are made, until others are."""
+        raise NotImplementedError
 
 
 class RowsInMemory(PackedRows):
-    """All tiles in memory."""
+    """All tiles in memory; samples are consecutive tiles, so that rows are packed in a shuffled order."""
 
-    def __init__(self, tiles: NDArray[Any], weights: RowWeights, order: Order = SOURCE_ORDER) -> None:
-        super().__init__(tiles.shape[1], TileWeights(weights, tiles.dtype, order), order)
-        self.tiles = tiles
-        self.blocks = (Block(slice(0, len(tiles)), tiles, self.weights.tiled),)
-        self.spans = (Span(slice(0, len(tiles)), self.weights.tiled),)
+    def __init__(self, tiles: NDArray[Any], weights: RowWeights, n_components: int, n_threads: int,
+                 order: Indices | None = None, n_samples: int = 1) -> None:
+        super().__init__(tiles.shape[1], weights, tiles.dtype, n_components, n_threads, order)
+        self.tiles, self._edges = tiles, sample_edges(self.n_rows, n_samples)
+        self.largest_sample = max(stop - start for start, stop in itertools.pairwise(self._edges))
+
+    def sample(self, t: int) -> Sample:
+        """The sample of round t."""
+        index = t % (len(self._edges) - 1)
+        start, stop = self._edges[index : index + 2]
+        return self._sample(self.tiles[start:stop], min(stop * TILE, self.n_rows) - start * TILE, slice(start, stop))
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+        """Yield all tiles."""
+        yield slice(0, self.n_tiles), self.tiles, self.weight
+
+    def spans(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield the place of all tiles."""
+        yield slice(0, self.n_tiles), self.weight
+
+    def kept_signs(self, sign: NDArray[np.int8]) -> NDArray[Any]:
+        """Signs in tiles."""
+        return tiled(sign[self.order], self.dtype)
+
+    def signs_in(self, kept: NDArray[Any], place: slice) -> NDArray[Any]:
+        """Those of some tiles."""
+        return kept[place]
+
+    def residual_room(self) -> NDArray[Any]:
+        """Tiles of all rows."""
+        return aligned((self.n_tiles, TILE), self.dtype)
 
 
 class StreamedRows(PackedRows):
-    """Tiles that are made anew in every pass, in source order; those of a block hold until the next is asked for."""
+    """Tiles that are made anew of RowBlocks in every pass, in source order, and samples collected on the way.
 
-    def __init__(self, tiles: Tiles, n_features: int, weights: TileWeights) -> None:
-        super().__init__(n_features, weights, SOURCE_ORDER)
-        self.blocks = _StreamedBlocks(tiles, weights)
-        self.spans = _StreamedSpans(weights)
-        self._sign_scratch, self._residuals = Scratch(self.dtype), FleetingResiduals(self.dtype)
+    `members` are the rows of each sample, sorted.  The sample after the one that was last asked for is collected during
+    the next pass, so that the rounds need no pass of their own for it.  Signs take a byte a row, and residuals none:
+    they are made of the scores where they are read, in a buffer that all outputs share.
+    """
 
-    def signs(self, sign: NDArray[np.int8]) -> Signs:
-        """Signs of the rows, in a byte each; all outputs have one scratch."""
-        return Signs(sign, self._sign_scratch)
+    def __init__(self, X: RowBlocks, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any], n_components: int,
+                 n_threads: int, members: Sequence[Indices] = ()) -> None:
+        n_features = scaling.center.size
+        super().__init__(n_features, weights, dtype, n_components, n_threads)
+        self._streamed = StreamedTiles(X, scaling, dtype, n_threads, weights)
+        self._scaling, self._members = scaling, members
+        self._signs = self._residuals = aligned((0, TILE), dtype)
+        largest = max(map(len, members), default=0)
+        self.largest_sample = -(-largest // TILE)
+        self._rows, self._collected, self._wanted = np.empty((largest, n_features)), -1, 0  # samples by their index
+        self._sample_tiles, self._packed = aligned((self.largest_sample, n_features, TILE), dtype), -1
 
-    def residuals(self) -> FleetingResiduals:
-        """Residuals that are made anew; those of all outputs have one scratch."""
-        return self._residuals
+    def measured_blocks(self) -> Iterator[tuple[slice, NDArray[Any], float]]:
+        """Yield (slice of tiles, tiles, largest length of a row) over all rows, and collect a sample."""
+        collects = len(self._members) > 0 and self._wanted != self._collected
+        yield from self._streamed.measured_blocks(self._collect if collects else None)
+        if collects:
+            self._collected = self._wanted
+
+    def _collect(self, rows: slice, block: NDArray[Any]) -> None:
+        members = self._members[self._wanted]
+        first, last = np.searchsorted(members, (rows.start, rows.stop))
+        self._rows[first:last] = block[members[first:last] - rows.start]
+
+    def sample(self, t: int) -> Sample:
+        """The sample of round t, which takes a pass unless the last one has collected it."""
+        index = t % len(self._members)
+        members = self._members[index]
+        if index != self._packed:
+            if index != self._collected:
+                self._wanted = index
+                for _ in self.measured_blocks():
+                    pass
+            self._wanted = (index + 1) % len(self._members)
+            pack(self._rows[: len(members)], self._scaling, self.dtype, self.n_threads, out=self._sample_tiles)
+            self._packed = index
+        return self._sample(self._sample_tiles[: -(-len(members) // TILE)], len(members), members)
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+        """Yield tiles block by block."""
+        for place, tiles, _ in self.measured_blocks():
+            yield place, tiles, self.weight_in(place)
+
+    def spans(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield places of some strips."""
+        for start in range(0, self.n_tiles, _SPAN_TILES):
+            place = slice(start, min(start + _SPAN_TILES, self.n_tiles))
+            yield place, self.weight_in(place)
+
+    def kept_signs(self, sign: NDArray[np.int8]) -> NDArray[Any]:
+        """Signs in a byte each."""
+        return sign
+
+    def signs_in(self, kept: NDArray[Any], place: slice) -> NDArray[Any]:
+        """Those of some tiles, which hold until others are asked for."""
+        if len(self._signs) < place.stop - place.start:
+            self._signs = aligned((place.stop - place.start, TILE), self.dtype)
+        found = self._signs[: place.stop - place.start]
+        sign, flat = kept[place.start * TILE : place.stop * TILE], found.reshape(-1)
+        flat[: len(sign)], flat[len(sign) :] = sign, 0
+        return found
+
+    def residual_room(self) -> None:
+        """None."""
+
+    def residual_buffer(self, place: slice) -> NDArray[Any]:
+        """A buffer of all outputs."""
+        if len(self._residuals) < place.stop - place.start:
+            self._residuals = aligned((place.stop - place.start, TILE), self.dtype)
+        return self._residuals[: place.stop - place.start]
 
 
-class _StreamedBlocks:
-    def __init__(self, tiles: Tiles, weights: TileWeights) -> None:
-        self._tiles, self._weights = tiles, weights
+def pack_samples(X: Any, weights: RowWeights, scaling: Scaling, precision: str, single_length: float,
+                 n_components: int, n_threads: int, n_samples: int,
+                 order: Indices | None) -> RowsInMemory | StreamedRows:
+    """Pack rows in tiles, divided into samples.
 
-    def __iter__(self) -> Iterator[Block]:
-        for place, tiles in self._tiles.blocks():
-            yield Block(place, tiles, self._weights.of_tiles(place))
-
-
-class _StreamedSpans:
-    def __init__(self, weights: TileWeights) -> None:
-        self._weights = weights
-
-    def __iter__(self) -> Iterator[Span]:
-        n_tiles = self._weights.n_tiles
-        for start in range(0, n_tiles, _SPAN_TILES):
-            place = slice(start, min(start + _SPAN_TILES, n_tiles))
-            yield Span(place, self._weights.of_tiles(place))
-
-
-def pack_rows(source: RowSource, dtype: np.dtype[Any]) -> PackedRows:
-    """Rows to evaluate weak learners on: those of an array in memory, RowBlocks streamed."""
-    X, weights, scaling, n_threads = source
+    `order`, a permutation of the rows of positive weight, says which rows are in one sample, and may be sorted within
+    samples; None keeps them in source order.  "single" precision becomes double where a row is longer than
+    `single_length`.  RowBlocks are passed over once in each precision, and those of their rows without weight belong to
+    no sample.
+    """
+    needs_double = partial(lt, single_length)
     if not isinstance(X, RowBlocks):
-        return RowsInMemory(pack(X, scaling, dtype, n_threads)[0], weights)
-    streamed = StreamedTiles(X, scaling, dtype, n_threads, weights)
-    return StreamedRows(streamed, scaling.center.size, TileWeights(weights, dtype))
+        pack_in = partial(pack, X, scaling, n_threads=n_threads)
+        pack_in = pack_in if order is None else partial(pack_in, order=order)
+        tiles = in_precision(pack_in, precision, needs_double)
+        return RowsInMemory(tiles, weights, n_components, n_threads, order, n_samples)
+    if order is None:
+        order = weights.positive()
+    elif weights.has_zeros:
+        order = weights.positive().astype(order.dtype)[order]
+    edges = sample_edges(len(order), n_samples)
+    members = [order[start * TILE : stop * TILE] for start, stop in itertools.pairwise(edges)]
+    for each in members:
+        each.sort()
+
+    def stream_in(dtype: np.dtype[Any]) -> tuple[StreamedRows, float]:
+        rows = StreamedRows(X, weights, scaling, dtype, n_components, n_threads, members)
+        return rows, max(length for _, _, length in rows.measured_blocks())
+
+    return in_precision(stream_in, precision, needs_double)
+
+
+def pack_rows(X: Any, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any], n_components: int,
+              n_threads: int) -> PackedRows:
+    """Rows of an evaluation set: those of an array in memory, RowBlocks streamed."""
+    if isinstance(X, RowBlocks):
+        return StreamedRows(X, weights, scaling, dtype, n_components, n_threads)
+    return RowsInMemory(pack(X, scaling, dtype, n_threads)[0], weights, n_components, n_threads)
+
+
+class LocalData:
+    """Checked training rows and evaluation sets in this process: a `DataSource`."""
+
+    def __init__(self, training: Training, model: Any) -> None:
+        rows = training.rows
+        self.names, self.classes, self.column_map = training.names, training.classes, training.column_map
+        self.center, self.scale = training.center, training.scale
+        self.prints = RowPrints.of_training(training) if model.warm_start else None
+        self._X, self._weights, self._targets = rows.X, rows.weights, rows.targets()  # without the class indices
+        self._sets = dict(training.watched)
+        if training.evaluation is not None and not self._sets:
+            self._sets = {"valid_0": training.evaluation}
+        self._n_jobs, self._n_threads = model.n_jobs, check_n_threads(model.n_jobs, math.prod(self._X.shape))
+        self.n_features, self.n_outputs = self._X.shape[1], len(self._targets)
+        self.given_weight = self._weights.given_total
+
+    def scaling(self, standardize: bool) -> Scaling:
+        """Mean and spread of the columns."""
+        return scaling_in_threads(self._X, self._weights, standardize, self._n_threads)
+
+    def pack(self, loss: type[Any], n_components: int, scaling: Scaling, max_samples: int | None, precision: str,
+             single_length: float, rng: "np.random.Generator") -> Any:
+        """Rows of each output, of each evaluation set, their intercepts, and the samples."""
+        n_rows, weights = self._weights.n_positive, self._weights
+        n_samples, order = n_samples_of(max_samples, n_rows), None
+        if n_samples > 1:  # the same permutation in 4 bytes a row, or as kernels take it
+            compact = isinstance(self._X, RowBlocks) and n_rows <= _LARGEST_INT32
+            order = np.arange(n_rows, dtype=np.int32 if compact else np.intp)
+            rng.shuffle(order)
+        packed = pack_samples(self._X, weights, scaling, precision, single_length, n_components, self._n_threads,
+                              n_samples, order)
+        intercepts = np.array([loss.intercept(loss.target_sums(target, weights)) for target in self._targets])
+        outputs = [loss(packed, target, intercept)
+                   for target, intercept in zip(self._targets, intercepts, strict=True)]
+        self._targets = []  # before evaluation sets take memory
+        evaluation = {}
+        for name, rows in self._sets.items():
+            n_threads = check_n_threads(self._n_jobs, math.prod(rows.X.shape))
+            aside = pack_rows(rows.X, rows.weights, scaling, packed.dtype, n_components, n_threads)
+            evaluation[name] = [loss(aside, target, intercept)
+                                for target, intercept in zip(rows.targets(), intercepts, strict=True)]
+        return outputs, evaluation, intercepts, packed
+
+    def draw(self, rng: "np.random.Generator", n_draws: int, scaling: Scaling) -> Double:
+        """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
+        return standardised_rows(self._X, self._weights.draw(rng, n_draws), scaling)

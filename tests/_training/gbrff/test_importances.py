@@ -6,9 +6,8 @@ from helpers.families import known
 
 from rffkern import ColumnMap, dumps, loads
 from rffkern._estimator.registry import FAMILIES
-from rffkern._training.gbrff.importances import importances
-from rffkern._training.gbrff.loss_states import CosineSum
-from rffkern._training.gbrff.rounds import Addition
+from rffkern._training.gbrff.boosting import feature_importances as importances
+from rffkern._training.gbrff.weak_learners import WeakLearner
 
 NAMES = ("gbrff", "gbrff1", "gbrff2", "gbrff_regressor")
 X = np.random.default_rng(0).standard_normal((500, 4))
@@ -23,16 +22,16 @@ def fitted(name, rows=X, target=T, **params):
 
 
 def learner(omegas, posterior):
-    return CosineSum(np.array(omegas), np.zeros(len(omegas)), np.array(posterior))
+    return WeakLearner(np.array(omegas), np.zeros(len(omegas)), np.array(posterior))
 
 
 def test_by_hand():
     """Two rounds that gain 3 and 1, of two cosines each."""
-    rounds = [[Addition(learner([[1.0, 0.0], [1.0, 2.0]], [0.5, 0.5]), 2.0)],
-              [Addition(learner([[0.0, 3.0], [0.0, 0.0]], [0.9, 0.1]), -1.0)]]
+    rounds = [[(learner([[1.0, 0.0], [1.0, 2.0]], [0.5, 0.5]), 2.0)],
+              [(learner([[0.0, 3.0], [0.0, 0.0]], [0.9, 0.1]), -1.0)]]
     np.testing.assert_allclose(importances(rounds, [5.0, 2.0, 1.0], 2, None), [(3 * 2 / 6) / 4, (3 * 4 / 6 + 1) / 4])
     np.testing.assert_array_equal(importances([], [5.0], 2, None), [0, 0])
-    two_outputs = [[Addition(learner([[1.0, 0.0]], [1.0]), 1.0), Addition(learner([[0.0, 1e200]], [1.0]), 1e-200)]]
+    two_outputs = [[(learner([[1.0, 0.0]], [1.0]), 1.0), (learner([[0.0, 1e200]], [1.0]), 1e-200)]]
     np.testing.assert_allclose(importances(two_outputs, [1.0, 0.0], 2, None), [0.5, 0.5])
     np.testing.assert_array_equal(importances(two_outputs, [1.0, 1.5], 2, None), [0, 0])  # a round that gains nothing
 

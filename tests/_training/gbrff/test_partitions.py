@@ -7,7 +7,7 @@ import pytest
 from helpers.partitions import LocalPartitions, cut, edges_of
 
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor, InvalidInputError
-from rffkern._training.gbrff.partitioned_fit import fit_partitions
+from rffkern._training.gbrff.partitions import fit_partitions
 
 N_ROWS = 900
 

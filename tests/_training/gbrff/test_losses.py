@@ -1,4 +1,4 @@
-"""States of the exponential and the squared loss, by hand and against plain formulas."""
+"""Rows under the exponential and the squared loss, by hand and against plain formulas."""
 
 import numpy as np
 import pytest
@@ -10,18 +10,11 @@ from rffkern._rows import row_blocks
 from rffkern._rows.scaling import Scaling
 from rffkern._rows.weights import RowWeights
 from rffkern._training.gbrff import packed_rows
-from rffkern._training.gbrff.loss_states import (
-    CosineSum,
-    Evaluation,
-    ExactStepLossState,
-    ExponentialLossState,
-    SquaredLossState,
-    exponential_step,
-)
-from rffkern._training.gbrff.packed_rows import RowSource, pack_rows
-from rffkern._training.gbrff.workspace import EvaluationWorkspace, Sizes
+from rffkern._training.gbrff.losses import ExactStepRows, ExponentialRows, SquaredRows, exponential_step
+from rffkern._training.gbrff.packed_rows import Sample, pack_rows
+from rffkern._training.gbrff.weak_learners import WeakLearner
 
-STATES = [ExponentialLossState, ExactStepLossState, SquaredLossState]
+STATES = [ExponentialRows, ExactStepRows, SquaredRows]
 
 
 def test_closed_step_by_hand():
@@ -44,11 +37,11 @@ def intercept_of(loss, target, weights):
 
 def test_intercepts_by_hand():
     sign = np.array([1, 1, 1, -1], np.int8)
-    assert intercept_of(ExponentialLossState, sign, RowWeights(4)) == pytest.approx(0.5 * np.log(3))
+    assert intercept_of(ExponentialRows, sign, RowWeights(4)) == pytest.approx(0.5 * np.log(3))
     weights = RowWeights(4, np.array([0.5, 0.5, 1.0, 2.0]))
-    assert intercept_of(ExponentialLossState, sign, weights) == pytest.approx(0)
-    assert intercept_of(SquaredLossState, sign, weights) == pytest.approx(0)
-    assert intercept_of(SquaredLossState, sign, RowWeights(4)) == 0.5
+    assert intercept_of(ExponentialRows, sign, weights) == pytest.approx(0)
+    assert intercept_of(SquaredRows, sign, weights) == pytest.approx(0)
+    assert intercept_of(SquaredRows, sign, RowWeights(4)) == 0.5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -56,64 +49,59 @@ def test_intercepts_by_hand():
 def test_states_are_complete_at_construction(dtype, weighted):
     """Residuals and loss of the intercept, whatever the workspace held before."""
     problem = PackedProblem(0, 300, 3, dtype, weighted)
-    problem.work.h[:] = np.nan
-    problem.work.partial[:] = np.nan
-    state = ExponentialLossState(problem.rows, problem.y, 0.3, problem.work)
+    problem.rows.h[:] = np.nan
+    problem.rows.partial[:] = np.nan
+    state = ExponentialRows(problem.rows, problem.y, 0.3)
     losses = np.exp(-problem.y * 0.3)
     assert state.loss == pytest.approx(np.average(losses, weights=problem.weight), rel=1e-6)
     assert state.largest_residual == pytest.approx(losses.max(), rel=1e-6)
     np.testing.assert_allclose(problem.flat(residuals(state)) * np.log(2), problem.y * losses, rtol=1e-6)
-    np.testing.assert_array_equal(problem.flat(state.raw_prediction), 0.3)
-    state = SquaredLossState(problem.rows, problem.values, 0.3, problem.work)
+    np.testing.assert_array_equal(problem.flat(state.scores), 0.3)
+    state = SquaredRows(problem.rows, problem.values, 0.3)
     residual = problem.values - 0.3
     assert state.loss == pytest.approx(np.average(residual**2, weights=problem.weight), rel=1e-6)
     np.testing.assert_allclose(problem.flat(residuals(state)), residual, rtol=1e-6,
                                atol=1e-6 if dtype is np.float32 else 0)
-    np.testing.assert_array_equal(problem.flat(state.residual), residual)
+    np.testing.assert_array_equal(problem.flat(state.scores), residual)
 
 
 @pytest.mark.parametrize("kind", STATES)
-def test_states_of_one_workspace_do_not_mix(kind):
-    """Outputs take turns in a workspace: each evaluates, steps and updates before the next."""
+def test_outputs_of_the_same_rows_do_not_mix(kind):
+    """Outputs take turns in the scratch memory: each sets its direction and adds its step before the next."""
     alone, together = PackedProblem(1, 500, 4, np.float64, True, n_components=3), PackedProblem(
         1, 500, 4, np.float64, True, n_components=3)
-    others = CosineSum(2 * together.omegas, together.phases, together.posterior)
-    single = kind(alone.rows, alone.y, 0.1, alone.work)
-    first, second = (kind(together.rows, sign * together.y, 0.1 * sign, together.work) for sign in (1, -1))
+    others = WeakLearner(2 * together.omegas, together.phases, together.posterior)
+    single = kind(alone.rows, alone.y, 0.1)
+    first, second = (kind(together.rows, sign * together.y, 0.1 * sign) for sign in (1, -1))
     for _ in range(3):
         for state, learner in ((single, alone.cosines), (first, together.cosines), (second, others)):
-            evaluation = state.evaluate(learner)
-            state.update(evaluation, state.step(evaluation))
+            state.set_direction(learner)
+            state.add_step(state.best_step())
     assert single.loss == first.loss != second.loss
     np.testing.assert_array_equal(residuals(single), residuals(first))
 
 
 @pytest.mark.parametrize("kind", STATES)
-def test_the_update_takes_the_values_that_it_is_handed(kind):
-    """Not those that happen to be in the workspace."""
+def test_a_step_goes_along_the_direction(kind):
     problem = PackedProblem(2, 300, 3, np.float64, False)
-    state = kind(problem.rows, problem.y, 0.0, problem.work)
-    h = np.linspace(-1, 1, residuals(state).size).reshape(residuals(state).shape)
-    problem.work.h[:] = 7.0
-    state.update(Evaluation(h, (0.0, 0.0)), 0.5)
-    h = problem.flat(h)
-    if kind is SquaredLossState:
-        np.testing.assert_allclose(problem.flat(state.residual), problem.y - 0.5 * h, rtol=1e-12)
-    else:
-        np.testing.assert_allclose(problem.flat(state.raw_prediction), 0.5 * h, rtol=1e-12)
+    state = kind(problem.rows, problem.y, 0.0)
+    state.set_direction(problem.cosine)
+    state.add_step(0.5)
+    h = reference.cosine_sum(problem.X, *problem.cosine[:3])
+    expected = problem.y - 0.5 * h if kind is SquaredRows else 0.5 * h
+    np.testing.assert_allclose(problem.flat(state.scores), expected, atol=1e-11)
 
 
 def test_least_squares_step_by_hand():
-    state = SquaredLossState.__new__(SquaredLossState)
-    assert state.step(Evaluation(np.empty(0), (3.0, 4.0))) == 0.75
-    assert state.step(Evaluation(np.empty(0), (0.0, 0.0))) == 0
+    assert SquaredRows.step_from((3.0, 4.0), None) == 0.75
+    assert SquaredRows.step_from((0.0, 0.0), None) == 0
 
 
 def test_exact_steps_have_a_slope_of_zero():
     problem = PackedProblem(3, 2000, 3, np.float64, True)
-    state = ExactStepLossState(problem.rows, problem.y, 0.1, problem.work)
-    evaluation = state.evaluate(problem.cosine)
-    step, h = state.step(evaluation), problem.flat(evaluation.h)
+    state = ExactStepRows(problem.rows, problem.y, 0.1)
+    state.set_direction(problem.cosine)
+    step, h = state.best_step(), problem.flat(problem.rows.h)
     slopes = problem.weight * problem.y * h * np.exp(-problem.y * (0.1 + step * h))
     assert abs(slopes.sum()) < 1e-5 * np.abs(slopes).sum()
 
@@ -122,9 +110,9 @@ def test_exact_steps_have_a_slope_of_zero():
 @pytest.mark.parametrize("seed", range(5))
 def test_exact_steps_minimise_the_loss(dtype, seed):
     problem = PackedProblem(seed, [3, 129, 300, 2049, 4500][seed], 5, dtype, True, n_components=4)
-    state = ExactStepLossState(problem.rows, problem.y, 0.0, problem.work)
-    evaluation = state.evaluate(problem.cosines)
-    step, closed = state.step(evaluation), exponential_step(*evaluation.products)
+    state = ExactStepRows(problem.rows, problem.y, 0.0)
+    state.set_direction(problem.cosines)
+    step, closed = state.best_step(), exponential_step(*state.direction_sums)
     h = reference.cosine_sum(problem.X, *problem.cosines[:3])
     value = lambda step: reference.loss_along_step(problem.y, problem.weight, 0.0, h, step)[0]
     assert abs(step) <= 9.4
@@ -137,13 +125,15 @@ def test_weighted_products_are_those_of_the_twin(dtype, weighted):
     problem = PackedProblem(4, 2500, 6, dtype, weighted, n_components=5)
     h, tolerance = reference.cosine_sum(problem.X, *problem.cosines[:3]), 2e-5 if dtype is np.float32 else 1e-11
     w = problem.weight * np.exp(-0.2 * problem.y)
-    state = ExponentialLossState(problem.rows, problem.y, 0.2, problem.work)
-    values, (total, agreement) = state.evaluate(problem.cosines)
-    np.testing.assert_allclose(problem.flat(values), h, atol=tolerance)
+    state = ExponentialRows(problem.rows, problem.y, 0.2)
+    state.set_direction(problem.cosines)
+    total, agreement = state.direction_sums
+    np.testing.assert_allclose(problem.flat(problem.rows.h), h, atol=tolerance)
     assert total == pytest.approx(w.sum(), rel=tolerance)
     assert agreement == pytest.approx(w @ (problem.y * h), abs=tolerance * w.sum())
-    state = SquaredLossState(problem.rows, problem.values, 0.2, problem.work)
-    _, (product, square) = state.evaluate(problem.cosines)
+    state = SquaredRows(problem.rows, problem.values, 0.2)
+    state.set_direction(problem.cosines)
+    product, square = state.direction_sums
     assert product == pytest.approx(problem.weight @ ((problem.values - 0.2) * h), abs=tolerance * w.sum())
     assert square == pytest.approx(problem.weight @ h**2, rel=tolerance)
 
@@ -154,38 +144,38 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
     monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)  # 2048 rows each
     problem = PackedProblem(5, 5000, 3, np.float64, weighted)
     weights = RowWeights(5000, problem.weight if weighted else None)
-    source = RowSource(RowBlocks([problem.X]).check(), weights, Scaling(np.zeros(3), np.ones(3), 1.0), 1)
-    rows = pack_rows(source, np.dtype(np.float64))
-    assert len(list(rows.blocks)) == 3
-    target = problem.values if kind is SquaredLossState else problem.y
-    states = [kind(some, target, 0.1, EvaluationWorkspace(some, Sizes(1, 1))) for some in (problem.rows, rows)]
+    scaling = Scaling(np.zeros(3), np.ones(3), 1.0)
+    rows = pack_rows(RowBlocks([problem.X]).check(), weights, scaling, np.dtype(np.float64), 1, 1)
+    assert len(list(rows.blocks())) == 3
+    target = problem.values if kind is SquaredRows else problem.y
+    states = [kind(some, target, 0.1) for some in (problem.rows, rows)]
     for _ in range(2):
-        found = [state.evaluate(problem.cosine) for state in states]
-        np.testing.assert_array_equal(found[0].h, found[1].h)
-        assert found[0].products == pytest.approx(found[1].products, rel=1e-14)
-        assert states[0].along(found[0], 0.3) == pytest.approx(states[1].along(found[1], 0.3), rel=1e-12)
-        for state, evaluation in zip(states, found, strict=True):
-            state.update(evaluation, 0.3)
-        np.testing.assert_array_equal(states[0].values, states[1].values)
+        for state in states:
+            state.set_direction(problem.cosine)
+        np.testing.assert_array_equal(problem.rows.h, rows.h)
+        assert states[0].direction_sums == pytest.approx(states[1].direction_sums, rel=1e-14)
+        assert states[0].derivatives(0.3) == pytest.approx(states[1].derivatives(0.3), rel=1e-12)
+        for state in states:
+            state.add_step(0.3)
+        np.testing.assert_array_equal(states[0].scores, states[1].scores)
         assert states[0].loss == pytest.approx(states[1].loss, rel=1e-14)
         np.testing.assert_array_equal(*(state.residuals_in(slice(3, 8)) for state in states))
         rows_of = np.array([0, 7, 128, 2047, 2048, 4999], dtype=np.int32)
-        np.testing.assert_array_equal(states[1].residuals_of(rows_of).ravel()[:6],
+        np.testing.assert_array_equal(states[1].residuals(Sample(rows_of, rows_of, 6.0, rows_of)).ravel()[:6],
                                       residuals(states[0]).ravel()[rows_of])
 
 
 def test_states_of_streamed_rows_update_span_by_span(monkeypatch):
     """Spans of one strip, of which the last is not full: values are those of one span, and sums up to rounding."""
     problem = PackedProblem(6, 5000, 3, np.float32, False)
-    source = RowSource(RowBlocks([problem.X]).check(), RowWeights(5000), Scaling(np.zeros(3), np.ones(3), 1.0), 1)
-    states = []
+    X, scaling, states = RowBlocks([problem.X]).check(), Scaling(np.zeros(3), np.ones(3), 1.0), []
     for n_tiles in (16, 1024):
         monkeypatch.setattr(packed_rows, "_SPAN_TILES", n_tiles)
-        rows = pack_rows(source, np.dtype(np.float32))
-        assert len(list(rows.spans)) == (3 if n_tiles == 16 else 1)
-        states.append(ExactStepLossState(rows, problem.y, 0.1, EvaluationWorkspace(rows, Sizes(1, 1))))
-        evaluation = states[-1].evaluate(problem.cosine)
-        states[-1].update(evaluation, 0.5)
-    np.testing.assert_array_equal(states[0].values, states[1].values)
+        rows = pack_rows(X, RowWeights(5000), scaling, np.dtype(np.float32), 1, 1)
+        assert len(list(rows.spans())) == (3 if n_tiles == 16 else 1)
+        states.append(ExactStepRows(rows, problem.y, 0.1))
+        states[-1].set_direction(problem.cosine)
+        states[-1].add_step(0.5)
+    np.testing.assert_array_equal(states[0].scores, states[1].scores)
     assert states[0].loss == pytest.approx(states[1].loss, rel=1e-14)
     assert states[0].largest_residual == states[1].largest_residual

@@ -1,0 +1,244 @@
+"""Gradient boosting of random Fourier features: from checked rows to a fitted model.
+
+The loop is that of all three papers' algorithms (docs/algorithms/gbrff.md); what they differ in, the loss and the weak
+learner h_t, is chosen by `_loss_of` and `_search_of`.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._estimator.base import Fitted
+from ..._estimator.monitor import Monitor, RoundInfo
+from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
+from ..._model.expansion import Expansion
+from ..._model.parts import FourierTerms
+from ..._protocol.arguments import check_rng
+from ..._rows.row_blocks import drawn
+from ..._rows.scaling import Scaling
+from ..spectral import largest_single_length, resolved_gamma
+from .losses import ExactStepRows, ExponentialRows, LocalRows, SquaredRows
+from .packed_rows import LocalData, Samples
+from .weak_learners import CosineSearch, LandmarkSearch, OutputRows, WeakLearner, fitted_landmarks
+
+Double = NDArray[np.float64]
+Callback = Callable[[RoundInfo], Any]
+Round = Sequence[tuple[WeakLearner, float]]  # what a round adds to each output: v alpha_t h_t
+
+
+class DataSource(Protocol):
+    """Checked training rows and evaluation sets, in this process or in partitions."""
+
+    names: NDArray[np.object_] | None  # of the columns
+    classes: NDArray[Any] | None  # labels of a classifier
+    center: Double  # (n_outputs,) of the targets, which are held in units of `scale`
+    scale: Double  # (n_outputs,)
+    column_map: Any
+    prints: RowPrints | None  # by which the rows are known again, with `warm_start`
+    n_features: int
+    n_outputs: int
+    given_weight: float  # sum of the sample weights as they were given
+
+    def scaling(self, standardize: bool) -> Scaling:
+        """Mean and spread of the columns."""
+
+    def pack(self, loss: type[LocalRows], n_components: int, scaling: Scaling, max_samples: int | None, precision: str,
+             single_length: float,
+             rng: "np.random.Generator") -> tuple[list[Any], dict[str, list[Any]], Double, Samples]:
+        """`TrainingRows` of each output, the same of each evaluation set, their intercepts H_0, and the samples.
+
+        Called once.  Rows longer than `single_length` need double precision.
+        """
+
+    def draw(self, rng: "np.random.Generator", n_draws: int, scaling: Scaling) -> Double:
+        """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
+
+
+class Checkpoint(NamedTuple):
+    """What training goes on from with `warm_start`, after its last round.  Nothing in it is ever changed."""
+
+    params: dict[str, Any]
+    prints: RowPrints
+    seeds: Sequence[int]  # of the sources of random draws
+    rounds: Sequence[Round]
+    losses: tuple[Any, ...]  # as `Monitor.resume` takes them
+    scores: Sequence[NDArray[Any]]  # of each output, then of each on the evaluation sets
+    n_iterations: int
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds that have been."""
+        return len(self.rounds)
+
+
+def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callback | None) -> Fitted:
+    """Check rows and boost a model on them, from the first round or from where its last fit ended."""
+    checkpoint = state_to_continue(model)
+    rngs, seeds = sources_of_draws(model, checkpoint)
+    # Nothing here keeps the checked rows: `boost` releases them once they are packed.
+    return boost(model, LocalData(check_training(model, X, y, sample_weight, eval_set, rngs[0]), model), callback, rngs,
+                 seeds, checkpoint)
+
+
+def sources_of_draws(model: Any,
+                     checkpoint: Checkpoint | None = None) -> tuple[list["np.random.Generator"], Sequence[int]]:
+    """Generators of the rows held out, the omegas, the order of the rows and the landmarks, in the order of their use.
+
+    They are one generator, or four with seeds of their own where training may go on.
+    """
+    rng = check_rng(model.random_state)
+    if not model.warm_start:
+        return [rng] * 4, ()
+    seeds = rng.integers(1 << 63, size=4).tolist() if checkpoint is None else checkpoint.seeds
+    return [np.random.default_rng(seed) for seed in seeds], seeds
+
+
+def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequence["np.random.Generator"],
+          seeds: Sequence[int], checkpoint: Checkpoint | None = None) -> Fitted:
+    """Boost a model on checked rows (ECML 2020, Algorithms 2 and 3; 2019, Algorithm 1)."""
+    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
+    names, classes, column_map, prints = data.names, data.classes, data.column_map, data.prints
+    center, scale = data.center, data.scale
+    if checkpoint is not None and prints is not None:
+        checkpoint.prints.check(prints)
+
+    # Draw omega_tj ~ N(0, 2 gamma I) for all rounds t, outputs and components j.
+    standardize = model.standardize and column_map is None  # mapped columns have their units
+    scaling = data.scaling(standardize)
+    gamma = resolved_gamma(model.gamma, standardize, scaling)
+    n_components = getattr(model, "n_components", 1)
+    omegas = drawn(rngs[1].standard_normal, (model.n_estimators, data.n_outputs, n_components, data.n_features))
+    omegas *= math.sqrt(2 * gamma)
+
+    # H = H_0 at all rows.
+    outputs, evaluation, intercepts, samples = data.pack(
+        _loss_of(model), n_components, scaling, model.max_samples, model.precision, largest_single_length(gamma),
+        rngs[2])
+    search = _search_of(model, data, samples, omegas, gamma, scaling, rngs[3])
+    del data  # only the packed rows are needed from here on
+    all_rows = [*outputs, *(rows for of_set in evaluation.values() for rows in of_set)]
+    rounds: list[Round] = []
+    if checkpoint is not None:
+        rounds, search.n_iterations = [*checkpoint.rounds], checkpoint.n_iterations
+        monitor.resume(*checkpoint.losses)
+        for rows, scores in zip(all_rows, checkpoint.scores, strict=True):
+            rows.restore(scores)
+    run_rounds(rounds, outputs, evaluation, samples, search, model.learning_rate, monitor)
+
+    state = None
+    if prints is not None:
+        losses = monitor.train_loss, monitor.eval_loss, monitor.watched
+        state = Checkpoint(fixed_params(model), prints, seeds, rounds, losses, [rows.scores for rows in all_rows],
+                           search.n_iterations)
+    kept = rounds[: monitor.best_round]
+    attributes = {
+        "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
+        "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
+        "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
+        "feature_importances_": feature_importances(kept, monitor.train_loss, omegas.shape[-1], column_map)}
+    if model.family != "gbrff2":
+        attributes["landmarks_"] = fitted_landmarks([[h for h, _ in terms] for terms in kept], omegas, scaling)
+    expansion = _to_expansion(kept, omegas.shape, scaling, center + scale * intercepts, scale)
+    return Fitted(names, classes, expansion, attributes, state, column_map)
+
+
+def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: Mapping[str, Sequence[OutputRows]],
+               samples: Samples, search: CosineSearch | LandmarkSearch, learning_rate: float, monitor: Monitor) -> None:
+    """The boosting loop: append to the rounds so far until the monitor ends it.
+
+    `outputs` are the `TrainingRows` of each output, and `evaluation` the same of each evaluation set, of which the
+    first decides when to stop.
+    """
+    def record_losses() -> bool:
+        losses = {name: _mean_loss(of_set) for name, of_set in evaluation.items()}
+        return monitor.record(_mean_loss(outputs), next(iter(losses.values()), None), losses)
+
+    goes_on = not monitor.has_finished() if monitor.train_loss else record_losses()
+    while goes_on:
+        t, terms = len(rounds), []
+        sample = samples.sample(t)
+        for k, rows in enumerate(outputs):
+            h = search.fit(sample, rows, t, k)  # to the residuals of the sample
+            rows.set_direction(h)
+            step = learning_rate * rows.best_step()  # v alpha
+            rows.add_step(step)  # H += v alpha h
+            for of_set in evaluation.values():
+                of_set[k].set_direction(h)
+                of_set[k].add_step(step)
+            terms.append((h, step))
+        rounds.append(terms)
+        goes_on = record_losses()
+
+
+def _mean_loss(outputs: Sequence[Any]) -> float:
+    return sum(rows.loss for rows in outputs) / len(outputs)
+
+
+def _loss_of(model: Any) -> type[LocalRows]:
+    """Squared error in the 2019 paper, the exponential loss in the ECML paper."""
+    if model.family in ("gbrff", "gbrff_regressor"):
+        return SquaredRows
+    return ExactStepRows if getattr(model, "step", "closed") == "exact" else ExponentialRows
+
+
+def _search_of(model: Any, data: DataSource, samples: Samples, omegas: Double, gamma: float, scaling: Scaling,
+               rng: "np.random.Generator") -> CosineSearch | LandmarkSearch:
+    """What fits the weak learners of a model."""
+    if model.family == "gbrff2":
+        return CosineSearch(samples, omegas, gamma, model.reg_lambda, model.max_iter, model.n_jobs)
+    if model.family == "gbrff1" and model.landmarks == "learn" and model.n_components == 1:
+        # A landmark of one cosine is a phase, which has a search for the global minimum.
+        return CosineSearch(samples, omegas, gamma, 0.0, 0, model.n_jobs)
+    landmarks = None
+    if model.landmarks == "random":
+        n_rounds, n_outputs, _, n_features = omegas.shape
+        landmarks = data.draw(rng, n_rounds * n_outputs, scaling).reshape(n_rounds, n_outputs, n_features)
+    is_squared = model.family != "gbrff1"
+    # Of mean losses: the exponents are -(beta / sqrt n) sum exp(...) in the ECML paper, -(c / n) sum (...)^2 in that of
+    # 2019, whose c is our beta.
+    temperature = model.beta * (1.0 if is_squared else math.sqrt(data.given_weight))
+    return LandmarkSearch(samples, omegas, gamma, temperature, model.max_iter, model.n_jobs, is_squared,
+                          is_squared and model.scale_residuals, landmarks)
+
+
+def feature_importances(rounds: Sequence[Round], losses: Sequence[float], n_features: int, column_map: Any) -> Double:
+    """The share of each column of the table in what the rounds gained, of sum 1, or 0 where there is nothing.
+
+    The gain of round t is by how much the training loss falls (J. Friedman, Greedy function approximation, 2001,
+    section 8.1, has the same for splits of trees):
+
+        importance_j proportional to sum over t of (L_{t-1} - L_t) s_tj / sum over j of s_tj,
+        s_tj = sum over terms m of round t of (amplitude_m omega_mj)^2,
+
+    with omegas in units of the standard deviations of the columns: s_tj is the mean square of the gradient of the round
+    along column j, up to a factor, where the angles are spread over the circle.
+    """
+    found: Double = np.zeros(n_features)
+    for t, terms in enumerate(rounds):
+        gradients = np.concatenate([(step * h.q)[:, None] * h.omegas for h, step in terms])
+        squares = ((gradients / (np.abs(gradients).max() or 1.0)) ** 2).sum(axis=0)
+        found += max(losses[t] - losses[t + 1], 0.0) * squares / max(squares.sum(), 1e-300)
+    if column_map is not None:
+        found = np.bincount(column_map.sources_, found, column_map.n_features_in_).astype(np.float64, copy=False)
+    total = found.sum()
+    return found / total if total > 0 else np.zeros(len(found))
+
+
+def _to_expansion(rounds: Sequence[Round], shape: Sequence[int], scaling: Scaling, intercepts: Double,
+                  scale: Double) -> Expansion:
+    """Terms in the order of the rounds, within a round of the outputs, within an output of the components."""
+    n_rounds, (n_outputs, n_components, n_features) = len(rounds), shape[1:]
+    omegas = np.zeros((n_rounds, n_outputs, n_components, n_features))
+    phases, amplitudes = np.zeros(omegas.shape[:3]), np.zeros((*omegas.shape[:3], n_outputs))
+    for t, terms in enumerate(rounds):
+        for k, (h, step) in enumerate(terms):
+            omegas[t, k] = h.omegas * scaling.inverse_scale
+            phases[t, k] = h.phases
+            amplitudes[t, k, :, k] = scale[k] * step * h.q
+    n_terms = n_rounds * n_outputs * n_components
+    cosines = FourierTerms(omegas.reshape(n_terms, n_features), phases.reshape(n_terms),
+                           amplitudes.reshape(n_terms, n_outputs))
+    return Expansion(intercepts, scaling.center, cosines)
