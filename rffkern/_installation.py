@@ -13,7 +13,7 @@ from ._version import __version__
 
 
 def show_config(mode: str = "stdout") -> dict[str, Any] | None:
-    """Show the versions, the instruction-set level, whose threads kernels run on, and their default number.
+    """Show the versions, the instruction set, whose threads kernels run on, and their default number.
 
     Parameters
     ----------

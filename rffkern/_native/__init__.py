@@ -1,6 +1,6 @@
 """Typed kernels; they import nothing of the package but each other.
 
-The environment variable RFFKERN_SIMD names the instruction-set level to use instead of the highest of this machine.
+The environment variable RFFKERN_SIMD names the instruction set to use instead of the highest of this machine.
 """
 
 import os

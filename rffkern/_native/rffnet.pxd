@@ -2,6 +2,6 @@
 
 cdef class Loss:
     cdef Py_ssize_t n_targets(self, Py_ssize_t n_outputs) noexcept nogil
-    cdef double point(self, double score, double target, double *slope) noexcept nogil
+    cdef double point(self, double score, double target, double *gradient) noexcept nogil
     cdef double row(self, const double *scores, const double *target, Py_ssize_t n_outputs,
-                    double *slopes) noexcept nogil
+                    double *gradient) noexcept nogil

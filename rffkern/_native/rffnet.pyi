@@ -20,7 +20,7 @@ class Pinball(Loss):
 
 def row_losses(
     loss: Loss, scores: NDArray[np.float64], targets: NDArray[np.float64], losses: NDArray[np.float64],
-    slopes: NDArray[np.float64],
+    gradient: NDArray[np.float64],
 ) -> None: ...
 
 TERM_GROUP: int

@@ -1,4 +1,4 @@
-"""Choice of the instruction-set level: once at import, or by `select` in tests."""
+"""Choice of the instruction set: once at import, or by `select` in tests."""
 
 from libc.stdint cimport uint32_t
 

@@ -187,7 +187,7 @@ def train_rows(real):
 
 def row_losses(real):
     return {"loss": rffnet.Squared(), "scores": np.ones((5, 2)), "targets": np.ones((5, 2)),
-            "losses": np.ones(5), "slopes": np.ones((5, 2))}
+            "losses": np.ones(5), "gradient": np.ones((5, 2))}
 
 
 def score_rows(real):

@@ -1,4 +1,4 @@
-/* One instruction-set level of the passes over rows of boosting: VM_LEVEL names it, the compiler flags make it. */
+/* One instruction set of the passes over rows of boosting: VM_LEVEL names it, the compiler flags make it. */
 #include "boost_rows.h"
 #include "polynomials.h"
 #include "vectors.h"

@@ -1,4 +1,4 @@
-/* One instruction-set level of symmetric tables: VM_LEVEL names it, the compiler flags make it. */
+/* One instruction set of symmetric tables: VM_LEVEL names it, the compiler flags make it. */
 #include "cells.h"
 #include "vectors.h"
 

@@ -1,4 +1,4 @@
-/* Growth of symmetric tables at one instruction-set level.  Included by cells.c only. */
+/* Growth of symmetric tables at one instruction set.  Included by cells.c only. */
 
 /* Of H + reg in units of that of all rows: products of two must not vanish. */
 #define SMALLEST 1e-15f

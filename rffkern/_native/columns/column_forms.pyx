@@ -1,6 +1,6 @@
 """Forms of columns of raw tables: functions of one value, for whole tables of numbers.
 
-Missing values are nan.  A mapped value has the same bits at every instruction-set level, alone and among others.
+Missing values are nan.  A mapped value has the same bits at every instruction set, alone and among others.
 """
 
 from cython.parallel cimport prange, threadid

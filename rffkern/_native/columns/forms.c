@@ -1,4 +1,4 @@
-/* One instruction-set level of the forms of columns: VM_LEVEL names it, the compiler flags make it. */
+/* One instruction set of the forms of columns: VM_LEVEL names it, the compiler flags make it. */
 #include "forms.h"
 #include "vectors.h"
 

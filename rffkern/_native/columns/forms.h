@@ -1,7 +1,7 @@
 /* Numeric forms of columns of raw tables, each a function of one value, on vectors of values.
  *
  * Every operation is rounded by itself (no product is fused with a sum), so that a value has the same bits at every
- * instruction-set level, alone and among others, and those that NumPy gives.
+ * instruction set, alone and among others, and those that NumPy gives.
  */
 #ifndef RFFKERN_FORMS_H
 #define RFFKERN_FORMS_H

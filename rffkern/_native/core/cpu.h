@@ -1,4 +1,4 @@
-/* Which instruction-set levels of x86-64 this machine can run.
+/* Which instruction sets of x86-64 this machine can run.
  *
  * A level may be used where the processor has every instruction that the compiler may use for it, and where the
  * operating system saves the registers they work on.  Virtual machines may hide any of them.

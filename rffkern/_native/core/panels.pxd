@@ -1,4 +1,4 @@
-"""Products, Cholesky factors and inverses of dense matrices, in panels of WIDE columns.
+"""Products, Cholesky factors and inverses of dense matrices, in panels of PANEL columns.
 
 The entries of a panel stand row by row: four rows of another matrix times a panel are what `project_terms` computes.
 """
@@ -9,14 +9,14 @@ from libc.string cimport memcpy, memset
 from ..core.tiles cimport LANES, TERMS, project_terms, real
 
 cdef enum:
-    WIDE = 32    # columns of a panel, whose products with four rows stay in registers
-    SOME = 2     # panels that rows are read for together
-    DEEP = 512   # rows of a panel that stay in the second cache
-    MANY = 64    # rows that are read for each of these parts
+    PANEL = 32            # columns of a panel, whose products with four rows stay in registers
+    PANELS_PER_PASS = 2   # panels that rows are read for together
+    K_BLOCK = 512         # rows of a panel that stay in the second cache
+    ROW_BLOCK = 64        # rows that are read for each of these parts
 
 
 cdef inline Py_ssize_t n_panels_of(Py_ssize_t size) noexcept nogil:
-    return (size + WIDE - 1) // WIDE
+    return (size + PANEL - 1) // PANEL
 
 
 cdef inline void take_rows(const real[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, Py_ssize_t depth,
@@ -32,29 +32,29 @@ cdef inline void take_rows(const real[:, ::1] matrix, Py_ssize_t row, Py_ssize_t
 
 cdef inline void multiply_taken(const real *rows, Py_ssize_t depth, const real *panel,
                                 real *products) noexcept nogil:
-    """products[r * WIDE + j] = rows[r] . panel[:, j]"""
+    """products[r * PANEL + j] = rows[r] . panel[:, j]"""
     cdef real zeros[TERMS]
     cdef Py_ssize_t r
     for r in range(TERMS):
         zeros[r] = 0
-    project_terms(panel, depth, WIDE, rows, zeros, products)
+    project_terms(panel, depth, PANEL, rows, zeros, products)
 
 
 cdef inline void multiply_group(const real[:, ::1] left, const real[:, :, ::1] panels, real[:, ::1] out,
                                 Py_ssize_t row, real *rows) noexcept nogil:
-    cdef real products[TERMS * WIDE]
+    cdef real products[TERMS * PANEL]
     cdef Py_ssize_t i, j, p
     take_rows(left, row, 0, left.shape[1], rows)
     for p in range(panels.shape[0]):
         multiply_taken(rows, left.shape[1], &panels[p, 0, 0], products)
         for i in range(row, min(row + TERMS, out.shape[0])):
-            for j in range(p * WIDE, min((p + 1) * WIDE, out.shape[1])):
-                out[i, j] = products[(i - row) * WIDE + j - p * WIDE]
+            for j in range(p * PANEL, min((p + 1) * PANEL, out.shape[1])):
+                out[i, j] = products[(i - row) * PANEL + j - p * PANEL]
 
 
 cdef inline bint factorise_block(real[:, ::1] matrix, Py_ssize_t start, Py_ssize_t stop,
                                  real *inverse) noexcept nogil:
-    """The factor of a block on the diagonal, and its inverse (WIDE, WIDE), of 1 on the diagonal beyond the last row."""
+    """The factor of a block on the diagonal, and its inverse (PANEL, PANEL), 1 on the diagonal past the last row."""
     cdef Py_ssize_t i, j, k
     cdef double total
     for i in range(start, stop):
@@ -68,72 +68,72 @@ cdef inline bint factorise_block(real[:, ::1] matrix, Py_ssize_t start, Py_ssize
                 matrix[i, i] = <real>sqrt(total)
             else:
                 return False
-    for i in range(WIDE * WIDE):
+    for i in range(PANEL * PANEL):
         inverse[i] = 0
-    for i in range(WIDE):
-        inverse[i * WIDE + i] = 1
+    for i in range(PANEL):
+        inverse[i * PANEL + i] = 1
         for k in range(start, min(start + i, stop) if start + i < stop else start):
             for j in range(k - start + 1):
-                inverse[i * WIDE + j] -= matrix[start + i, k] * inverse[(k - start) * WIDE + j]
+                inverse[i * PANEL + j] -= matrix[start + i, k] * inverse[(k - start) * PANEL + j]
         for j in range(i + 1 if start + i < stop else 0):
-            inverse[i * WIDE + j] /= matrix[start + i, start + i]
+            inverse[i * PANEL + j] /= matrix[start + i, start + i]
     return True
 
 
 cdef inline void subtract_before(real[:, ::1] matrix, Py_ssize_t row, Py_ssize_t start, const real *panel,
                                  real *rows, real *left) noexcept nogil:
-    """left (TERMS, WIDE) = rows in a panel less what the columns before it make of them."""
+    """left (TERMS, PANEL) = rows in a panel less what the columns before it make of them."""
     cdef Py_ssize_t i, j
     take_rows(matrix, row, 0, start, rows)
     multiply_taken(rows, start, panel, left)
     for i in range(min(<Py_ssize_t>TERMS, matrix.shape[0] - row)):
-        for j in range(min(<Py_ssize_t>WIDE, matrix.shape[1] - start)):
-            left[i * WIDE + j] = matrix[row + i, start + j] - left[i * WIDE + j]
+        for j in range(min(<Py_ssize_t>PANEL, matrix.shape[1] - start)):
+            left[i * PANEL + j] = matrix[row + i, start + j] - left[i * PANEL + j]
 
 
 cdef inline void finish_below(real[:, ::1] matrix, Py_ssize_t first, Py_ssize_t last, Py_ssize_t start,
                               const real *panel, const real *transposed, real *rows) noexcept nogil:
     """The factor in a panel, of some rows below its block; part of its depth stays in the cache for all of them."""
-    cdef real products[TERMS * WIDE]
+    cdef real products[TERMS * PANEL]
     cdef Py_ssize_t i, j, row, group, at = 0, depth, n_groups = (last - first + TERMS - 1) // TERMS
     while at < start:
-        depth = min(<Py_ssize_t>DEEP, start - at)
+        depth = min(<Py_ssize_t>K_BLOCK, start - at)
         for group in range(n_groups):
             row = first + group * TERMS
             take_rows(matrix, row, at, depth, rows)
-            multiply_taken(rows, depth, panel + at * WIDE, products)
+            multiply_taken(rows, depth, panel + at * PANEL, products)
             for i in range(row, min(row + TERMS, last)):
-                for j in range(WIDE):
-                    matrix[i, start + j] -= products[(i - row) * WIDE + j]
-        at += DEEP
+                for j in range(PANEL):
+                    matrix[i, start + j] -= products[(i - row) * PANEL + j]
+        at += K_BLOCK
     for group in range(n_groups):
         row = first + group * TERMS
-        take_rows(matrix, row, start, WIDE, rows)
-        multiply_taken(rows, WIDE, transposed, products)
+        take_rows(matrix, row, start, PANEL, rows)
+        multiply_taken(rows, PANEL, transposed, products)
         for i in range(row, min(row + TERMS, last)):
-            for j in range(WIDE):
-                matrix[i, start + j] = products[(i - row) * WIDE + j]
+            for j in range(PANEL):
+                matrix[i, start + j] = products[(i - row) * PANEL + j]
 
 
 cdef inline bint factorise_panel(real[:, ::1] matrix, Py_ssize_t start, real *inverse, real *panel,
                                  real *transposed, real *rows) noexcept nogil:
     """The block on the diagonal, and what the rows below it need: the panel before it, and its inverse transposed."""
-    cdef real left[TERMS * WIDE]
-    cdef Py_ssize_t i, j, k, row, stop = min(start + WIDE, matrix.shape[0])
-    for i in range(WIDE):
+    cdef real left[TERMS * PANEL]
+    cdef Py_ssize_t i, j, k, row, stop = min(start + PANEL, matrix.shape[0])
+    for i in range(PANEL):
         for k in range(start):
-            panel[k * WIDE + i] = matrix[start + i, k] if start + i < stop else 0
+            panel[k * PANEL + i] = matrix[start + i, k] if start + i < stop else 0
     for k in range((stop - start + TERMS - 1) // TERMS):
         row = start + k * TERMS
         subtract_before(matrix, row, start, panel, rows, left)
         for i in range(row, min(row + TERMS, stop)):
             for j in range(start, i + 1):
-                matrix[i, j] = left[(i - row) * WIDE + j - start]
+                matrix[i, j] = left[(i - row) * PANEL + j - start]
     if not factorise_block(matrix, start, stop, inverse):
         return False
-    for i in range(WIDE):
-        for j in range(WIDE):
-            transposed[j * WIDE + i] = inverse[i * WIDE + j]
+    for i in range(PANEL):
+        for j in range(PANEL):
+            transposed[j * PANEL + i] = inverse[i * PANEL + j]
     return True
 
 
@@ -141,61 +141,61 @@ cdef inline void invert_panels(const real[:, ::1] factor, const real[:, :, ::1] 
                                Py_ssize_t last, real[:, :, ::1] panels, real[:, ::1] transposed,
                                real *scratch) noexcept nogil:
     """Columns of L^-1 in some panels, whose rows are read together, and the same transposed."""
-    cdef real *rows = scratch + SOME * WIDE * WIDE
-    cdef Py_ssize_t i, j, b, p, group, start = first * WIDE, stop
+    cdef real *rows = scratch + PANELS_PER_PASS * PANEL * PANEL
+    cdef Py_ssize_t i, j, b, p, group, start = first * PANEL, stop
     for p in range(first, last):
-        memset(&panels[p, start, 0], 0, (p - first) * WIDE * WIDE * sizeof(real))
-        for j in range(WIDE):
-            memset(&transposed[p * WIDE + j, start], 0, (p - first) * WIDE * sizeof(real))
+        memset(&panels[p, start, 0], 0, (p - first) * PANEL * PANEL * sizeof(real))
+        for j in range(PANEL):
+            memset(&transposed[p * PANEL + j, start], 0, (p - first) * PANEL * sizeof(real))
     for b in range(first, inverses.shape[0]):
         stop = min(last, b + 1)
-        for group in range(WIDE // TERMS):
-            take_rows(factor, b * WIDE + group * TERMS, start, (b - first) * WIDE, rows)
+        for group in range(PANEL // TERMS):
+            take_rows(factor, b * PANEL + group * TERMS, start, (b - first) * PANEL, rows)
             for p in range(first, stop):
-                multiply_taken(rows, (b - first) * WIDE, &panels[p, start, 0],
-                               scratch + ((p - first) * WIDE + group * TERMS) * WIDE)
+                multiply_taken(rows, (b - first) * PANEL, &panels[p, start, 0],
+                               scratch + ((p - first) * PANEL + group * TERMS) * PANEL)
         for p in range(first, stop):
-            for i in range((p - first) * WIDE * WIDE, (p - first + 1) * WIDE * WIDE):
+            for i in range((p - first) * PANEL * PANEL, (p - first + 1) * PANEL * PANEL):
                 scratch[i] = -scratch[i]
-            for i in range(WIDE if p == b else 0):
-                scratch[((p - first) * WIDE + i) * WIDE + i] += 1
-            for group in range(WIDE // TERMS):
-                multiply_taken(&inverses[b, group * TERMS, 0], WIDE, scratch + (p - first) * WIDE * WIDE,
-                               &panels[p, b * WIDE + group * TERMS, 0])
-            for j in range(WIDE):
-                for i in range(WIDE):
-                    transposed[p * WIDE + j, b * WIDE + i] = panels[p, b * WIDE + i, j]
+            for i in range(PANEL if p == b else 0):
+                scratch[((p - first) * PANEL + i) * PANEL + i] += 1
+            for group in range(PANEL // TERMS):
+                multiply_taken(&inverses[b, group * TERMS, 0], PANEL, scratch + (p - first) * PANEL * PANEL,
+                               &panels[p, b * PANEL + group * TERMS, 0])
+            for j in range(PANEL):
+                for i in range(PANEL):
+                    transposed[p * PANEL + j, b * PANEL + i] = panels[p, b * PANEL + i, j]
 
 
 cdef inline void square_panels(const real[:, ::1] transposed, Py_ssize_t first, Py_ssize_t last,
                                const real[:, :, ::1] panels, real[:, ::1] inverse, real *rows) noexcept nogil:
     """Columns of L^-T L^-1 in some panels, down to their diagonal and somewhat farther."""
-    cdef real products[TERMS * WIDE]
-    cdef Py_ssize_t i, j, p, group, row, width, depth, at = first * WIDE
+    cdef real products[TERMS * PANEL]
+    cdef Py_ssize_t i, j, p, group, row, width, depth, at = first * PANEL
     cdef real *out
     while at < transposed.shape[1]:
-        depth = min(<Py_ssize_t>DEEP, transposed.shape[1] - at)
-        for group in range((min(last * WIDE, inverse.shape[0]) + TERMS - 1) // TERMS):
+        depth = min(<Py_ssize_t>K_BLOCK, transposed.shape[1] - at)
+        for group in range((min(last * PANEL, inverse.shape[0]) + TERMS - 1) // TERMS):
             row = group * TERMS
             take_rows(transposed, row, at, depth, rows)
-            for p in range(max(first, row // WIDE), last):
+            for p in range(max(first, row // PANEL), last):
                 multiply_taken(rows, depth, &panels[p, at, 0], products)
-                width = min(<Py_ssize_t>WIDE, inverse.shape[0] - p * WIDE)
+                width = min(<Py_ssize_t>PANEL, inverse.shape[0] - p * PANEL)
                 for i in range(min(<Py_ssize_t>TERMS, inverse.shape[0] - row)):
-                    out = &inverse[row + i, p * WIDE]
-                    if at == first * WIDE:
-                        memcpy(out, products + i * WIDE, width * sizeof(real))
+                    out = &inverse[row + i, p * PANEL]
+                    if at == first * PANEL:
+                        memcpy(out, products + i * PANEL, width * sizeof(real))
                     else:
                         for j in range(width):
-                            out[j] += products[i * WIDE + j]
-        at += DEEP
+                            out[j] += products[i * PANEL + j]
+        at += K_BLOCK
 
 
 cdef inline void mirror_rows(real[:, ::1] matrix, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     """The entries of some rows below the diagonal from those above it, block by block, as caches hold them."""
     cdef Py_ssize_t i, j, start = 0, stop
     while start < last:
-        stop = start + WIDE
+        stop = start + PANEL
         for i in range(first, last):
             for j in range(start, min(stop, i)):
                 matrix[i, j] = matrix[j, i]

@@ -1,4 +1,4 @@
-/* One instruction-set level of the vector math: VM_LEVEL names it, the compiler flags make it. */
+/* One instruction set of the vector math: VM_LEVEL names it, the compiler flags make it. */
 #include "vecmath.h"
 #include "polynomials.h"
 

@@ -1,7 +1,7 @@
 /* Vector math on tiles of VM_TILE rows.
  *
  * A tile holds the rows feature-major: tile[j * VM_TILE + i] is feature j of row i.  Angles are counted in half turns
- * (theta / pi), so that range reduction is exact.  The same source is compiled once per instruction-set level and per
+ * (theta / pi), so that range reduction is exact.  The same source is compiled once per instruction set and per
  * precision; each compilation fills one table of functions, and `simd` picks a table when it is imported.
  */
 #ifndef RFFKERN_VECMATH_H

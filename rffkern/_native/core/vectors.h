@@ -1,4 +1,4 @@
-/* What the files that are compiled once per instruction-set level share: vectors, and names that end in the level.
+/* What the files that are compiled once per instruction set share: vectors, and names that end in the level.
  *
  * A file that holds several levels sets VM_LEVEL, VECTOR_BYTES and VM_FUSES itself before each.
  */

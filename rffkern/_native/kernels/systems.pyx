@@ -4,8 +4,8 @@ from cython.parallel cimport prange, threadid
 
 from .core.checks cimport agree, has_shape, holds
 from .core.panels cimport (
-    MANY, SOME, WIDE, factorise_panel, finish_below, invert_panels, mirror_rows, multiply_group, n_panels_of,
-    solve_rows, square_panels,
+    PANEL, PANELS_PER_PASS, ROW_BLOCK, factorise_panel, finish_below, invert_panels, mirror_rows, multiply_group,
+    n_panels_of, solve_rows, square_panels,
 )
 from .core.signals cimport at_once, look_at_signals
 from .simd cimport team, use_team
@@ -13,11 +13,11 @@ from .core.tiles cimport TERMS, real
 
 use_team(team)
 
-PANEL_COLUMNS = WIDE
+PANEL_COLUMNS = PANEL
 
 
 cdef inline Py_ssize_t _scratch(Py_ssize_t size) noexcept nogil:
-    return (n_panels_of(size) + SOME) * WIDE * (WIDE + TERMS)
+    return (n_panels_of(size) + PANELS_PER_PASS) * PANEL * (PANEL + TERMS)
 
 
 def system_scratch(Py_ssize_t size):
@@ -36,10 +36,10 @@ cdef _multiply_panels(const real[:, ::1] left, const real[:, :, ::1] panels, rea
                       int n_threads):
     cdef Py_ssize_t k, depth = left.shape[1], n_groups = (left.shape[0] + TERMS - 1) // TERMS, first = 0, last, work = 0
     agree(out.shape[0] == left.shape[0], "out must have shape (n_rows, n_columns)")
-    agree(panels.shape[0] == n_panels_of(out.shape[1]) and panels.shape[1] == depth and panels.shape[2] == WIDE,
+    agree(panels.shape[0] == n_panels_of(out.shape[1]) and panels.shape[1] == depth and panels.shape[2] == PANEL,
           "panels must have shape (n_panels, depth, PANEL_COLUMNS)")
     _check_scratch(scratch, depth, n_threads)
-    cdef Py_ssize_t each = TERMS * depth * WIDE * panels.shape[0]
+    cdef Py_ssize_t each = TERMS * depth * PANEL * panels.shape[0]
     with nogil:
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
@@ -51,8 +51,8 @@ cdef _multiply_panels(const real[:, ::1] left, const real[:, :, ::1] panels, rea
 
 def multiply(
     left,              # IN   real (n_rows, depth)
-    panels,            # IN   real (n_panels, depth, WIDE) columns of the right factor
-    out,               # OUT  real (n_rows, n_columns), at most WIDE n_panels
+    panels,            # IN   real (n_panels, depth, PANEL) columns of the right factor
+    out,               # OUT  real (n_rows, n_columns), at most PANEL n_panels
     scratch,           # TEMP real (n_threads, system_scratch(depth))
     int n_threads,
 ):
@@ -65,23 +65,23 @@ def multiply(
 cdef _factorise_system(real[:, ::1] matrix, real[:, :, ::1] inverses, real[:, ::1] scratch, int n_threads):
     cdef Py_ssize_t p, k, size = matrix.shape[0], start, stop, n_groups, first, last, each, work = 0
     agree(matrix.shape[1] == size, "matrix must have shape (size, size)")
-    agree(inverses.shape[0] == n_panels_of(size) and inverses.shape[1] == inverses.shape[2] == WIDE,
+    agree(inverses.shape[0] == n_panels_of(size) and inverses.shape[1] == inverses.shape[2] == PANEL,
           "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
     _check_scratch(scratch, size, n_threads)
     cdef real *panel = &scratch[0, 0]
-    cdef real *transposed = panel + n_panels_of(size) * WIDE * WIDE
-    cdef Py_ssize_t behind = (n_panels_of(size) + 1) * WIDE * WIDE
+    cdef real *transposed = panel + n_panels_of(size) * PANEL * PANEL
+    cdef Py_ssize_t behind = (n_panels_of(size) + 1) * PANEL * PANEL
     cdef bint good = True
     with nogil:
         for p in range(n_panels_of(size)):
-            start, stop = p * WIDE, min((p + 1) * WIDE, size)
+            start, stop = p * PANEL, min((p + 1) * PANEL, size)
             good = good and factorise_panel(matrix, start, &inverses[p, 0, 0], panel, transposed, panel + behind)
-            n_groups, first, each = (size - stop + MANY - 1) // MANY, 0, MANY * WIDE * (start + WIDE)
+            n_groups, first, each = (size - stop + ROW_BLOCK - 1) // ROW_BLOCK, 0, ROW_BLOCK * PANEL * (start + PANEL)
             while good and first < n_groups:
                 last = min(n_groups, first + n_threads * at_once(each))
                 for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    finish_below(matrix, stop + k * MANY, min(size, stop + (k + 1) * MANY), start, panel, transposed,
-                                 &scratch[threadid(), 0] + behind)
+                    finish_below(matrix, stop + k * ROW_BLOCK, min(size, stop + (k + 1) * ROW_BLOCK), start, panel,
+                                 transposed, &scratch[threadid(), 0] + behind)
                 look_at_signals(&work, (last - first) * each)
                 first = last
     return good
@@ -89,7 +89,7 @@ cdef _factorise_system(real[:, ::1] matrix, real[:, :, ::1] inverses, real[:, ::
 
 def factorise_system(
     matrix,            # IN   real (size, size) lower triangle, positive definite; OUT its factor L
-    inverses,          # OUT  real (n_panels, WIDE, WIDE) of the blocks on the diagonal of L
+    inverses,          # OUT  real (n_panels, PANEL, PANEL) of the blocks on the diagonal of L
     scratch,           # TEMP real (n_threads, system_scratch)
     int n_threads,
 ):
@@ -103,14 +103,14 @@ cdef _invert_system(
     const real[:, ::1] factor, const real[:, :, ::1] inverses, real[:, ::1] inverse, real[:, :, ::1] panels,
     real[:, ::1] transposed, real[:, ::1] scratch, int n_threads,
 ):
-    cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = WIDE * n_panels
-    cdef Py_ssize_t n_groups = (n_panels + SOME - 1) // SOME
-    cdef Py_ssize_t first = 0, last, work = 0, each = SOME * WIDE * size * size
+    cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = PANEL * n_panels
+    cdef Py_ssize_t n_groups = (n_panels + PANELS_PER_PASS - 1) // PANELS_PER_PASS
+    cdef Py_ssize_t first = 0, last, work = 0, each = PANELS_PER_PASS * PANEL * size * size
     agree(factor.shape[1] == size, "factor must have shape (size, size)")
     agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
-    agree(inverses.shape[0] == n_panels and inverses.shape[1] == inverses.shape[2] == WIDE,
+    agree(inverses.shape[0] == n_panels and inverses.shape[1] == inverses.shape[2] == PANEL,
           "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
-    agree(panels.shape[0] == n_panels and panels.shape[1] == n_padded and panels.shape[2] == WIDE,
+    agree(panels.shape[0] == n_panels and panels.shape[1] == n_padded and panels.shape[2] == PANEL,
           "panels must have shape (n_panels, n_padded, PANEL_COLUMNS)")
     agree(has_shape(transposed, n_padded, n_padded), "transposed must have shape (n_padded, n_padded)")
     _check_scratch(scratch, size, n_threads)
@@ -118,33 +118,33 @@ cdef _invert_system(
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
             for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                invert_panels(factor, inverses, p * SOME, min((p + 1) * SOME, n_panels), panels, transposed,
-                              &scratch[threadid(), 0])
+                invert_panels(factor, inverses, p * PANELS_PER_PASS, min((p + 1) * PANELS_PER_PASS, n_panels), panels,
+                              transposed, &scratch[threadid(), 0])
             look_at_signals(&work, (last - first) * each)
             first = last
         first = 0
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
             for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                square_panels(transposed, p * SOME, min((p + 1) * SOME, n_panels), panels, inverse,
-                              &scratch[threadid(), 0])
+                square_panels(transposed, p * PANELS_PER_PASS, min((p + 1) * PANELS_PER_PASS, n_panels), panels,
+                              inverse, &scratch[threadid(), 0])
             look_at_signals(&work, (last - first) * each)
             first = last
-        first, each = 0, WIDE * size
+        first, each = 0, PANEL * size
         while first < n_panels:
             last = min(n_panels, first + n_threads * at_once(each))
             for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                mirror_rows(inverse, p * WIDE, min((p + 1) * WIDE, size))
+                mirror_rows(inverse, p * PANEL, min((p + 1) * PANEL, size))
             look_at_signals(&work, (last - first) * each)
             first = last
 
 
 def invert_system(
     factor,            # IN   real (size, size) lower triangle of `factorise_system`
-    inverses,          # IN   real (n_panels, WIDE, WIDE)
+    inverses,          # IN   real (n_panels, PANEL, PANEL)
     inverse,           # OUT  real (size, size)
-    panels,            # TEMP real (n_panels, WIDE n_panels, WIDE)
-    transposed,        # TEMP real (WIDE n_panels, WIDE n_panels)
+    panels,            # TEMP real (n_panels, PANEL n_panels, PANEL)
+    transposed,        # TEMP real (PANEL n_panels, PANEL n_panels)
     scratch,           # TEMP real (n_threads, system_scratch)
     int n_threads,
 ):

@@ -3,7 +3,7 @@
 The network is f(x) = sum over k of coefficients[k] cos(omegas[k] . (relevances * x) - shifts[k]).  Cosines and sines of
 a batch are computed once and stay in cache: neither block of parameters moves the angles before both have stepped.
 Rows of a batch are stored in tiles, in the layout of `project_terms`, and every product is one of a tile: cosines are a
-tile whose features are the terms, and slopes along the angles another.
+tile whose features are the terms, and the gradient along the angles another.
 """
 
 from cython.parallel cimport prange
@@ -63,14 +63,14 @@ cdef void _project(const Layout *at, real *work, Py_ssize_t n_rows, const real[:
 cdef double _descend_scores(Loss loss, const Layout *at, real *work, const Py_ssize_t *order, Py_ssize_t n_rows,
                             Py_ssize_t n_batch, const real *coefficients, const double[:, ::1] targets,
                             const double[::1] weight, double *row) noexcept nogil:
-    """Scores of all rows, and the slopes along them; return the sum of weighted losses."""
+    """Scores of all rows, and the gradient along them; return the sum of weighted losses."""
     cdef Py_ssize_t i, o, width = width_of(n_rows)
     cdef double total = 0, row_weight = 1
     for o in range(at.n_outputs):
         combine(work + at.cosine, at.padded_terms, width, coefficients + o * at.padded_terms,
                 work + at.score + o * width)
         for i in range(n_rows, width):
-            work[at.slope + o * width + i] = 0
+            work[at.gradient + o * width + i] = 0
     for i in range(n_rows):
         for o in range(at.n_outputs):
             row[o] = work[at.score + o * width + i]
@@ -78,22 +78,22 @@ cdef double _descend_scores(Loss loss, const Layout *at, real *work, const Py_ss
             row_weight = weight[order[i]]
         total += row_weight * loss.row(row, &targets[order[i], 0], at.n_outputs, row + at.n_outputs)
         for o in range(at.n_outputs):
-            work[at.slope + o * width + i] = <real>(row_weight / n_batch * row[at.n_outputs + o])
+            work[at.gradient + o * width + i] = <real>(row_weight / n_batch * row[at.n_outputs + o])
     return total
 
 
-cdef void _coefficient_slopes(const Layout *at, real *work, Py_ssize_t n_rows) noexcept nogil:
+cdef void _coefficient_gradient(const Layout *at, real *work, Py_ssize_t n_rows) noexcept nogil:
     cdef Py_ssize_t o, width = width_of(n_rows)
     for o in range(at.n_outputs):
-        products(work + at.cosine, at.padded_terms, width, work + at.slope + o * width,
-                 work + at.coefficient_slope + o * at.padded_terms)
+        products(work + at.cosine, at.padded_terms, width, work + at.gradient + o * width,
+                 work + at.coefficient_gradient + o * at.padded_terms)
 
 
-cdef void _relevance_slopes(const Layout *at, real *work, Py_ssize_t n_rows, const real *coefficients,
-                            const real[:, :, ::1] groups, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Through the slopes along all angles, and those along each relevance times feature.
+cdef void _relevance_gradient(const Layout *at, real *work, Py_ssize_t n_rows, const real *coefficients,
+                              const real[:, :, ::1] groups, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Through the gradient along all angles, and that along each relevance times feature.
 
-    Of the terms in the groups from `start` to `stop`; the slopes follow from the sums over all.
+    Of the terms in the groups from `start` to `stop`; the gradient follows from the sums over all.
     """
     cdef real zeros[TERMS]
     cdef Py_ssize_t i, j, k, g, width = width_of(n_rows)
@@ -104,12 +104,12 @@ cdef void _relevance_slopes(const Layout *at, real *work, Py_ssize_t n_rows, con
     for g in range(start, stop):
         k = g * GROUP
         weigh(work + at.sine + k * width, GROUP, width, coefficients + k, at.padded_terms, at.n_outputs,
-              work + at.slope)
+              work + at.gradient)
         for j in range(at.padded_features // TERMS):
             project_terms(work + at.sine + k * width, GROUP, width, &groups[g, j * TERMS, 0], zeros, work + at.term)
             add_scaled(work + at.term, TERMS * width, 1, work + at.turned + j * TERMS * width)
     for j in range(at.n_features if stop == at.padded_terms // GROUP else 0):
-        work[at.relevance_slope + j] = -dot(work + at.rows + j * width, work + at.turned + j * width, width)
+        work[at.relevance_gradient + j] = -dot(work + at.rows + j * width, work + at.turned + j * width, width)
 
 
 cdef int _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ssize_t n_tiles,
@@ -126,20 +126,20 @@ cdef int _add_tiles(real[:, ::1] work, Py_ssize_t start, Py_ssize_t size, Py_ssi
 cdef void _step_coefficients(const Layout *at, const real *work, real[:, :, ::1] coefficients, Py_ssize_t n_terms,
                              double n_steps, double rate, double constant_rate, double ridge) noexcept nogil:
     """The constant, which follows the terms, has no penalty."""
-    cdef const real *slope
+    cdef const real *gradient
     cdef Py_ssize_t o
     for o in range(at.n_outputs):
-        slope = work + at.coefficient_slope + o * at.padded_terms
-        proximal_step(&coefficients[0, o, 0], &coefficients[1, o, 0], &coefficients[2, o, 0], slope, n_terms, n_steps,
-                      <real>rate, <real>ridge, 0)
+        gradient = work + at.coefficient_gradient + o * at.padded_terms
+        proximal_step(&coefficients[0, o, 0], &coefficients[1, o, 0], &coefficients[2, o, 0], gradient, n_terms,
+                      n_steps, <real>rate, <real>ridge, 0)
         proximal_step(&coefficients[0, o, n_terms], &coefficients[1, o, n_terms], &coefficients[2, o, n_terms],
-                      slope + n_terms, 1, n_steps, <real>constant_rate, 0, 0)
+                      gradient + n_terms, 1, n_steps, <real>constant_rate, 0, 0)
 
 
 cdef int _descend_relevances(const Layout *at, real[:, ::1] work, Py_ssize_t n_batch, Py_ssize_t n_tiles,
                              const real *coefficients, const real[:, :, ::1] groups, int n_threads,
                              Py_ssize_t *since) except -1 nogil:
-    """The slopes of all tiles of a batch along the relevances, a bounded number of terms at a time."""
+    """The gradient of all tiles of a batch along the relevances, a bounded number of terms at a time."""
     cdef Py_ssize_t t, last, stop, start, first = 0, n_groups = at.padded_terms // GROUP, each = each_group(at, n_batch)
     while first < n_tiles:
         last = min(n_tiles, first + n_threads * at_once(each * n_groups))
@@ -147,8 +147,8 @@ cdef int _descend_relevances(const Layout *at, real[:, ::1] work, Py_ssize_t n_b
         while start < n_groups:
             stop = min(n_groups, start + at_once(each))
             for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _relevance_slopes(at, &work[t, 0], min(<Py_ssize_t>TILE, n_batch - t * TILE), coefficients, groups,
-                                  start, stop)
+                _relevance_gradient(at, &work[t, 0], min(<Py_ssize_t>TILE, n_batch - t * TILE), coefficients, groups,
+                                    start, stop)
             look_at_signals(since, (last - first) * (stop - start) * each)
             start = stop
         first = last
@@ -196,13 +196,13 @@ cdef double _train_rows(
                             sums[t, 0] = _descend_scores(
                                 loss, &at, &work[t, 0], &order[row + t * TILE], n_rows, n_batch,
                                 &coefficients[0, 0, 0], targets, weight, &sums[t, 1])
-                            _coefficient_slopes(&at, &work[t, 0], n_rows)
+                            _coefficient_gradient(&at, &work[t, 0], n_rows)
                     look_at_signals(&since, (last - first) * (stop - start) * each)
                     start = stop
                 first = last
             for t in range(n_tiles):
                 total += sums[t, 0]
-            _add_tiles(work, at.coefficient_slope, at.n_outputs * at.padded_terms, n_tiles, &since)
+            _add_tiles(work, at.coefficient_gradient, at.n_outputs * at.padded_terms, n_tiles, &since)
             _step_coefficients(&at, &work[0, 0], coefficients, n_terms, n_steps, coefficient_rate, constant_rate, ridge)
             # The gradient along the relevances is taken where the step on the coefficients has led to (Algorithm 1).
             first = 0
@@ -215,8 +215,8 @@ cdef double _train_rows(
                 look_at_signals(&since, (last - first) * each_score)
                 first = last
             _descend_relevances(&at, work, n_batch, n_tiles, &coefficients[0, 0, 0], groups, n_threads, &since)
-            _add_tiles(work, at.relevance_slope, at.n_features, n_tiles, &since)
-            proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_slope],
+            _add_tiles(work, at.relevance_gradient, at.n_features, n_tiles, &since)
+            proximal_step(&relevances[0, 0], &relevances[1, 0], &relevances[2, 0], &work[0, at.relevance_gradient],
                           at.n_features, n_steps, <real>relevance_rate, 0, <real>lasso)
     return total
 
@@ -232,7 +232,7 @@ def train_rows(
     omegas,                         # IN    real (padded_terms, n_features)
     groups,                         # IN    real (padded_terms / GROUP, padded_features, GROUP) omegas, transposed
     shifts,                         # IN    real (padded_terms,) half turns
-    coefficients,                   # INOUT real (3, n_outputs, padded_terms) values, mean slopes, mean squares of them
+    coefficients,                   # INOUT real (3, n_outputs, padded_terms) values, mean and mean square of gradients
     relevances,                     # INOUT real (3, n_features) the same
     Py_ssize_t n_terms,             # the term after these is constant, and later ones are padding
     Py_ssize_t batch_size,

@@ -6,7 +6,7 @@ from ..core.signals cimport COSINE
 from ..core.tiles cimport LANES, TERMS, TILE, real
 
 cdef enum:
-    GROUP = 32   # terms whose slopes stay in the first-level cache while all features are multiplied with them
+    GROUP = 32   # terms whose gradients stay in the first-level cache while all features are multiplied with them
 
 cdef struct Layout:
     # Sizes, and offsets into the scratch of a tile, where `width` is the number of rows, padded.
@@ -14,13 +14,13 @@ cdef struct Layout:
     Py_ssize_t rows               # (n_features, width) standardised
     Py_ssize_t scaled             # (n_features, width) times relevance over pi
     Py_ssize_t cosine             # (padded_terms, width)
-    Py_ssize_t sine               # (padded_terms, width), and then minus the slopes along the angles
+    Py_ssize_t sine               # (padded_terms, width), and then minus the gradient along the angles
     Py_ssize_t score              # (n_outputs, width)
-    Py_ssize_t slope              # (n_outputs, width) of the mean loss of the batch along the scores
-    Py_ssize_t turned             # (padded_features, width) minus the slopes along relevance times feature
+    Py_ssize_t gradient           # (n_outputs, width) of the mean loss of the batch along the scores
+    Py_ssize_t turned             # (padded_features, width) minus the gradient along relevance times feature
     Py_ssize_t term               # (TERMS, width)
-    Py_ssize_t coefficient_slope  # (n_outputs, padded_terms)
-    Py_ssize_t relevance_slope    # (n_features,)
+    Py_ssize_t coefficient_gradient   # (n_outputs, padded_terms)
+    Py_ssize_t relevance_gradient    # (n_features,)
     Py_ssize_t end
 
 
@@ -39,12 +39,12 @@ cdef inline Layout layout_of(Py_ssize_t n_features, Py_ssize_t padded_terms, Py_
     at.cosine = at.scaled + n_features * width
     at.sine = at.cosine + padded_terms * width
     at.score = at.sine + padded_terms * width
-    at.slope = at.score + n_outputs * width
-    at.turned = at.slope + n_outputs * width
+    at.gradient = at.score + n_outputs * width
+    at.turned = at.gradient + n_outputs * width
     at.term = at.turned + at.padded_features * width
-    at.coefficient_slope = at.term + TERMS * width
-    at.relevance_slope = at.coefficient_slope + n_outputs * padded_terms
-    at.end = (at.relevance_slope + n_features + LANES - 1) // LANES * LANES
+    at.coefficient_gradient = at.term + TERMS * width
+    at.relevance_gradient = at.coefficient_gradient + n_outputs * padded_terms
+    at.end = (at.relevance_gradient + n_features + LANES - 1) // LANES * LANES
     return at
 
 

@@ -1,7 +1,7 @@
 """Losses of scores at targets, one compiled object each, for the mini-batch steps of RFFNet.
 
 A loss of every output on its own overrides `point`, one that sees all outputs of a row at once overrides `row`; both
-return the loss and set its slopes along the scores.  `rffkern/_training/rffnet/losses.py` gives it a name.
+return the loss and set its gradient along the scores.  `rffkern/_training/rffnet/losses.py` gives it a name.
 """
 
 from libc.math cimport NAN, exp, fabs, log, log1p
@@ -16,24 +16,24 @@ cdef class Loss:
         """How many numbers the target of a row has."""
         return n_outputs
 
-    cdef double point(self, double score, double target, double *slope) noexcept nogil:
-        slope[0] = 0
+    cdef double point(self, double score, double target, double *gradient) noexcept nogil:
+        gradient[0] = 0
         return 0
 
     cdef double row(self, const double *scores, const double *target, Py_ssize_t n_outputs,
-                    double *slopes) noexcept nogil:
+                    double *gradient) noexcept nogil:
         cdef double total = 0
         cdef Py_ssize_t o
         for o in range(n_outputs):
-            total += self.point(scores[o], target[o], slopes + o)
+            total += self.point(scores[o], target[o], gradient + o)
         return total
 
 
 cdef class Squared(Loss):
     """(target - score)^2"""
 
-    cdef double point(self, double score, double target, double *slope) noexcept nogil:
-        slope[0] = 2 * (score - target)
+    cdef double point(self, double score, double target, double *gradient) noexcept nogil:
+        gradient[0] = 2 * (score - target)
         return (score - target) * (score - target)
 
 
@@ -45,9 +45,9 @@ cdef class Huber(Loss):
     def __init__(self, double delta):
         self.delta = delta
 
-    cdef double point(self, double score, double target, double *slope) noexcept nogil:
+    cdef double point(self, double score, double target, double *gradient) noexcept nogil:
         cdef double apart = score - target, held = min(max(apart, -self.delta), self.delta)
-        slope[0] = 2 * held
+        gradient[0] = 2 * held
         return held * (2 * apart - held)
 
 
@@ -59,17 +59,17 @@ cdef class Pinball(Loss):
     def __init__(self, double quantile):
         self.quantile = quantile
 
-    cdef double point(self, double score, double target, double *slope) noexcept nogil:
-        slope[0] = (score > target) - self.quantile
-        return (score - target) * slope[0]
+    cdef double point(self, double score, double target, double *gradient) noexcept nogil:
+        gradient[0] = (score > target) - self.quantile
+        return (score - target) * gradient[0]
 
 
 cdef class Logistic(Loss):
     """ln(1 + exp(-target score)) for a target of -1 or +1."""
 
-    cdef double point(self, double score, double target, double *slope) noexcept nogil:
+    cdef double point(self, double score, double target, double *gradient) noexcept nogil:
         cdef double margin = target * score, small = exp(-fabs(margin))   # which does not overflow
-        slope[0] = -target * (small if margin > 0 else 1) / (1 + small)
+        gradient[0] = -target * (small if margin > 0 else 1) / (1 + small)
         return log1p(small) + max(-margin, 0.0)
 
 
@@ -83,20 +83,20 @@ cdef class Softmax(Loss):
         return 1
 
     cdef double row(self, const double *scores, const double *target, Py_ssize_t n_outputs,
-                    double *slopes) noexcept nogil:
+                    double *gradient) noexcept nogil:
         cdef double largest = scores[0], total = 0
         cdef Py_ssize_t o, label
         for o in range(1, n_outputs):
             largest = max(largest, scores[o])
         for o in range(n_outputs):
-            slopes[o] = exp(scores[o] - largest)
-            total += slopes[o]
+            gradient[o] = exp(scores[o] - largest)
+            total += gradient[o]
         for o in range(n_outputs):
-            slopes[o] /= total
+            gradient[o] /= total
         if not 0 <= target[0] < n_outputs:
             return NAN
         label = <Py_ssize_t>target[0]
-        slopes[label] -= 1
+        gradient[label] -= 1
         return log(total) + largest - scores[label]
 
 
@@ -105,17 +105,17 @@ def row_losses(
     const double[:, ::1] scores,    # IN   (n_samples, n_outputs)
     const double[:, ::1] targets,   # IN   (n_samples, n_targets)
     double[::1] losses,             # OUT  (n_samples,)
-    double[:, ::1] slopes,          # OUT  (n_samples, n_outputs)
+    double[:, ::1] gradient,        # OUT  (n_samples, n_outputs)
 ):
-    """The loss of every row, and its slopes along the scores."""
+    """The loss of every row, and its gradient along the scores."""
     cdef Py_ssize_t n_samples = scores.shape[0], n_outputs = scores.shape[1]
     agree(loss is not None, "loss must be a Loss")
     agree(n_outputs >= 1, "scores must have shape (n_samples, n_outputs)")
     agree(targets.shape[0] == n_samples and targets.shape[1] >= loss.n_targets(n_outputs),
           "targets must have shape (n_samples, n_targets)")
     agree(losses.shape[0] == n_samples, "losses must have shape (n_samples,)")
-    agree(has_shape(slopes, n_samples, n_outputs), "slopes must have shape (n_samples, n_outputs)")
+    agree(has_shape(gradient, n_samples, n_outputs), "gradient must have shape (n_samples, n_outputs)")
     cdef Py_ssize_t i
     with nogil:
         for i in range(scores.shape[0]):
-            losses[i] = loss.row(&scores[i, 0], &targets[i, 0], scores.shape[1], &slopes[i, 0])
+            losses[i] = loss.row(&scores[i, 0], &targets[i, 0], scores.shape[1], &gradient[i, 0])
