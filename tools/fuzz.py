@@ -238,9 +238,9 @@ def judge(content, original, reader, path):
 
 
 def compare(n_files, seed, reader, folder, keep):
-    """Counts by mutation and verdict; the messages of C; names of files on which the readers differ."""
+    """Counts by mutation and verdict, and names of files on which the readers differ."""
     base, path = originals(folder), folder / "model.npz"
-    counts, reasons, faults = collections.Counter(), collections.Counter(), []
+    counts, faults = collections.Counter(), []
     for number in range(n_files):
         rng = np.random.default_rng([seed, number])
         original = base[rng.integers(len(base))]
@@ -248,13 +248,12 @@ def compare(n_files, seed, reader, folder, keep):
         content = mutation(rng, original)
         verdict, why = judge(content, original, reader, path)
         counts[mutation.__name__, verdict] += 1
-        reasons[why] += 1
         if verdict.startswith("only"):
             faults.append(f"file {number}, {mutation.__name__}, {digest(content)}: {verdict}: {why}")
             print(faults[-1], flush=True)
             if keep:
                 (keep / f"{digest(content)}.npz").write_bytes(content)
-    return counts, reasons, faults
+    return counts, faults
 
 
 def main():
@@ -262,7 +261,6 @@ def main():
     parser.add_argument("--files", type=int, default=1000, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="where to put files on which they differ")
-    parser.add_argument("--reasons", action="store_true", help="also count what the reader in C says")
     arguments = parser.parse_args()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
@@ -271,17 +269,13 @@ def main():
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         program = build(folder, ("-O1", *SANITIZERS))
         with CReader(program) as reader:
-            counts, reasons, faults = compare(arguments.files, arguments.seed, reader, pathlib.Path(folder),
-                                              arguments.keep)
+            counts, faults = compare(arguments.files, arguments.seed, reader, pathlib.Path(folder), arguments.keep)
     verdicts = ["accepted", "refused", "parameters", "only C accepts", "only Python accepts"]
     print(f"{'mutation':<18}" + "".join(f"{verdict:>21}" for verdict in verdicts))
     for mutation in [each.__name__ for each in MUTATIONS]:
         print(f"{mutation:<18}" + "".join(f"{counts[mutation, verdict]:>21}" for verdict in verdicts))
     print(f"{'all':<18}" + "".join(
         f"{sum(n for (_, each), n in counts.items() if each == verdict):>21}" for verdict in verdicts))
-    if arguments.reasons:
-        for why, n in reasons.most_common():
-            print(f"{n:>8}  {why}")
     print(f"{arguments.files} files in {time.monotonic() - started:.0f} s, {len(faults)} differences")
     sys.exit(bool(faults))
 

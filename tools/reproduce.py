@@ -4,13 +4,12 @@
     python tools/reproduce.py ecml --data DIR --model gbrff1               also gbrff2 (the default) and pbrff
     python tools/reproduce.py ecml --data DIR --seeds 1-5 --untuned        the same splits, default parameters
     python tools/reproduce.py few --data DIR --plot few.png                its Figure 2: accuracy with few landmarks
-    python tools/reproduce.py components --data DIR --plot k.png           its Figure 3: GBRFF1 with K = 1, 5, 10, 20
     python tools/reproduce.py squares --data DIR --seeds 1-5               Table 2 and Figure 2 of the 2019 paper
-    python tools/reproduce.py kin40k --data DIR --plot kin40k.png          Figure 2, Tables IV and V of Sun and Yao
+    python tools/reproduce.py kin40k --data DIR                            Figure 2, Tables IV and V of Sun and Yao
     python tools/reproduce.py kin40k --data DIR --kernel likelihood        the same, the kernel chosen as in the paper
     python tools/reproduce.py covtype --data DIR --budget 600              classification by groups of learners
-    python tools/reproduce.py se --plot se.png --seeds 1-3                 Figures 2 and 3, Table 2 of the RFFNet paper
-    python tools/reproduce.py rffnet --data DIR --plot higgs.png           its Tables 1 and 2 on real data, and Figure 5
+    python tools/reproduce.py se --seeds 1-3                               Figures 2 and 3, Table 2 of the RFFNet paper
+    python tools/reproduce.py rffnet --data DIR                            its Tables 1 and 2 on real data
 
 Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.  Parameters
 are chosen by five-fold cross-validation on the training rows, for each number of landmarks.  The experiments from
@@ -33,9 +32,8 @@ COMMANDS = {**landmarks.COMMANDS, **TIMED}
 
 # The options that each experiment reads beside --seeds and, but for se, --data; others are refused.
 _CURVES = {"splits", "untuned", "sets", "plot", "jobs"}
-OPTIONS = {"ecml": _CURVES - {"plot"} | {"model"}, "few": _CURVES, "components": _CURVES, "squares": _CURVES,
-           "kin40k": {"kernel", "plot"}, "covtype": {"budget"}, "se": {"sets", "sizes", "plot"},
-           "rffnet": {"sets", "plot"}}
+OPTIONS = {"ecml": _CURVES - {"plot"} | {"model"}, "few": _CURVES, "squares": _CURVES, "kin40k": {"kernel"},
+           "covtype": {"budget"}, "se": {"sets", "sizes"}, "rffnet": {"sets"}}
 DEFAULTS = {"splits": "authors", "model": "gbrff2", "untuned": False, "kernel": "auto", "budget": 600.0,
             "jobs": os.cpu_count()}
 

@@ -71,21 +71,8 @@ def lightgbm():
     return LGBMClassifier(n_estimators=N_ESTIMATORS, max_depth=5, force_col_wise=True, n_jobs=1, verbose=-1)
 
 
-def xgboost():
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(n_estimators=N_ESTIMATORS, max_depth=5, tree_method="hist", n_jobs=1)
-
-
-def hist_boosting():
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(max_iter=N_ESTIMATORS, max_depth=5, early_stopping=False)
-
-
 CONTENDERS = {"rffkern": gbrff2, "rffkern double": partial(gbrff2, precision="double"),
-              "rffkern, max_samples=8192": partial(gbrff2, max_samples=8192), "twin": None, "lightgbm": lightgbm,
-              "xgboost": xgboost, "hist boosting": hist_boosting}
+              "rffkern, max_samples=8192": partial(gbrff2, max_samples=8192), "twin": None, "lightgbm": lightgbm}
 
 
 def fit(arguments):
@@ -109,8 +96,7 @@ def fit(arguments):
             except ImportError as error:
                 print(f"left out: {name} ({error})", file=sys.stderr)
                 continue
-            target = y > 0 if name == "xgboost" else y
-            functions[name] = lambda make=make, X=X, target=target: make().fit(X, target)
+            functions[name] = lambda make=make, X=X, y=y: make().fit(X, y)
             if arguments.memory:
                 peaks[name] = in_process(lambda function=functions[name]: memory_peak(function)[0])
         seconds = cpu_seconds(functions, arguments.repeat)

@@ -10,20 +10,19 @@ import itertools
 import json
 import time
 import warnings
+from importlib import import_module
 
 import numpy as np
 
 from common.data import standardised
 
 LEAVES, RATES, MOST_ROUNDS, PATIENCE = (4, 8, 16, 31, 63), (0.05, 0.1), 2000, 50
-DEPTHS = (2, 3, 4, 6, 8)  # of XGBoost's trees: up to 4, 8, 16, 64, 256 leaves
 GAMMA_FACTORS, SVM_C = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 1.0, 10.0, 100.0, 1000.0)
 RIDGES, GBRFF2_LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0), (0.0, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2)
-NYSTROEM_GRID = {"gamma": (0.25, 1.0, 4.0), "penalty": (1.0, 10.0, 100.0)}  # gamma times 1 / n_features
 XRFM_GRID = {"bandwidth": (2.0, 5.0, 20.0), "diag": (False, True), "reg": (1e-3, 1e-1, 1.0)}
 SEARCH_ROWS = 2000  # parameters are chosen on at most so many
 SVR_STEPS = 500_000  # at most: large C would take hours
-RIDGE_ROWS, NYSTROEM_COMPONENTS = 6000, 1000
+RIDGE_ROWS = 6000
 N_FOLDS, FEWER_FOLDS, MANY_ROWS = 5, 3, 2000
 
 warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -80,35 +79,23 @@ def best_of(grid, model, X, y, is_class, seed):
     return best[1]
 
 
-def best_rounds(grid, fitted, X, y, is_class):
-    """Parameters and the number of rounds by the loss of validation folds; `fitted` returns that loss and rounds."""
-    folds = folds_of(y, is_class)
-    best = None
-    for params in grid:
-        found = [fitted(params, X[train], y[train], X[rest], y[rest]) for train, rest in folds]
-        loss, rounds = np.mean(found, axis=0)
-        if best is None or loss < best[0]:
-            best = loss, params | {"n_estimators": int(rounds)}
-    return best[1]
-
-
-def _predicted(model, X_test, is_class):
-    return model.predict_proba(X_test) if is_class else model.predict(X_test)
-
-
-def own(name, regressor=None):
-    """A family of this package with its defaults, or with some parameters; `regressor` if it has another name."""
+def model_of(module, name, regressor=None, **fixed):
+    """Models of a library with its defaults, or with some parameters: NAMEClassifier, and NAMERegressor or another."""
 
     def fitted(X, y, X_test, is_class, seed, **params):
-        import rffkern
-
         class_name = f"{name}Classifier" if is_class else regressor or f"{name}Regressor"
-        if class_name not in rffkern.__all__:
+        library = import_module(module)
+        if not hasattr(library, class_name):
             raise SystemExit(f"{name} is for classes alone")
-        model = getattr(rffkern, class_name)(random_state=seed, n_jobs=1, **params).fit(X, y)
-        return lambda: _predicted(model, X_test, is_class)
+        model = getattr(library, class_name)(**fixed, random_state=seed, **params).fit(X, y)
+        return lambda: model.predict_proba(X_test) if is_class else model.predict(X_test)
 
     return fitted
+
+
+own = functools.partial(model_of, "rffkern", n_jobs=1)
+QUIET = {"n_jobs": 1, "verbose": -1, "force_col_wise": True}
+lightgbm = model_of("lightgbm", "LGBM", **QUIET)
 
 
 def gbrff2_tuned(X, y, X_test, is_class, seed):
@@ -121,73 +108,23 @@ def gbrff2_tuned(X, y, X_test, is_class, seed):
     return model(X, y, X_test, is_class, seed, **best_of(grid, model, X, y, is_class, seed))
 
 
-def _booster(is_class, **params):
-    from lightgbm import LGBMClassifier, LGBMRegressor
-
-    return (LGBMClassifier if is_class else LGBMRegressor)(n_jobs=1, verbose=-1, force_col_wise=True, **params)
-
-
-def lightgbm(X, y, X_test, is_class, seed, **params):
-    """LightGBM with its defaults, or with some parameters."""
-    model = _booster(is_class, random_state=seed, **params).fit(X, y)
-    return lambda: _predicted(model, X_test, is_class)
-
-
 def lightgbm_tuned(X, y, X_test, is_class, seed):
     """LightGBM by cross-validation: leaves, rate, and the number of rounds by early stopping."""
     import lightgbm as library
 
-    def fitted(params, X, y, X_validation, y_validation):
-        model = _booster(is_class, n_estimators=MOST_ROUNDS, random_state=seed, **params)
-        model.fit(X, y, eval_set=[(X_validation, y_validation)],
-                  callbacks=[library.early_stopping(PATIENCE, verbose=False)])
-        return next(iter(next(iter(model.best_score_.values())).values())), model.best_iteration_
-
-    grid = [{"num_leaves": leaves, "learning_rate": rate} for leaves, rate in itertools.product(LEAVES, RATES)]
-    return lightgbm(X, y, X_test, is_class, seed, **best_rounds(grid, fitted, X, y, is_class))
-
-
-def _xgb(is_class, **params):
-    from xgboost import XGBClassifier, XGBRegressor
-
-    return (XGBClassifier if is_class else XGBRegressor)(n_jobs=1, **params)
-
-
-def xgboost(X, y, X_test, is_class, seed, **params):
-    """XGBoost with its defaults, or with some parameters."""
-    model = _xgb(is_class, random_state=seed, **params).fit(X, y)
-    return lambda: _predicted(model, X_test, is_class)
-
-
-def xgboost_tuned(X, y, X_test, is_class, seed):
-    """XGBoost by cross-validation: depth, rate and the number of rounds, as LightGBM."""
-    fixed = {"n_estimators": MOST_ROUNDS, "early_stopping_rounds": PATIENCE, "random_state": seed}
-
-    def fitted(params, X, y, X_validation, y_validation):
-        model = _xgb(is_class, **fixed, **params)
-        model.fit(X, y, eval_set=[(X_validation, y_validation)], verbose=False)
-        return model.best_score, model.best_iteration + 1
-
-    grid = [{"max_depth": depth, "learning_rate": rate} for depth, rate in itertools.product(DEPTHS, RATES)]
-    return xgboost(X, y, X_test, is_class, seed, **best_rounds(grid, fitted, X, y, is_class))
-
-
-def catboost(X, y, X_test, is_class, seed):
-    """CatBoost with its defaults."""
-    from catboost import CatBoostClassifier, CatBoostRegressor
-
-    make = CatBoostClassifier if is_class else CatBoostRegressor
-    model = make(thread_count=1, random_seed=seed, verbose=False, allow_writing_files=False).fit(X, y)
-    return lambda: _predicted(model, X_test, is_class)
-
-
-def hist_boosting(X, y, X_test, is_class, seed):
-    """scikit-learn's gradient boosting with its defaults."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    make = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
-    model = make(random_state=seed).fit(X, y)
-    return lambda: _predicted(model, X_test, is_class)
+    make = library.LGBMClassifier if is_class else library.LGBMRegressor
+    best, folds = None, folds_of(y, is_class)
+    for leaves, rate in itertools.product(LEAVES, RATES):
+        params, found = {"num_leaves": leaves, "learning_rate": rate}, []
+        for train, rest in folds:
+            model = make(n_estimators=MOST_ROUNDS, random_state=seed, **QUIET, **params)
+            model.fit(X[train], y[train], eval_set=[(X[rest], y[rest])],
+                      callbacks=[library.early_stopping(PATIENCE, verbose=False)])
+            found.append((next(iter(next(iter(model.best_score_.values())).values())), model.best_iteration_))
+        loss, rounds = np.mean(found, axis=0)
+        if best is None or loss < best[0]:
+            best = loss, params | {"n_estimators": int(rounds)}
+    return lightgbm(X, y, X_test, is_class, seed, **best[1])
 
 
 def svm(X, y, X_test, is_class, seed, probability=True, **params):
@@ -236,25 +173,6 @@ def kernel_ridge(X, y, X_test, is_class, seed):
     return (lambda: predict().argmax(axis=1)) if is_class else predict
 
 
-def _nystroem(X, y, X_test, is_class, seed, gamma, penalty):
-    from sklearn.kernel_approximation import Nystroem
-    from sklearn.linear_model import LogisticRegression, Ridge
-    from sklearn.pipeline import make_pipeline
-
-    X, X_test = standardised(X, X_test)
-    linear = LogisticRegression(C=penalty, max_iter=300) if is_class else Ridge(alpha=1 / penalty)
-    features = Nystroem(gamma=gamma, n_components=min(NYSTROEM_COMPONENTS, len(y)), random_state=seed)
-    model = make_pipeline(features, linear).fit(X, y)
-    return lambda: _predicted(model, X_test, is_class)
-
-
-def nystroem(X, y, X_test, is_class, seed):
-    """Logistic or ridge regression on 1,000 features of a Gaussian kernel, gamma and penalty by cross-validation."""
-    grid = [{"gamma": factor / X.shape[1], "penalty": penalty}
-            for factor, penalty in itertools.product(*NYSTROEM_GRID.values())]
-    return _nystroem(X, y, X_test, is_class, seed, **best_of(grid, _nystroem, X, y, is_class, seed))
-
-
 def _xrfm(X, y, X_test, is_class, seed, n_members=1, reg=1e-3, **params):
     from xrfm import xRFM
 
@@ -289,9 +207,10 @@ RIVALS = {
     "kernel-ridge": own("KernelRidge"), "sparse": own("SparseKernel"), "rffnet": own("RFFNet"),
     "gbrff2": own("GBRFF2", "GBRFFRegressor"), "gbrff2-tuned": gbrff2_tuned,
     "gbrff1": own("GBRFF1"), "gbrff": own("GBRFF"), "pbrff": own("PBRFF"),
-    "lightgbm": lightgbm, "lightgbm-tuned": lightgbm_tuned, "xgboost": xgboost, "xgboost-tuned": xgboost_tuned,
-    "catboost": catboost, "hist-boosting": hist_boosting, "svm": functools.partial(svm, C=1.0),
+    "lightgbm": lightgbm, "lightgbm-tuned": lightgbm_tuned, "xgboost": model_of("xgboost", "XGB", n_jobs=1),
+    "catboost": model_of("catboost", "CatBoost", thread_count=1, verbose=False, allow_writing_files=False),
+    "hist-boosting": model_of("sklearn.ensemble", "HistGradientBoosting"), "svm": functools.partial(svm, C=1.0),
     "svm-tuned": svm_tuned,
     "svm-nine": functools.partial(svm_tuned, factors=GAMMA_FACTORS[::2], penalties=(1.0, 10.0, 100.0)),
-    "kernel-ridge-sklearn": kernel_ridge, "nystroem": nystroem, "xrfm": xrfm,
+    "kernel-ridge-sklearn": kernel_ridge, "xrfm": xrfm,
 }

@@ -206,7 +206,6 @@ SQUARES = published(  # glass without its id column, from which the label follow
 FEW_SETS = list(ECML["gbrff2"])[:12]
 FEW = [1, 2, 3, 5, 10, 15, 20, 25, 50]
 FEW_2019 = [1, 3, 5, 10, 25, 200]
-ALL_COMPONENTS = [20, 40, 60, 100, 200, 500, 1000]  # numbers of cosines, T K
 
 
 def ecml(arguments):
@@ -226,19 +225,6 @@ def few(arguments):
         draw_curves(arguments.plot, "landmarks", FEW, curves)
 
 
-def components(arguments):
-    """Figure 3 of the ECML paper."""
-    names, curves = arguments.sets or FEW_SETS, {}
-    for n_components in (1, 5, 10, 20):
-        contender = Contender("GBRFF1Classifier", grid_gbrff1, n_components=n_components)
-        sizes = [total // n_components for total in ALL_COMPONENTS]
-        curves[f"K = {n_components}"] = mean_curve(tuned(arguments, contender, sizes, names))
-    print(f"GBRFF1, mean test accuracy over {len(names)} sets, seeds {arguments.seeds[0]}-{arguments.seeds[-1]}")
-    print_curves("T K", ALL_COMPONENTS, curves)
-    if arguments.plot:
-        draw_curves(arguments.plot, "cosines in the model, T K", ALL_COMPONENTS, curves)
-
-
 def squares(arguments):
     """Table 2 and Figure 2 of the 2019 paper."""
     curves = {}
@@ -253,4 +239,4 @@ def squares(arguments):
         draw_curves(arguments.plot, "landmarks", FEW_2019, curves)
 
 
-COMMANDS = {"ecml": ecml, "few": few, "components": components, "squares": squares}
+COMMANDS = {"ecml": ecml, "few": few, "squares": squares}

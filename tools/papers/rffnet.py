@@ -1,6 +1,5 @@
 """The experiments on RFFNet (Otto and Izbicki, 2022), for `reproduce.py`: one process, one thread."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +33,6 @@ TEST_ROWS = 10_000
 REGRESSION = {"ailerons": (2.7e-8, 2.4e-8), "cpu_act": (10, 9)}  # test MSE in the paper of RFFNet, of kernel ridge
 CLASSIFICATION = ["higgs_11k", "bankmarketing"]
 HIGGS_PAPER = "logistic 0.64 0.69 0.68, XGBoost 0.73 0.75 0.81, RFFNet 0.72 0.74 0.79"
-TOP = 8
 
 
 def train(model, X, y, X_test):
@@ -78,30 +76,13 @@ def se(arguments):
             importances[n_samples] = np.mean([found for _, found in runs], axis=0)
             print("{:>7}{:10.4f}{:8.1f}{:12.0f}{:8.1f}   ".format(n_samples, *table.mean(axis=0))
                   + ", ".join(f"{mse:.4f} ({found:.0f})" for mse, found, *_ in table), flush=True)
-        if arguments.plot:
-            root, extension = os.path.splitext(arguments.plot)
-            draw_relevances(f"{root}_{name.lower()}{extension}", name, experiment, importances)
-
-
-def draw_relevances(path, name, experiment, importances):
-    """One panel for each number of rows."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(importances), figsize=(3.4 * len(importances), 3), sharey=True, squeeze=False,
-                                layout="constrained")
-    columns = np.arange(experiment.n_features)
-    relevant = np.isin(columns, experiment.relevant)
-    for panel, (n_samples, found) in zip(axes[0], importances.items(), strict=True):
-        for chosen, colour, label in ((~relevant, "0.6", "irrelevant"), (relevant, "tab:red", "relevant")):
-            panel.bar(columns[chosen], found[chosen], color=colour, label=label)
-        panel.set(title=f"{name}, n = {n_samples}", xlabel="column, from 0", ylim=(0, 1.02))
-    axes[0, 0].set_ylabel("scaled relevance")
-    axes[0, -1].legend(fontsize="small")
-    figure.savefig(path, dpi=120)
+        for n_samples, found in importances.items():
+            print(f"relevances at n = {n_samples}: " + ", ".join(
+                f"column {j} {found[j]:.2f}" for j in np.argsort(-found)[: 2 * len(experiment.relevant)]))
 
 
 def rffnet(arguments):
-    """Tables 1 and 2 on real data, and Figure 5."""
+    """Tables 1 and 2 on real data."""
     names = arguments.sets or [*REGRESSION, *CLASSIFICATION]
     regression = [name for name in names if name in REGRESSION]
     first, last = arguments.seeds[0], arguments.seeds[-1]
@@ -141,74 +122,35 @@ def run_regression(folder, name, seed):
     return [*figures, searched]
 
 
-def classifiers(seed):
+def compare_classifiers(arguments, name):
+    """Accuracy, F1, AUC and CPU seconds of four classifiers."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import f1_score, roc_auc_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from xgboost import XGBClassifier
 
     from rffkern import RFFNetClassifier
 
-    return {"RFFNet": RFFNetClassifier(random_state=seed, n_jobs=1),
-            "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
-            "XGBoost": XGBClassifier(n_jobs=1, random_state=seed),
-            "HistGB": HistGradientBoostingClassifier(random_state=seed)}
-
-
-def run_classifiers(folder, name, seed):
-    """For each classifier accuracy, F1, AUC and CPU seconds; the importances of RFFNet and of XGBoost."""
-    from sklearn.metrics import f1_score, roc_auc_score
-
-    X, y = load(folder, name)
-    X, X_test, y, y_test = permuted_split(X, (y > 0).astype(int), seed, len(y) // 5)
-    models, figures = classifiers(seed), {}
-    for label, model in models.items():
-        scores, seconds = cpu(lambda model=model: model.fit(X, y).predict_proba(X_test)[:, 1])
-        predicted = scores > 0.5
-        figures[label] = (np.mean(predicted == y_test), f1_score(y_test, predicted), roc_auc_score(y_test, scores),
-                          seconds)
-    return figures, [models[label].feature_importances_ for label in ("RFFNet", "XGBoost")]
-
-
-def compare_classifiers(arguments, name):
-    runs = [run_classifiers(arguments.data, name, seed) for seed in arguments.seeds]
+    found = {}
+    for seed in arguments.seeds:
+        X, y = load(arguments.data, name)
+        X, X_test, y, y_test = permuted_split(X, (y > 0).astype(int), seed, len(y) // 5)
+        for label, model in {"RFFNet": RFFNetClassifier(random_state=seed, n_jobs=1),
+                             "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+                             "XGBoost": XGBClassifier(n_jobs=1, random_state=seed),
+                             "HistGB": HistGradientBoostingClassifier(random_state=seed)}.items():
+            scores, seconds = cpu(lambda model=model, X=X, y=y, rows=X_test: model.fit(X, y).predict_proba(rows)[:, 1])
+            found.setdefault(label, []).append((np.mean((scores > 0.5) == y_test), f1_score(y_test, scores > 0.5),
+                                                roc_auc_score(y_test, scores), seconds))
     print(f"\n{name:<14}{'accuracy':>9}{'+-':>8}{'F1':>8}{'AUC':>8}{'CPU s':>8}")
-    for label in runs[0][0]:
-        table = np.array([figures[label] for figures, _ in runs])
-        accuracy, f1, auc, seconds = table.mean(axis=0)
-        print(f"{label:<14}{accuracy:9.4f}{table[:, 0].std():8.4f}{f1:8.4f}{auc:8.4f}{seconds:8.2f}", flush=True)
+    for label, runs in found.items():
+        accuracy, f1, auc, seconds = np.mean(runs, axis=0)
+        spread = np.std([first for first, *_ in runs])
+        print(f"{label:<14}{accuracy:9.4f}{spread:8.4f}{f1:8.4f}{auc:8.4f}{seconds:8.2f}", flush=True)
     if name == "higgs_11k":
         print(f"in the paper, 700,000 rows: {HIGGS_PAPER}")
-        ours, trees = np.mean([found for _, found in runs], axis=0)
-        with np.load(os.path.join(arguments.data, f"{name}.npz"), allow_pickle=False) as archive:
-            names = archive["feature_names"].tolist()
-        compare_importances(names, ours / ours.max(), trees / trees.max(), arguments.plot)
-
-
-def compare_importances(names, ours, trees, plot):
-    from scipy.stats import spearmanr
-
-    both = [np.argsort(-found, kind="stable")[:TOP] for found in (ours, trees)]
-    print(f"importances of RFFNet and of XGBoost: Spearman correlation {spearmanr(ours, trees).statistic:.2f}, "
-          f"{np.intersect1d(*both).size} of the first {TOP} in common")
-    for place, (j, k) in enumerate(zip(*both, strict=True), 1):
-        print(f"{place:3}  {names[j]:<26}{ours[j]:.3f}   {names[k]:<26}{trees[k]:.3f}")
-    if plot:
-        draw_importances(plot, names, {"RFFNet": ours, "XGBoost": trees})
-
-
-def draw_importances(path, names, found):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
-    places = np.arange(len(names))
-    for shift, (label, values) in zip((-0.2, 0.2), found.items(), strict=True):
-        axes.bar(places + shift, values, 0.4, label=label)
-    axes.set(ylabel="scaled importance", xlim=(-0.7, len(names) - 0.3))
-    axes.set_xticks(places, names, rotation=90, fontsize="small")
-    axes.legend()
-    figure.savefig(path, dpi=120)
 
 
 COMMANDS = {"se": se, "rffnet": rffnet}

@@ -100,8 +100,6 @@ def kin40k(arguments):
             print(f"  {name:<9} {len(curve.nmse) - 1:5} learners, {curve.seconds[-1]:6.1f} s, NMSE "
                   f"{100 * curve.nmse[-1]:.3f} %", flush=True)
     show_curves(curves)
-    if arguments.plot:
-        draw_curves(arguments.plot, curves)
 
 
 def show_curves(curves):
@@ -122,22 +120,6 @@ def show_curves(curves):
         pairs = [(one.reach(level(one)), many.reach(level(one)))
                  for one, many in zip(curves["max-res"], curves["ensemble"], strict=True)]
         print(f"max-res : ensemble in time to {label}: {cell([one / many for one, many in pairs], '.2f')}")
-
-
-def draw_curves(path, curves):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, found in curves.items():
-        rounds = min(len(curve.seconds) for curve in found)
-        seconds = np.mean([curve.seconds[:rounds] for curve in found], axis=0)
-        axes.semilogy(seconds, 100 * np.mean([curve.nmse[:rounds] for curve in found], axis=0), label=name)
-    ticks = [1, 2, 3, 5, 10, 20, 30]
-    axes.set(xlabel="CPU seconds", ylabel="test NMSE in %", ylim=(None, ticks[-1]), yticks=ticks, yticklabels=ticks)
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=120)
 
 
 def error(model, X, y):
