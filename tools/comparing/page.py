@@ -1,8 +1,8 @@
 """The page of benchmarks, written from a log of measurements: docs/benchmarks.md from docs/benchmarks.jsonl.
 
 A line of the log is a measurement of `compare.py` ("model" and "set"), one of `bench.py` ("what", "rows" or "start"),
-or a record that was entered by hand: text and a table of a section, with the command and the commit that measured it,
-where it is too costly to measure again or its tool is gone.
+the commit that these were made at ("measured"), or a record that was entered by hand: text and a table of a section,
+with the command and the commit that measured it, where it is too costly to measure again or its tool is gone.
 """
 
 import textwrap
@@ -25,14 +25,16 @@ HEAD = """\
 `python tools/compare.py --log docs/benchmarks.jsonl --page docs/benchmarks.md` writes this page from its log: measure
 again or edit the log, not the page. `DIR` is a folder of `NAME.npz` files with arrays `X` and `y`, one for each data
 set; `pip install --group bench` installs the other libraries. Times are CPU seconds on one thread, of a machine that
-others used too: compare them within one table. What is too costly to measure each time has the command and the commit
-that measured it, whose `tools/` may have other names than those of today.
+others used too: compare them within one table. Tables below a command were measured at commit {commit}; what is too
+costly to measure each time has the command and the commit that measured it, whose `tools/` may have other names than
+those of today.
 """
 
 
 def write_page(path, records):
     """Write it."""
-    parts = ["# Benchmarks\n", wrapped(HEAD)]
+    commit = next(record["measured"] for record in records if "measured" in record)
+    parts = ["# Benchmarks\n", wrapped(HEAD.format(commit=commit))]
     for title, make in SECTIONS.items():
         parts += [f"## {title}\n", *make(records)]
         entered = [record for record in records if record.get("section") == title]

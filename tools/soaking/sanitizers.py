@@ -23,7 +23,7 @@ SECONDS = 600
 FOUND = 66  # exit code where a sanitizer has found something
 CHECKS = {"address": "address,undefined", "thread": "thread"}
 PLANTED = {"address": ["out_of_bounds", "used_after_free", "overflow"], "thread": ["race"]}
-KERNEL, MODULE = "gbrff_phase", "gbrff"  # a source, and what includes it
+KERNEL, MODULE = "fourier/phase.pyx", "gbrff"  # a source, and what includes it
 KERNEL_FAULTS = {  # what is replaced in the kernel: a loop one tile too long; sums of all threads in one place
     "address": ("strip_stop(strip, n_tiles)", "strip_stop(strip, n_tiles) + 1"),
     "thread": ("&partial[strip, 0]", "&partial[0, 0]"),
@@ -70,10 +70,10 @@ def helpers(kind):
     """Compile what stands beside the package, and return the folder."""
     folder = cache() / f"{kind}-{_digest([path.read_bytes() for path in sorted(HERE.glob('*.c'))])}"
     folder.mkdir(parents=True, exist_ok=True)
-    kernels, objects = SOURCES / "rffkern" / "_native", []
-    for source in (HERE / "planted.c", kernels / "team.c", kernels / "gomp.c"):
+    threads, objects = SOURCES / "rffkern" / "_native" / "threads", []
+    for source in (HERE / "planted.c", threads / "team.c", threads / "gomp.c"):
         objects.append(folder / f"{source.stem}.o")
-        _gcc("-O1", "-g", "-fPIC", "-fopenmp", "-DRFF_OWN_TEAM", f"-I{kernels}", f"-fsanitize={CHECKS[kind]}", "-c",
+        _gcc("-O1", "-g", "-fPIC", "-fopenmp", "-DRFF_OWN_TEAM", f"-I{threads}", f"-fsanitize={CHECKS[kind]}", "-c",
              source, "-o", objects[-1])
     _gcc("-shared", "-pthread", f"-fsanitize={CHECKS[kind]}", "-o", folder / "planted.so", *objects)
     return folder
@@ -109,8 +109,10 @@ def faulty(kind):
     sources = folder / "sources" / "rffkern" / "_native"
     shutil.copytree(SOURCES / "rffkern" / "_native", sources)
     (sources.parent / "__init__.py").touch()
-    source = sources / f"{KERNEL}.pyx"  # which that of the module includes from the same folder
-    source.write_text(source.read_text(encoding="utf-8").replace(*old_new), encoding="utf-8")
+    text = (sources / KERNEL).read_text(encoding="utf-8")  # which the source of the module includes
+    if old_new[0] not in text:
+        raise ValueError(f"{KERNEL} has no {old_new[0]!r} to plant a fault in")
+    (sources / KERNEL).write_text(text.replace(*old_new), encoding="utf-8")
     module = next((folder / "rffkern" / "_native").glob(f"{MODULE}.*.so")).name
     commands = subprocess.run(["ninja", "-C", site.parent / "build", "-t", "commands", f"rffkern/_native/{module}"],
                               check=True, capture_output=True, text=True).stdout
