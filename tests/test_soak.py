@@ -71,9 +71,8 @@ OTHER_NUMBERS = """
 def other_numbers(path):
     model = load(path)
     if hasattr(model, "expansion_"):
-        arrays = model.expansion_.arrays()
-        arrays["intercept"] = arrays["intercept"] + 1
-        vars(model)["expansion_"] = type(model.expansion_)(**arrays)
+        function = model.expansion_
+        vars(model)["expansion_"] = rffkern.Expansion(function.intercept + 1, function.center, *function.parts)
     return model
 rffkern.load = other_numbers
 """

@@ -132,7 +132,7 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
 MODEL_CALLS |= {name: lambda model, X, y, name=name: getattr(model, name)(X)
                 for name in ("predict", "predict_proba", "predict_quantiles", "decision_function", "transform")}
 MODEL_CALLS |= {name: lambda model, X, y, name=name: str(getattr(model, name))
-                for name in ("family", *PROPERTIES)}
+                for name in ("family", "standardize", *PROPERTIES)}
 EXPANSION_CALLS = {
     "score": lambda expansion, X: expansion.score(X),
     "arrays": lambda expansion, X: list(expansion.arrays().values()),
@@ -221,6 +221,8 @@ def answer(model, rows):
 def _expansions(X):
     """Expansions of extreme numbers over rows of one table."""
     d = X.shape[1]
+    if not d:
+        return  # no tree has a column to ask for
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.nan_to_num(np.asarray(X[:3], float)) if X.dtype.kind in "fiub" else np.ones((2, d))
     ones = np.ones((len(rows), 1))

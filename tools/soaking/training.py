@@ -53,7 +53,7 @@ def random_params(name, rng):
         has_kernel = params.get("loss", "squared_error") == "squared_error" and rng.random() < 0.3
         params |= {"kernel_ridge": True if has_kernel else [False, "auto"][rng.integers(2)]}
         return params | {"random_state": int(rng.integers(1 << 30))}
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and not name.startswith("Sparse"):
         params["standardize"] = False
     if name.endswith("Classifier") and rng.random() < 0.2:
         params["class_weight"] = "balanced"
@@ -61,7 +61,9 @@ def random_params(name, rng):
         params["validation_fraction"] = float(rng.uniform(0.01, 0.9))
     if name.startswith(("GBRFF", "Sparse")) and rng.random() < 0.2:
         params["warm_start"] = True
-    return params | {"random_state": int(rng.integers(1 << 30)), "precision": str(rng.choice(["single", "double"]))}
+    if not name.startswith("Sparse"):
+        params["precision"] = str(rng.choice(["single", "double"]))
+    return params | {"random_state": int(rng.integers(1 << 30))}
 
 
 def random_rows(rng):

@@ -109,7 +109,8 @@ def test_one_class(loss):
 
 @losses
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0, 1e4, 1e6])
-@pytest.mark.parametrize(("n_samples", "width"), [(150, 300), (1500, 120), (300, 120), (1500, 1100)])
+@pytest.mark.parametrize(("n_samples", "width"), [(150, 300), (1500, 120), (300, 120),
+                                                  pytest.param(1500, 1100, marks=pytest.mark.slow)])
 def test_all_systems_converge(n_samples, width, C, loss, monkeypatch):
     """Systems of rows whose products are kept or not, of few columns and of many, of noisy labels."""
     monkeypatch.setattr(_svm, "_WIDEST_SHARED", 100 if n_samples < 1500 else 1000)
@@ -289,7 +290,8 @@ def test_the_warning_points_at_the_caller_of_fit(monkeypatch):
 
 @losses
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n_samples", "n_features"), [(5000, 20), (500, 300), (2500, 1010)])
+@pytest.mark.parametrize(("n_samples", "n_features"), [(5000, 20), (500, 300),
+                                                       pytest.param(2500, 1010, marks=pytest.mark.slow)])
 def test_bits_do_not_depend_on_threads(loss, dtype, n_samples, n_features):
     """By conjugate gradients alone, and with factors of rows, of few columns and of many."""
     features, sign, bound = problem(2, n_samples, n_features, dtype)
