@@ -74,6 +74,17 @@ def test_arrows_point_down():
         assert {other for other in layers_imported(path) - {own} if RANK[other] <= RANK[own]} == set(), name_of(path)
 
 
+def test_no_circles():
+    """Files import each other in one direction, also inside functions and for types alone."""
+    names = {".".join(["rffkern", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): path
+             for path in SOURCES}
+    left = {module: {".".join(found[:k]) for found in imports(path) for k in (len(found), len(found) - 1)} & {*names}
+            - {module} for module, path in names.items()}
+    while free := {module for module, needed in left.items() if not needed & {*left}}:
+        left = {module: needed for module, needed in left.items() if module not in free}
+    assert sorted(left) == []
+
+
 def test_every_module_belongs_to_a_layer():
     assert {layer(path) for path in SOURCES} - {None} <= set(RANK)
 

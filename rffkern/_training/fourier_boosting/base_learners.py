@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from ..._native import boosting, solvers
 from ..._rows.tiles import TILE
-from .ensemble import FourierTerm, LinearTerm, TreeTerm
 from .parameters import Hyperparameters
+from .terms import FourierTerm, LinearTerm, TreeTerm
 from .training_rows import Columns, LocalRows, TrainingRows
 
 Double = NDArray[np.float64]

@@ -28,10 +28,11 @@ from ..distributed.partitions import (
 )
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import inverse_temperature, mean_scores, pad_to_tiles, quantile_shifts
-from .ensemble import LinearTerm, Term, TreeTerm, mean_of_bags
+from .ensemble import mean_of_bags
 from .fit import check_callback, feature_importances, fitted_attributes
 from .losses import InitialScores, Loss, LossData, counts_of, loss_of, unit_of_counts
 from .parameters import Reason, report_numbers, resolve_hyperparameters
+from .terms import LinearTerm, Term, TreeTerm
 from .training_rows import (
     Codes,
     Columns,

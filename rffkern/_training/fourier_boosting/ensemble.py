@@ -1,8 +1,7 @@
-"""Terms that rounds add, and the function that the terms of all bags make together."""
+"""The function that the terms of all bags make together."""
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,57 +9,17 @@ from numpy.typing import NDArray
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
 from ..._model.table_layout import UNREACHED, reachable_values
-from ..._native import boosting
 from ..._rows.scaling import Scaling
-
-if TYPE_CHECKING:
-    from .boosting import Bag
-    from .training_rows import Columns
+from .boosting import Bag
+from .terms import FourierTerm, LinearTerm, TreeTerm
+from .training_rows import Columns
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-class FourierTerm(NamedTuple):
-    """amplitudes[0] cos(omega . x) + amplitudes[1] sin(omega . x), over some columns."""
-
-    columns: Indices
-    omega: Double
-    amplitudes: Double  # (2, n_outputs)
-
-    def evaluate(self, rows: Any, out: Single) -> None:
-        """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_pair(rows.columns, self.columns, self.omega, self.amplitudes, out)
-
-
-class LinearTerm(NamedTuple):
-    """coefficients' x, over all columns."""
-
-    columns: Indices  # whose coefficients may be other than 0
-    coefficients: Double  # (n_columns, n_outputs)
-
-    def evaluate(self, rows: Any, out: Single) -> None:
-        """Write its values at LocalRows, (n_outputs, n_rows)."""
-        np.matmul(self.coefficients[self.columns].T.astype(np.float32), rows.chosen(self.columns), out=out)
-
-
-class TreeTerm(NamedTuple):
-    """values[leaf] of a symmetric tree; bit l of the leaf says whether the code of columns[l] is above cuts[l]."""
-
-    columns: Indices  # among those with bins
-    cuts: Indices
-    values: Double  # (2^depth, n_outputs)
-
-    def evaluate(self, rows: Any, out: Single) -> None:
-        """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_table(rows.codes, self.columns, self.cuts, self.values, out)
-
-
-Term = FourierTerm | LinearTerm | TreeTerm
-
-
-def mean_of_bags(bags: Sequence["Bag"], columns: "Columns", scaling: Scaling, intercept: Double,
+def mean_of_bags(bags: Sequence[Bag], columns: Columns, scaling: Scaling, intercept: Double,
                  scale: Double) -> tuple[Expansion, Double]:
     """The mean of the bags as a function of unscaled rows, and the round of each of its terms, cosines before trees.
 

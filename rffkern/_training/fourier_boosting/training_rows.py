@@ -1,7 +1,7 @@
 """Rows that bags are trained on: columns in single precision, their bins, folds, and the scores of a bag."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from .losses import LossData
-
-if TYPE_CHECKING:
-    from .ensemble import Term, TreeTerm
+from .terms import Term, TreeTerm
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
@@ -248,7 +246,7 @@ class TrainingRows(Protocol):
     def scores(self) -> Any:
         """The scores of all rows; None where they stay elsewhere."""
 
-    def set_direction(self, term: "Term") -> None:
+    def set_direction(self, term: Term) -> None:
         """Let the next steps add multiples of a term."""
 
     def best_step(self) -> float:
@@ -263,7 +261,7 @@ class TrainingRows(Protocol):
     def tree_rows(self, candidates: Indices) -> tuple[Indices, Codes, Single, Single, int]:
         """Rows to grow a tree on: columns with codes, `candidates` among them, codes, gradient, Hessian, n_train."""
 
-    def with_leaf_values(self, tree: "TreeTerm", ridge: float) -> "TreeTerm":
+    def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows: G / (H + ridge)."""
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
@@ -317,7 +315,7 @@ class LocalRows:
             self._chosen = columns, self.columns[columns]
         return self._chosen[1]
 
-    def set_direction(self, term: "Term") -> None:
+    def set_direction(self, term: Term) -> None:
         """Let the next steps add multiples of a term."""
         term.evaluate(self, self.directions)
 
@@ -348,7 +346,7 @@ class LocalRows:
         """All rows."""
         return np.arange(len(self.codes)), self.codes, self.gradient, self.hessian, self.n_train
 
-    def with_leaf_values(self, tree: "TreeTerm", ridge: float) -> "TreeTerm":
+    def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree that was grown on all rows, as it is."""
         return tree
 

@@ -18,8 +18,8 @@ from rffkern._training.fourier_boosting.distributed import (
     PartitionSettings,
     fit_partitions,
 )
-from rffkern._training.fourier_boosting.ensemble import LinearTerm
 from rffkern._training.fourier_boosting.losses import ValueLoss
+from rffkern._training.fourier_boosting.terms import LinearTerm
 from rffkern._training.fourier_boosting.training_rows import bin_columns
 
 pytestmark = pytest.mark.slow

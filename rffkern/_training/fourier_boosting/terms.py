@@ -1,0 +1,50 @@
+"""Terms that rounds add: what each adds to the scores of training rows."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._native import boosting
+
+Single = NDArray[np.float32]
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class FourierTerm(NamedTuple):
+    """amplitudes[0] cos(omega . x) + amplitudes[1] sin(omega . x), over some columns."""
+
+    columns: Indices
+    omega: Double
+    amplitudes: Double  # (2, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        boosting.evaluate_pair(rows.columns, self.columns, self.omega, self.amplitudes, out)
+
+
+class LinearTerm(NamedTuple):
+    """coefficients' x, over all columns."""
+
+    columns: Indices  # whose coefficients may be other than 0
+    coefficients: Double  # (n_columns, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        np.matmul(self.coefficients[self.columns].T.astype(np.float32), rows.chosen(self.columns), out=out)
+
+
+class TreeTerm(NamedTuple):
+    """values[leaf] of a symmetric tree; bit l of the leaf says whether the code of columns[l] is above cuts[l]."""
+
+    columns: Indices  # among those with bins
+    cuts: Indices
+    values: Double  # (2^depth, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        boosting.evaluate_table(rows.codes, self.columns, self.cuts, self.values, out)
+
+
+Term = FourierTerm | LinearTerm | TreeTerm
