@@ -92,7 +92,7 @@ def one_row(arguments):
         for method in ("predict", "decision_function", "predict_proba"):
             functions[f"{name}: {method}"] = partial(getattr(model, method), row)
         expansion, mapped = model.expansion_, row
-        if hasattr(model, "column_map_"):
+        if getattr(model, "column_map_", None) is not None:
             mapped = model.column_map_.transform(row)
             functions[f"{name}: column map alone"] = partial(model.column_map_.transform, row)
         functions[f"{name}: expansion alone"] = partial(expansion.score, mapped)

@@ -20,10 +20,10 @@ CASE_SECONDS = 300  # of a clock, on a machine that others use
 
 
 def _agree(name, stored, array):
-    """Whether an array is that of a file; values of tables are rounded."""
+    """Whether an array is that of a file; values of trees are rounded."""
     if stored.shape != array.shape:
         return False
-    if name != "table_values":
+    if name != "tree_values":
         return stored.tobytes() == array.tobytes()
     return np.allclose(array, stored, rtol=1e-6, atol=1e-40 + 1e-40 * np.abs(stored).max(initial=0.0))
 
