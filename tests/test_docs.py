@@ -79,8 +79,12 @@ def test_public_classes_are_documented(name):
     assert inspect.cleandoc(item.__doc__).splitlines()[0].endswith(".")
     if not issubclass(item, (Exception, Warning)):
         assert ">>> " in item.__doc__.partition("Examples\n")[2]
-        names = names_in(item.__doc__, "Parameters") + names_in(item.__doc__, "Other Parameters")
-        assert names == arguments_of(item.__init__)
+        documented = [names_in(item.__doc__, section) for section in ("Parameters", "Other Parameters")]
+        arguments = arguments_of(item.__init__)
+        assert sorted([*documented[0], *documented[1]]) == sorted(arguments)
+        for names in documented:  # each section in the order of the arguments
+            assert names == [name for name in arguments if name in names]
+        assert len(documented[0]) <= 14  # in sight of a newcomer
 
 
 def test_every_parameter_has_its_true_default(cls):

@@ -38,6 +38,7 @@ class _FourierBoosting(Inspection, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
+    _rare_parameters = ("max_samples", "warm_start")
     _auto_forms = "standard", "rank"
     _trial_params: ClassVar[dict[str, Any]] = {"n_bags": 1, "kernel_ridge": False, "loss": "squared_error"}
 
@@ -88,6 +89,10 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -193,6 +198,10 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------

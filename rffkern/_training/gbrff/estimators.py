@@ -91,6 +91,7 @@ class _Boosted(Model):
     n_components = 1  # cosines of a weak learner; a parameter where there may be more
     n_components_: int
 
+    _rare_parameters = ("max_iter", "max_samples", "standardize", "validation_fraction", "warm_start", "precision")
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
     _arguments = {"eval_set": eval_sets(SHARED["eval_set"].text)}
 
@@ -142,6 +143,10 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -276,6 +281,10 @@ class GBRFF1Classifier(_Boosted, StagedClassifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -458,6 +467,10 @@ class GBRFFRegressor(_Boosted, StagedRegressor):
     ----------
     {parameters}
 
+    Other Parameters
+    ----------------
+    {other_parameters}
+
     Attributes
     ----------
     {attributes}
@@ -555,6 +568,10 @@ class GBRFFClassifier(_Boosted, StagedClassifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------

@@ -24,6 +24,7 @@ class _KernelRidge(Model):
     """What the regressor and the classifier share."""
 
     _parts = ("kernels",)
+    _rare_parameters = ("n_landmarks", "cache_size", "tol", "max_iter", "standardize", "precision")
     _fitted_curves = ("kernel_parameters_",)
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
@@ -76,6 +77,10 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -164,6 +169,10 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------

@@ -142,6 +142,7 @@ class _SparseKernelMachine(Model):
     """What the regressor and the classifier share."""
 
     _parts = ("kernels",)
+    _rare_parameters = ("max_samples", "validation_fraction", "warm_start")
     _fitted_curves = CURVES
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
@@ -210,6 +211,10 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
@@ -316,6 +321,10 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     Parameters
     ----------
     {parameters}
+
+    Other Parameters
+    ----------------
+    {other_parameters}
 
     Attributes
     ----------
