@@ -10,7 +10,7 @@ from ..._native import boosting, solvers
 from ..._rows.tiles import TILE
 from .parameters import Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
-from .training_rows import Columns, LocalRows, TrainingRows
+from .training_rows import BaggedRows, Columns, LocalRows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -59,7 +59,7 @@ class BaseLearner:
         self._n_terms = 0
         self.n_rounds, self.mean_gain, self.total_gain = 0, 0.0, 0.0  # of the validation loss; late rounds weigh more
 
-    def fit(self, rows: TrainingRows, rng: "np.random.Generator") -> Any:
+    def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> Any:
         """A term for the gradient of the loss, which becomes the direction of the rows; None where there is none."""
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class FourierLearner(BaseLearner):
         self._searches: dict[int, solvers.LBFGS] = {}  # by the number of variables
         self._scratch = np.empty(0, dtype=np.float32)
 
-    def fit(self, rows: TrainingRows, rng: "np.random.Generator") -> FourierTerm | None:
+    def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> FourierTerm | None:
         """Descend from the best of some candidates, drawn with columns by their relevances."""
         sample = rows.sample
         n_tiles = sample.n_train // TILE
@@ -168,7 +168,7 @@ class TreeLearner(BaseLearner):
         self._sources = columns.sources[columns.binned]
         self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
 
-    def fit(self, rows: TrainingRows, rng: "np.random.Generator") -> TreeTerm | None:
+    def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> TreeTerm | None:
         """Grow a tree on columns that are drawn by their relevances."""
         candidates = np.flatnonzero(self._sample_columns(rng, 1)[0, self._sources])
         if not len(candidates):
@@ -204,7 +204,7 @@ class LinearLearner(BaseLearner):
     name = "linear"
     searches_step = True
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: TrainingRows) -> None:
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> None:
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample)
@@ -217,7 +217,7 @@ class LinearLearner(BaseLearner):
             losses.append(rows.loss_after_unit_step().validation)
         self._ridge = _LINEAR_RIDGES[int(np.argmin(losses))]
 
-    def fit(self, rows: TrainingRows, rng: Any) -> LinearTerm:
+    def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:
         """Ridge regression of the gradient, by the eigenvectors of the products of columns."""
         products, gradient_sum = rows.gradient_products(self._columns)
         products -= np.outer(self._means, gradient_sum)
@@ -242,7 +242,7 @@ def _linear_columns(rows: LocalRows) -> Indices:
     return np.sort(np.argsort(products)[-_MOST_LINEAR_COLUMNS:])
 
 
-def make_base_learners(names: Any, columns: Columns, sizes: Hyperparameters, rows: TrainingRows) -> list[BaseLearner]:
+def make_base_learners(names: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> list[BaseLearner]:
     """The base learners of a bag, in the order of their names."""
     made: dict[str, BaseLearner] = {"fourier": FourierLearner(columns, sizes), "tree": TreeLearner(columns, sizes)}
     if "linear" in names:

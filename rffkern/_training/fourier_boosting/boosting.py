@@ -19,7 +19,7 @@ from ..._estimator.monitor import RoundInfo, current_listener
 from ..._rows.threads import check_n_threads
 from .base_learners import BaseLearner, make_base_learners
 from .parameters import Hyperparameters
-from .training_rows import Columns, Losses, TrainingRows
+from .training_rows import BaggedRows, Columns, Losses
 
 Double = NDArray[np.float64]
 Callback = Callable[[RoundInfo], Any]
@@ -71,7 +71,7 @@ class Bag(NamedTuple):
     checkpoint: Checkpoint | None = None  # for more rounds
 
 
-def boost_bag(rows: TrainingRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
+def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
               n_rounds: int, patience: int | None, checkpoint: Checkpoint,
               after_round: Callable[[int, Losses], bool]) -> Bag:
     """Boost up to so many rounds in all, from a checkpoint on.
@@ -152,7 +152,7 @@ def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -
 
 
 def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
-               open_rows: Callable[[int], tuple[TrainingRows, Sequence[Any]]], callback: Callback | None,
+               open_rows: Callable[[int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
                one_by_one: bool = False) -> tuple[list[Bag], bool]:
     """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
 

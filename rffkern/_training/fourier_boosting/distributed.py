@@ -399,7 +399,7 @@ def _add_pairs(pairs: Sequence[Sequence[float]]) -> list[float]:
 
 
 class PartitionedRows:
-    """Training and validation rows of a bag in partitions, or in two tables: `TrainingRows`.
+    """Training and validation rows of a bag in partitions, or in two tables: `BaggedRows`.
 
     Terms are fitted to a sample of the training rows, equal shares of all partitions.
     """

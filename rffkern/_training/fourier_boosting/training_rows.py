@@ -11,6 +11,7 @@ from ..._native import boosting
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
+from ..training_rows import TrainingRows
 from .losses import LossData
 from .terms import Term, TreeTerm
 
@@ -232,8 +233,11 @@ class Losses(NamedTuple):
         return cls(train, validation)
 
 
-class TrainingRows(Protocol):
-    """The rows of a bag and their scores: here (`LocalRows`) or in partitions (`PartitionedRows`)."""
+class BaggedRows(TrainingRows[Term], Protocol):
+    """The rows of a bag and their scores: here (`LocalRows`) or in partitions (`PartitionedRows`).
+
+    `add_step` and `restore` of `TrainingRows` return the new losses.
+    """
 
     losses: Losses
     searches_step: bool
@@ -241,19 +245,6 @@ class TrainingRows(Protocol):
     @property
     def sample(self) -> "LocalRows":
         """The rows that terms are fitted to."""
-
-    @property
-    def scores(self) -> Any:
-        """The scores of all rows; None where they stay elsewhere."""
-
-    def set_direction(self, term: Term) -> None:
-        """Let the next steps add multiples of a term."""
-
-    def best_step(self) -> float:
-        """The multiple of lowest training loss."""
-
-    def add_step(self, step: float) -> Losses:
-        """Add a multiple of the direction to the scores; return the new losses."""
 
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
@@ -272,9 +263,6 @@ class TrainingRows(Protocol):
 
     def validation_scores(self) -> Any:
         """A copy of the scores of the validation rows, or what stands for it."""
-
-    def restore(self, scores: Any) -> Losses:
-        """Go on from these scores, which stay as they are."""
 
 
 class LocalRows:
