@@ -169,7 +169,7 @@ def originals(folder):
         Expansion([0.0, 1.0], [0.0, 0.0], FourierTerms([[1.0, 2.0]], [0.5], [[1.0, -1.0]])),
         *(Expansion([0.0], [0.0, 0.0], KernelTerms([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [1.0, 0.0], *more))
           for more in ((), ([1.0],), ([1.0], [0, 1, 0], [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]))),
-        rffkern.SparseKernelClassifier(3, loss="log_loss", random_state=0).fit(X, labels),
+        rffkern.SparseKernelClassifier(3, random_state=0).fit(X, labels),
         Expansion([1.0], [0.0], LinearTerms([[0.5]]), TreeTerms(
             [[0, 0], [0, 0]], [[0.5, 0.7], [0.1, rffkern._model.table_layout.UNREACHED]],
             [[2.0], [3.0], [4.0], [5.0], [6.0]]), lower=[-1.0], upper=[2.0]),

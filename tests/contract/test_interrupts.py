@@ -67,8 +67,8 @@ def tables(n_threads):
     columns = rng.permuted(np.tile(np.arange(20), (20_000, 1)), axis=1)[:, :8]
     thresholds = rng.standard_normal((20_000, 8))
     no_cosines = np.zeros((0, 20)), np.zeros(0), np.zeros((0, 1)), [0.0], np.zeros(20)
-    expansion = boosted_expansion(*no_cosines, slopes=np.ones((20, 1)), table_columns=columns, thresholds=thresholds,
-                              table_values=np.ones((20_000 << 8, 1)))
+    expansion = boosted_expansion(*no_cosines, coefficients=np.ones((20, 1)), tree_columns=columns,
+                                  tree_thresholds=thresholds, tree_values=np.ones((20_000 << 8, 1)))
     X = rows(2_000_000, 20)
     expansion.score(X[:100], n_jobs=n_threads)  # packs the tables
     return lambda: expansion.score(X, n_jobs=n_threads)
