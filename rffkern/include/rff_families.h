@@ -167,7 +167,7 @@ static int rff_check_bags(rff_file *file, size_t n_rounds)
     return 1;
 }
 
-/* Whether a kernel ridge regression is stacked on the terms, and the numbers that decided it: kernel_choice.py. */
+/* Whether a kernel ridge regression is stacked on the terms, and the numbers that decided it: fourier_boosting/parameters.py. */
 static int rff_check_kernel_ridge_report(rff_file *file, const rff_model *model)
 {
     const rff_array *choice = rff_find_array(file, "_kernel_ridge_report");

@@ -77,14 +77,15 @@ class _FourierBoosting(Inspection, Model):
 class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     """Gradient boosting with Fourier terms and symmetric trees, with nothing to tune.
 
-    The score of a row is the mean of those of several bags, boosted models that each hold out some rows for
-    validation.  Each round of a bag adds one term of a base learner: a Fourier term a cos(omega . x) + c sin(omega . x)
-    over a few columns, with omega by descent and the amplitudes that are the best for each omega; or a symmetric tree,
-    in which the same thresholds on a few columns choose a cell that holds a value.  Base learners are sampled in
-    proportion to their recent improvement of the validation loss, columns by their relevance so far, and the bag ends
-    when the log loss of its validation rows falls no further.  Several classes share all terms.  In the end
-    scores are calibrated by temperature scaling on out-of-fold rows, with a factor from 0.5 to 2.  Columns are
-    clipped near the range of the training rows before they are scored, see `Notes`.
+    The model is the average of several boosted models, called bags; each holds out part of the rows for validation.
+    Each round of a bag adds one term, fitted by one base learner: a Fourier term a cos(omega . x) + c sin(omega . x)
+    over a few columns, whose frequencies omega are optimized by L-BFGS and whose amplitudes are those of least loss
+    for that omega; or a symmetric (also called oblivious) tree, which has the same split in all nodes of a level and
+    a value in each leaf.  Base learners are sampled in proportion to their recent improvement of the validation loss,
+    columns by their relevance so far, and a bag ends when its validation loss stops falling.  Several classes share
+    all terms.  Where it lowers the loss on out-of-fold rows, kernel ridge regression is stacked on the bags.  Scores
+    are calibrated by temperature scaling on out-of-fold rows, with a factor from 0.5 to 2.  Columns are clipped near
+    the range of the training rows before they are scored, see `Notes`.
 
     Parameters
     ----------
@@ -100,23 +101,26 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 
     Notes
     -----
-    Mapped columns are clipped to [min - m, max + m] of the training rows, `expansion_.lower` and `expansion_.upper`,
-    with the margin m = (2 IQR)^2 / (max - min), at most max - min, for "linear" among `base_learners`, else 0.
+    After mapping, each column is clipped to [min - m, max + m], where min and max are those of the training rows:
+    `expansion_.lower` and `expansion_.upper`.  With "linear" among `base_learners`, m is the smaller one of
+    (2 IQR)^2 / (max - min) and max - min; otherwise it is 0.
 
-    Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
-    with codes (d without a map, and with one a form of each column), k outputs (1 for two classes), M bags of which
-    t are trained at once, and m = `max_samples`, at most n:
+    Peak memory of `fit` in bytes, X itself not counted, with n the number of rows, those of `eval_set` included, d the
+    columns after mapping, e those that are binned for trees (d without a map; with one, one for each raw column), k
+    the outputs (1 for two classes), M the bags, t those that are trained at the same time, and m the smaller one of
+    `max_samples` and n:
 
         array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  Kernel ridge regression
-    takes, after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
+    An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
+    the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
+    11,500 rows:
 
         kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
 
-    and a model with it holds 8 n (d + k).  Of more rows R is what the largest region learns from, some 8,000, and the
-    model holds 1.2 to 1.6 times as much.
+    and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
+    8,000), and the model holds 1.2 to 1.6 times as much.
 
     Examples
     --------
@@ -209,20 +213,21 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows with those of `eval_set`, d columns after mapping, e of them
-    with codes (d without a map, and with one a form of each column), k targets, M bags of which t are trained at
-    once, and m = `max_samples`, at most n:
+    Peak memory of `fit` in bytes, X itself not counted, with n the number of rows, those of `eval_set` included, d the
+    columns after mapping, e those that are binned for trees (d without a map; with one, one for each raw column), k
+    the targets, M the bags, t those that are trained at the same time, and m the smaller one of `max_samples` and n:
 
         array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the rounds, if that is more.  Kernel ridge regression
-    takes, after the rounds, if that is more, with L = 512, at most n, and R = n up to 11,500 rows,
+    An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
+    the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
+    11,500 rows:
 
         kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
 
-    and a model with it holds 8 n (d + k).  Of more rows R is what the largest region learns from, some 8,000, and the
-    model holds 1.2 to 1.6 times as much.
+    and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
+    8,000), and the model holds 1.2 to 1.6 times as much.
 
     Examples
     --------

@@ -225,27 +225,29 @@ PARAMETERS = (
               "Number of bags, boosted models whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to "
               "5,000, 2 on 30,000, and 1 from 300,000 on."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
-              'Shrinkage of each Fourier term.  "auto" is 0.15 on up to 1,000 rows and 0.2 from '
-              "30,000 on; trees take a sixth of it on few rows and three fifths on many, at any rate.  Of several "
-              "classes or quantiles Fourier terms take twice the share on few rows and 0.6 or 1 of it on many, and "
-              "trees twice as much again; of values trees take twice the share on few rows and 1.5 of it on many."),
+              'Shrinkage of Fourier and linear terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
+              "interpolated in between.  That of trees is a sixth of it for up to 1,000 rows and three fifths for "
+              "30,000 or more, also of a number given here.  The loss multiplies both by factors, given here for up to "
+              "1,000 and for 30,000 or more rows.  More than two classes: 2 and 0.6, trees 4 and 1.2.  Quantiles: 2 "
+              "and 1, trees 4 and 2.  Other losses of regressors: 1 and 0.8, trees 2 and 1.5."),
     Parameter("base_learners", Distinct("base_learners", BASE_LEARNERS),
               'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
               "proportion to their recent improvement of the validation loss."),
     Parameter("kernel_ridge", Choice(("auto", True, False)),
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i exp(-r), '
-              'with r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2.  1 / length_scale^2 is in '
-              'proportion to the relevance of the column, and the scale by the squared error of rows left out.  Its '
-              "weight beside the terms is that of the lowest loss of rows that neither has learned from.  \"auto\" "
+              'with r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2.  1 / length_scale_l^2 is '
+              'proportional to the relevance of column l; the constant is chosen by the squared error on held-out '
+              'rows.  '
+              "The weights of both in the sum are those of the lowest loss on out-of-fold rows.  \"auto\" "
               f'tries it on n >= {FEWEST_ROWS:,} rows of d mapped columns with n d up to {MOST_NUMBERS:,} and, for n '
               f'up to {MOST_ROWS:,}, n^2 (2 d + 16) up to {MOST_WORK:.0e}; it keeps it where this loss falls by '
               f'{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  More than {MOST_ROWS:,} rows are '
-              f'divided by thresholds on columns into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each '
-              'with a regression that learns from its rows and the nearest of its neighbours; three trial regions are '
-              'learned first, and the others only where these gain enough.  A model with it holds its rows, and takes '
-              'longer to score.  True: whatever it gains, of any rows.  False: the terms alone, a smaller model that '
-              'can be exported.'),
+              f'divided by a binary tree of thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}. '
+              'Each has a regression of its own, trained on its rows and on the nearest rows of other regions; three '
+              'regions are trained first, and the others only if these lower the loss enough.  A model with it holds '
+              'its rows and takes longer to score; one with regions cannot be exported.  True: stacked however little '
+              f'it gains, on {FEWEST_AT_ALL} rows or more.  False: the terms alone, a smaller model.'),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
@@ -254,8 +256,9 @@ PARAMETERS = (
               'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),
     Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, of each class for labels, that a bag holds out where there is no `eval_set`.  "
-              "Bags hold out other rows each, until fewer than this share are left; then all rows are drawn from "
-              'anew.  "auto": a fifth on up to 3,000 rows, a tenth from 30,000 on.'),
+              "Different bags hold out disjoint rows, the folds of one division, until fewer rows than this share are "
+              'left; then rows are divided into folds anew.  "auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
+              "or more."),
     Parameter("warm_start", Choice((True, False)),
               "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
               "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "
@@ -268,9 +271,9 @@ PARAMETERS = (
         "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
         "map is fitted on the rows of `fit`, is `column_map_` afterwards, and maps the rows of every call."),
     RANDOM_STATE.described(
-        "Source of the random draws: `integers`, a seed of each bag, then, where there is no `eval_set`, for every "
-        "partition of the rows a `random` number for each and an `integers`, and for each bag a `permutation` of "
-        "the rows it learns from."),
+        "Random number generator or its seed.  `fit` draws a seed for each bag (`integers`).  Without an `eval_set` it "
+        "then draws, for each division of the rows into folds, a number for each row (`random`) and one `integers`, "
+        "and for each bag a `permutation` of its training rows."),
     N_JOBS.described(
         "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  Bags are "
         "trained side by side.  The result is the same to the last bit for any number.  Not kept in model files."),
@@ -281,19 +284,20 @@ ATTRIBUTES = (
     N_ESTIMATORS_.described("Number of rounds kept of the bag that has most."),
     Attribute("n_bags_", "int", "Number of bags."),
     Attribute("train_loss_, eval_loss_", "arrays",
-              "Mean loss of the training rows and of the validation rows, before the first round and after each, up to "
-              "those kept; the mean over bags, of which one that has ended counts with its last."),
+              "Mean loss of the training rows and of the validation rows, averaged over bags.  Entry t is the loss "
+              "after t rounds, up to the largest number of rounds kept; a bag with fewer rounds counts with its last."),
     EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before scores are calibrated in "
                            "the end."),
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
-              "For each cosine of `expansion_`, and then each tree, the round of its bag that took it, from 1."),
+              "For each cosine of `expansion_`, and then for each tree, the round of its bag that added it, from 1."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the raw table, its share in the improvement of the validation loss.  The improvement "
-              "by a base learner is divided by the relevances of the columns: of Fourier terms the squares of "
-              "amplitude times omega, of trees the gains of splits, of linear terms the squares of coefficients.  The "
-              "sum is 1, or 0 where there is no term.  A column that is constant or dropped has 0."),
+              "by each base learner is distributed over the columns in proportion to their relevance for it: the sum "
+              "of (amplitude * omega)^2 of Fourier terms, of the gains of splits of trees, of squared coefficients of "
+              "linear terms.  The shares sum to 1, or to 0 where there is no term.  A column that is constant or "
+              "dropped has 0."),
     Attribute("kernel_ridge_report_", "named tuple",
               "`kept`, whether kernel ridge regression is stacked on the terms; `reason`, a sentence; `loss_without` "
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "
@@ -307,6 +311,6 @@ ARGUMENTS = {
         "0, and `n_rounds` begins at 1 in each.  Returning True ends the fit.  Bags are trained one after the other "
         "then, so that the rounds that are kept do not depend on the number of threads: a fit on t threads takes up to "
         "t times as long."),
-    "eval_set": eval_sets("Rows on which all bags choose base learners and stop early; None for each to hold out some "
-                          "of the rows."),
+    "eval_set": eval_sets("Validation rows of all bags, for early stopping and the choice of base learners; None to "
+                          "let each bag hold out part of the training rows."),
 }
