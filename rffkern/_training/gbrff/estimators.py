@@ -88,7 +88,6 @@ def _loss_curves(what: str) -> Attribute:
 class _Boosted(Model):
     """What the four classes have in common."""
 
-    n_components = 1  # cosines of a weak learner; a parameter where there may be more
     n_components_: int
 
     _rare_parameters = ("max_iter", "max_samples", "standardize", "validation_fraction", "warm_start", "precision")
@@ -103,13 +102,14 @@ class _Boosted(Model):
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
-        n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs * self.n_components)
+        n_components: int = getattr(self, "n_components", 1)  # of a weak learner; GBRFF2 has no such parameter
+        n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs * n_components)
         train_loss, eval_loss = arrays["train_loss_"], arrays["eval_loss_"]
         if (left_over or train_loss.ndim != 1 or eval_loss.ndim != 1 or eval_loss.size not in (0, train_loss.size)
                 or n_rounds != (eval_loss.argmin() if eval_loss.size else train_loss.size - 1)):
             raise ValueError("rounds and loss curves do not agree in number")
         restored = super()._restored(expansion, arrays, classes)
-        return restored | {"n_estimators_": n_rounds, "n_components_": self.n_components}
+        return restored | {"n_estimators_": n_rounds, "n_components_": n_components}
 
     def _staged(self, X: Any) -> Iterator[Double]:
         X, expansion = self._check_rows(X), self.expansion_
