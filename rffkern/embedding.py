@@ -62,7 +62,7 @@ def c_model(model: Any) -> Any:
 def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays of an expansion, and what the scorer in C is told of its trees."""
     for part in expansion.parts:
-        if part.kind not in ("fourier", "linear", "trees", "kernels"):
+        if not part.in_c:
             raise InvalidInputError(f"model must have terms that C knows, got those of kind {part.kind!r}")
     return expansion.arrays(), expansion._packed_trees()
 

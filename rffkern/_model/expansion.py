@@ -185,7 +185,7 @@ class Expansion(Immutable):
     def _scorer(self) -> Scorer:
         """What scores rows that are checked."""
         if not self._scorers:
-            others = [part for part in self.parts if part.kind not in ("fourier", "linear", "trees", "kernels")]
+            others = [part for part in self.parts if not part.in_c]
             self._scorers.append(Scorer(self.arrays(), self._packed_trees(), others))
         return self._scorers[0]
 

@@ -62,6 +62,7 @@ class Part(Immutable):
     """
 
     kind: ClassVar[str]
+    in_c: ClassVar[bool] = False  # whether the scorer in C adds it; otherwise `_add_to` does
     array_names: ClassVar[tuple[str, ...]]  # in files, in the order of the constructor
     _dimensions: ClassVar[tuple[int, ...]]
 
@@ -103,7 +104,7 @@ class Part(Immutable):
         raise NotImplementedError
 
     def _add_to(self, scores: Double, rows: Real, center: Double) -> None:
-        """Add what the part adds to the scores (n_rows, n_outputs) of rows; `scoring.py` does so for the parts here."""
+        """Add what the part adds to the scores (n_rows, n_outputs) of rows that are clipped."""
         raise NotImplementedError
 
     def _refuse_shapes(self, n_features: int) -> NoReturn:
@@ -135,6 +136,7 @@ class FourierTerms(Part):
     """
 
     kind = "fourier"
+    in_c = True
     array_names = ("omegas", "phases", "amplitudes")
     _dimensions = (2, 1, 2)
 
@@ -185,6 +187,7 @@ class LinearTerms(Part):
     """
 
     kind = "linear"
+    in_c = True
     array_names = ("coefficients",)
     _dimensions = (2,)
     n_terms = 0
@@ -252,6 +255,7 @@ class TreeTerms(Part):
     """
 
     kind = "trees"
+    in_c = True
     array_names = ("tree_columns", "tree_thresholds", "tree_values")
     _dimensions = (2, 2, 2)
 
@@ -370,6 +374,7 @@ class KernelTerms(Part):
     """
 
     kind = "kernels"
+    in_c = True
     array_names = ("centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds",
                    "region_starts")
     _dimensions = (2, 2, 1, 1, 1, 1, 1)
