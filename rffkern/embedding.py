@@ -60,7 +60,7 @@ def c_model(model: Any) -> Any:
 
 
 def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays of an expansion, and what the scorer in C is told of its trees."""
+    """The arrays of an expansion, and what the scorer in C needs of its trees."""
     for part in expansion.parts:
         if not part.in_c:
             raise InvalidInputError(f"model must have terms that C knows, got those of kind {part.kind!r}")

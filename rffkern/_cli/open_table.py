@@ -13,7 +13,7 @@ from .table import CsvFormat, Table
 def open_table(path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> Table:  # noqa: B008
     """Open the table in a file, by the end of its name; a pipe with another name contains text.
 
-    `names` are those of the columns of a model, if there are any: they tell whether the first row of a .csv has names.
+    `names` are those of the columns of a model, if any: they decide whether the first row of a .csv has names.
     """
     ending = os.path.splitext(path)[1].lower()
     if ending in (".npy", ".npz"):

@@ -291,7 +291,7 @@ def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: Category
               ) -> list[ColumnContents]:
     """What the columns contain; the codes of categories in X become those of sorted levels.
 
-    `asked` tells which columns the user wants to be categories.
+    `asked` says which columns the user wants to be categories.
     """
     columns = []
     missing = sum((np.isnan(X[start : start + BLOCK_ROWS]).sum(axis=0) for start in range(0, len(X), BLOCK_ROWS)),

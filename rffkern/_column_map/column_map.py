@@ -64,7 +64,7 @@ class ColumnMap(Parametrised):
     of y of each level, shrunk towards the mean of all.
 
     Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
-    1 or 0 less its mean, and they are told from the other columns where these explain at least 1 % of the variance:
+    1 or 0 less its mean, and they are imputed from the other columns where these explain at least 1 % of the variance:
     each output from at most 8 outputs of these, by ridge regression on a sample of at most 2,048 rows.
 
     Columns that are constant, equal to an earlier one or without any value, and categories whose levels are all rare or
@@ -85,8 +85,8 @@ class ColumnMap(Parametrised):
     rare.  An empty text is a level.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
     and intervals are seconds too.
 
-    `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former tells those of a row from the rows
-    of four of five folds, the rows with other remainders of their index modulo 5.
+    `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former computes those of a row from the
+    rows of four of five folds, the rows with other remainders of their index modulo 5.
 
     The rank that the sketch estimates for a value is off by at most (2 + log2(max(1, n / 4096))) / 4096 for n rows, and
     exact for columns of at most 2048 distinct values.

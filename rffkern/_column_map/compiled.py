@@ -56,7 +56,7 @@ class PlainForms:
 
     def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
         self._columns = columns
-        # Missing values that are told from other columns are not for the kernel.
+        # Missing values that are imputed from other columns are not for the kernel.
         self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.fills for each in columns) else 0)
         self._kernel = unfused.ColumnForms(*FormArrays.of(columns))
 
@@ -76,7 +76,7 @@ class PlainForms:
     def fill(self, X: Real, out: Real, n_threads: int | None = None) -> bool:
         """Map rows into an array of their precision, as `map_rows` says.
 
-        False if values are infinite, too large, or missing and told from other columns.
+        False if values are infinite, too large, or missing and imputed from other columns.
         """
         n_outputs = self._kernel.n_outputs
         n_threads = check_n_threads(n_threads, len(X) * (X.shape[1] + n_outputs) * _WORK)
@@ -93,14 +93,14 @@ class PlainForms:
 
 
 def entries_of(column: FrozenColumn) -> list[tuple[Form, Entry, float]]:
-    """Of each output of a numeric column its form, what the kernel is told of it, and its divisor."""
+    """Of each output of a numeric column its form, what the kernel needs of it, and its divisor."""
     n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
     return [(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
             for form in column.forms for entry in _entries(form)]
 
 
 def _entries(form: Form) -> list[Entry]:
-    """What the kernel is told of each output of a numeric form."""
+    """What the kernel needs of each output of a numeric form."""
     if isinstance(form, RawForm):
         return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
     if isinstance(form, StandardForm):

@@ -143,7 +143,7 @@ def form_sizes(entry: Any) -> list[tuple[str, int]]:
 
 
 def fills_of(entry: Any) -> list[tuple[int, list[int]]]:
-    """(Output, those that tell it) of each fill of a column in a file; ValueError if they are malformed."""
+    """(Output, those that it is imputed from) of each fill of a column in a file; ValueError if they are malformed."""
     fills = entry.get("fills")
     require(isinstance(fills, list) and all(
         isinstance(fill, list) and len(fill) == 2 and isinstance(fill[1], list)
@@ -289,7 +289,7 @@ class FrozenMap(NamedTuple):
                 output < len(sources) and sources[output] == j for output in outputs),
                 "an output of another column is filled in")
             require(all(k < len(sources) and sources[k] != j for fill in column.fills for k in fill.telling.tolist()),
-                    "a missing value is told by its own column")
+                    "a missing value is imputed from its own column")
         return found
 
 

@@ -18,10 +18,10 @@ Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-MOST_TELLING = 8  # outputs from which one is told, at most
+MOST_TELLING = 8  # outputs from which one is imputed, at most
 
 _RIDGE = 10.0  # rows that say nothing, in the regression
-_SMALLEST_GAIN = 0.01  # share of the variance that must be told
+_SMALLEST_GAIN = 0.01  # share of the variance that must be explained
 
 # What a factor may be at most, between columns of odd units.
 _LARGEST_FACTOR = 1e250
@@ -32,12 +32,12 @@ _FEWEST_ROWS = 200
 
 
 class Fill(NamedTuple):
-    """How one output is told from others, where its column is missing."""
+    """How one output is imputed from others, where its column is missing."""
 
     output: int
     telling: Indices  # outputs
     factors: Double  # of their distances from their neutral values
-    low: float  # within which it is told: twice the range of the output in training
+    low: float  # within which it is imputed: twice the range of the output in training
     high: float
 
     def numbers(self) -> Double:
@@ -53,7 +53,7 @@ class Fill(NamedTuple):
         return cls(output, np.array(telling, dtype=np.intp), np.array(factors), low, high)
 
     def values(self, outputs: Double, rows: Indices, neutral: Double) -> Double:
-        """What is told in some rows of outputs, (n_outputs, n_rows)."""
+        """Imputed values of some rows of outputs, (n_outputs, n_rows)."""
         found = np.full(len(rows), neutral[self.output])
         with np.errstate(over="ignore", invalid="ignore"):
             for k, factor in zip(self.telling, self.factors, strict=True):  # in this order for any number of rows
@@ -82,7 +82,7 @@ class Sample(NamedTuple):
 
 
 def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> list[Fill]:
-    """How to tell the usable outputs of some columns, of which `missing` has the rows, from those of other columns."""
+    """How to impute the usable outputs of some columns, missing in the rows `missing`, from those of other columns."""
     targets = [t for t in np.flatnonzero(usable).tolist() if sample.sources[t] in missing]
     n_rows = len(sample.weights)
     n_used = int(min(n_rows, _MOST_PRODUCTS // max(1, len(targets) * len(usable))))
@@ -121,12 +121,12 @@ def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> li
 
 
 def _regression(distances: Double, others: Double, weights: Double, powers: Double) -> tuple[Indices, Double] | None:
-    """Which of other outputs tell one best, and their factors; None if they tell next to nothing."""
+    """Which of other outputs explain one best, and their factors; None if they explain next to nothing."""
     target = distances * weights
     variance = float((distances * target).sum())
     products = (others * target).sum(axis=1)
     told = products**2 / (powers + _RIDGE)
-    by_chance = (8 + 2 * math.log(len(others))) / float(weights.sum())  # more than the best of so many of noise tells
+    by_chance = (8 + 2 * math.log(len(others))) / float(weights.sum())  # more than the best of so many noises explains
     best = np.argsort(-np.round(told / (variance or 1.0), 9), kind="stable")  # of equal ones the first
     best = np.sort([k for k in best[:MOST_TELLING] if told[k] > by_chance * variance]).astype(np.intp)
     if not len(best):

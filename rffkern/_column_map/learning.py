@@ -269,7 +269,7 @@ def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> Bui
 
 
 def _warn_of_few_rows(facts: ColumnFacts, settings: MapSettings) -> None:
-    """Warn of a column whose deviation comes from a few rows far out, where no form tells the others apart."""
+    """Warn of a column whose deviation comes from a few rows far out, where no form separates the others."""
     if {*settings.numeric} <= {"raw", "standard"}:
         low, high = facts.summary.quantile(FEW / 2), facts.summary.quantile(1 - FEW / 2)
         if 0 < (high - low) * SPOILT < facts.moments.deviation:
@@ -277,7 +277,7 @@ def _warn_of_few_rows(facts: ColumnFacts, settings: MapSettings) -> None:
             warnings.warn(
                 f"{facts.name} has a few rows so far out, between {values[0]:.3g} and {values[-1]:.3g}, that its "
                 f"standard deviation says nothing of all others, which lie between {low:.3g} and {high:.3g}.  If these "
-                'rows are errors, leave them out; else add a form that tells others apart, as '
+                'rows are errors, leave them out; else add a form that separates others, as '
                 'ColumnMap(("standard", "rank"))',
                 DataConversionWarning, stacklevel=2)
 
@@ -326,7 +326,7 @@ def build_map(names: tuple[str, ...] | None, facts: Sequence[ColumnFacts], surve
 
 
 def _filling(frozen: FrozenMap, table: RawTable, weights: Double) -> FrozenMap:
-    """The same map with what stands for missing values, told from a sample of the training rows."""
+    """The same map with how missing values are imputed, learned from a sample of the training rows."""
     columns, values = frozen.columns, frozen.values_of(table)
     of_values = np.array([form != "missing" for column in columns for form, _ in column.outputs])
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])

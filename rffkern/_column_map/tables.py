@@ -117,7 +117,7 @@ def _empty(n_rows: int) -> RawColumn:
 
 
 def of_numbers(values: NDArray[Any], name: str) -> RawColumn:
-    """Numbers; refuse infinite ones and warn of integers that float64 does not tell apart."""
+    """Numbers; refuse infinite ones and warn of integers that float64 cannot distinguish."""
     with np.errstate(over="ignore", invalid="ignore"):  # nan of any bits
         found = values.astype(np.float64) + 0.0  # no -0.0, whose bits differ from those of 0.0
     missing = np.isnan(found)
@@ -479,7 +479,7 @@ def _array_of(values: Any, name: str) -> NDArray[Any]:
 
 
 def _category_of_integers(values: Any, name: str) -> RawColumn | None:
-    """Integers as they are, which float64 may not tell apart, as a category; None for a column of anything else."""
+    """Integers as they are, which float64 may not distinguish, as a category; None for a column of anything else."""
     if hasattr(values, "to_pylist"):  # pyarrow
         return category_of_objects(values.to_pylist()) if str(values.type).startswith(("int", "uint")) else None
     if hasattr(values, "to_physical"):  # polars

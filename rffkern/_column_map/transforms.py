@@ -21,7 +21,7 @@ Double = NDArray[np.float64]
 PARTS = ("hour", "weekday", "month")
 
 _DAY = 86400.0
-_SECOND_LIMIT = 1e11  # seconds from 1970 up to which months are told apart: some 3000 years
+_SECOND_LIMIT = 1e11  # seconds from 1970 up to which months are distinguished: some 3000 years
 
 
 def date_parts(seconds: Double) -> dict[str, tuple[Double, float]]:
@@ -461,7 +461,7 @@ def _labels(kept: tuple[str, ...], n_outputs: int) -> tuple[str, ...]:
 class TargetForm:
     """The mean target of the rows of a level, shrunk towards the mean of all, in one unit for all outputs.
 
-    What training rows get is told from the rows of the other folds, by `folds`, which is not kept.
+    What training rows get is estimated from the rows of the other folds, by `folds`, which is not kept.
     """
 
     name: ClassVar[str] = "target"

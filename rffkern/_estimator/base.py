@@ -35,7 +35,7 @@ class Fitted(NamedTuple):
     classes: NDArray[Any] | None  # of a classifier
     expansion: Expansion
     attributes: Mapping[str, Any]  # fitted attributes of the family, by name
-    training_state: Any = None  # what training goes on from, or earlier rounds are told from; not in model files
+    training_state: Any = None  # what training goes on from, or earlier rounds are predicted from; not in model files
     column_map: Any = None  # fitted, where the expansion takes mapped rows
 
 
@@ -262,6 +262,6 @@ class Model(Parametrised):
         expansion = held.get("expansion_")  # one row must cost little more than its score
         scored: Double | None = None if expansion is None else expansion._scorer.score_few(X)
         if scored is None:
-            X = self._check_rows(X)  # or tells that there is no expansion
+            X = self._check_rows(X)  # or says that there is no expansion
             scored = self.expansion_._scorer.score(X, self.n_jobs)
         return scored

@@ -13,8 +13,8 @@ from ..errors import InvalidInputError
 _LOSS_FLOOR = 1e-30
 
 
-# Who is told of long work that is done in no round: what it is, how much of it is done and of how much (None where that
-# is not known), and a note.
+# Who is informed of long work that is done in no round: what it is, how much of it is done and of how much (None where
+# that is not known), and a note.
 Listener = Callable[[str, int, int | None, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -34,7 +34,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """Print lines about long work in this context on stderr, at most one a second; who is told outside is told too."""
+    """Print lines about long work in this context on stderr, at most one a second; an outer listener hears of it too."""
     outer, started = _listener.get(), time.perf_counter()
     due = started + SECONDS_BETWEEN
 
@@ -72,13 +72,13 @@ class Steps:
         self._work, self._total, self._done = work, total, 0
 
     def step(self, note: str = "") -> None:
-        """Count a step and tell of it."""
+        """Count a step and report it."""
         self._done += 1
         tell(self._work, self._done, self._total, note)
 
 
 class RoundInfo(NamedTuple):
-    """What a callback is told after each round; returning anything true ends the fit."""
+    """What a callback gets after each round; returning anything true ends the fit."""
 
     n_rounds: int  # of this bag
     n_estimators: int

@@ -36,5 +36,5 @@ FAMILIES = {
     "sparse_kernel_regressor": Family("SparseKernelRegressor", "_training.sparse_kernel.estimators", "regressor"),
 }
 
-# The families that the command line takes unless told otherwise, and the word for them: of labels, of numbers.
+# The families that the command line takes by default, and the word for them: of labels, of numbers.
 AUTO, AUTOMATIC = "auto", ("fourier_boosting", "fourier_boosting_regressor")

@@ -140,7 +140,7 @@ class Classifier(Model):
     def predict_log_proba(self, X: Any) -> Double:
         """Return the logarithms of class probabilities, shape (n_samples, n_classes); -inf of a probability of 0.
 
-        They are told from the scores, and finite also where a logistic probability is too small for a number.
+        They are computed from the scores, and finite also where a logistic probability is too small for a number.
         """
         now = self._snapshot()
         scores = now._raw_scores(X)
@@ -252,7 +252,7 @@ class StagedClassifier(Classifier):
     def staged_decision_function(self, X: Any) -> Iterator[Double]:
         """Yield `decision_function(X)` after each round kept; the last equals it up to rounding.
 
-        Sparse machines that were read from a file raise TrainingStateError: it does not tell their rounds.
+        Sparse machines that were read from a file raise TrainingStateError: it does not contain their rounds.
         """
         stages = self._snapshot()._staged(X)
         return (scores[:, 0] if scores.shape[1] == 1 else scores for scores in stages)
@@ -278,7 +278,7 @@ class StagedRegressor(Regressor):
     def staged_predict(self, X: Any) -> Iterator[Double]:
         """Yield `predict(X)` after each round kept; the last equals it up to rounding.
 
-        Sparse machines that were read from a file raise TrainingStateError: it does not tell their rounds.
+        Sparse machines that were read from a file raise TrainingStateError: it does not contain their rounds.
         """
         now = self._snapshot()
         predicted = map(now._targets_of, now._staged(X))

@@ -35,7 +35,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     precision : {"double", "single"}, default "double"
         Precision of an ONNX graph and its rows.
     table, key : str, default "rows" and "id"
-        The table that the SELECT reads, and its column that tells rows apart.
+        The table that the SELECT reads, and its column that identifies rows.
 
     Raises
     ------

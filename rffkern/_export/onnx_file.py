@@ -154,7 +154,7 @@ def _knots(graph: _Graph, knots: Sequence[Array], heights: Sequence[Array], x: s
 
 
 def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:
-    """Outputs told from others where their value is missing: a sum over some of them, one after the other."""
+    """Outputs imputed from others where their value is missing: a sum over some of them, one after the other."""
     n_outputs, fills = len(mapping.outputs), mapping.fills
     chosen = [fill.output for fill in fills]
     neutral = np.array(mapping.neutral)

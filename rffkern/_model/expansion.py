@@ -190,7 +190,7 @@ class Expansion(Immutable):
         return self._scorers[0]
 
     def _packed_trees(self) -> dict[str, Any]:
-        """What the scorer in C is told of the trees, if there are any."""
+        """What the scorer in C needs of the trees, if there are any."""
         trees = self.trees
         return {} if trees is None else {"unit": trees.unit, "steps": trees.layout.steps, "starts": trees.starts,
                                          "values": trees.values_in_units()}

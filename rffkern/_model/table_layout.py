@@ -11,7 +11,7 @@ from .._native.array_types import NDArray
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# The threshold of a depth of a table that tells nothing: no row is above it.
+# The threshold of a depth of a tree that divides nothing: no row is above it.
 UNREACHED = float(np.finfo(np.float64).max)
 
 # Tables whose cells are numbered together: few, so that little memory is taken.

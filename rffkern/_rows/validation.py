@@ -44,7 +44,7 @@ def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) 
 def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:
     """Column names of a data frame, by `texts_of_names`, as an object array."""
     if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
-        return None  # a query of polars, which would warn that it is run to tell them
+        return None  # a query of polars, which would warn that it is run to find them
     # In pyarrow `columns` are the data and `column_names` the names.
     names = getattr(X, "column_names", None)
     names = getattr(X, "columns", None) if names is None else names

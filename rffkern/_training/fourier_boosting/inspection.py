@@ -315,7 +315,7 @@ def interaction(table: MappedTable, first: int, second: int) -> tuple[Double, Do
 
 
 def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int, float, float]]:
-    """Pairs of columns with H^2, told for all outputs together, and size, the largest first.
+    """Pairs of columns with H^2, for all outputs together, and size, the largest first.
 
     They are those pairs of the most important columns that terms read together.  All others have no interaction.
     """

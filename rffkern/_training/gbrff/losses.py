@@ -123,8 +123,8 @@ class LocalRows:
 def exponential_step(total: float, product: float) -> float:
     """Alpha = 1/2 ln(sum (1 + y h) w / sum (1 - y h) w), held finite for a perfect weak learner.
 
-    `total` is the sum of w and `product` that of w y h.  Where all residuals are too small to be told from 0, the
-    total is 0 and so is the step.
+    `total` is the sum of w and `product` that of w y h.  Where all residuals are too small to be distinguished from
+    0, the total is 0 and so is the step.
     """
     if total == 0:
         return 0.0

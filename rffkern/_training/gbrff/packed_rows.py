@@ -116,7 +116,7 @@ class PackedRows:
         if len(self.weight) < self.n_tiles:
             return Sample(tiles, equal_weights(n_rows, self.dtype), float(n_rows), rows)
         weight = self.weight[rows] if isinstance(rows, slice) else tiled(self.weight.reshape(-1)[rows], self.dtype)
-        # In single precision weights may all be too small to be told from 0.
+        # In single precision weights may all be too small to be distinguished from 0.
         return Sample(tiles, weight, float(weight.sum(dtype=np.float64)) or 1.0, rows)
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
