@@ -34,7 +34,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """Print lines about long work in this context on stderr, at most one a second; an outer listener hears of it too."""
+    """Print lines about long work in this context on stderr, at most one a second; an outer listener hears it too."""
     outer, started = _listener.get(), time.perf_counter()
     due = started + SECONDS_BETWEEN
 
