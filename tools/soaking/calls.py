@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import time
 import warnings
 
@@ -226,12 +227,16 @@ def _expansions(X):
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.nan_to_num(np.asarray(X[:3], float)) if X.dtype.kind in "fiub" else np.ones((2, d))
     ones = np.ones((len(rows), 1))
-    for scale in (1.0, 1e-300, 1e200):
+
+    def make(scale, exponent, chosen):  # may be refused, as all that users make
         parts = [FourierTerms(rows * scale, np.zeros(len(rows)), ones), LinearTerms(np.full((d, 1), scale)),
                  TreeTerms(np.arange(len(rows))[:, None] % max(d, 1), rows[:, :1] * scale, np.ones((2 * len(rows), 1))),
-                 *(KernelTerms(rows, ones, np.full(d, scale), [exponent]) for exponent in (1.0, 2.0))]
-        for some in (*([part] for part in parts), parts[:3], parts[:4]):
-            yield lambda some=some: Expansion([0.0], np.zeros(d), *some)
+                 KernelTerms(rows, ones, np.full(d, scale), [exponent])]
+        return Expansion([0.0], np.zeros(d), *(parts[k] for k in chosen))
+
+    for scale, exponent in itertools.product((1.0, 1e-300, 1e200), (1.0, 2.0)):
+        for chosen in ([0], [1], [2], [3], [0, 1, 2], [0, 1, 2, 3]):
+            yield functools.partial(make, scale, exponent, chosen)
 
 
 def public_calls(rng, folder):
