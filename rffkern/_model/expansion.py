@@ -98,14 +98,14 @@ class Expansion(Immutable):
             self._keep_bounds(lower, upper)
 
     def _keep_bounds(self, lower: ArrayLike | None, upper: ArrayLike | None) -> None:
-        for name, bound, largest in (("lower", lower, -UNREACHED), ("upper", upper, UNREACHED)):
-            array = frozen(name, np.full(self.n_features, largest) if bound is None else bound, 1)
-            if len(array) != self.n_features:
-                raise InvalidInputError(f"{name} must have shape ({self.n_features},), got {array.shape}")
-            vars(self)[name] = array
-        if not (self.lower <= self.upper).all():  # type: ignore[operator]
-            raise InvalidInputError("lower must not be above upper, got "
-                                    f"{int((self.lower > self.upper).sum())} columns where it is")  # type: ignore[operator]
+        low = frozen("lower", np.full(self.n_features, -UNREACHED) if lower is None else lower, 1)
+        high = frozen("upper", np.full(self.n_features, UNREACHED) if upper is None else upper, 1)
+        for name, bound in (("lower", low), ("upper", high)):
+            if len(bound) != self.n_features:
+                raise InvalidInputError(f"{name} must have shape ({self.n_features},), got {bound.shape}")
+        if not (low <= high).all():
+            raise InvalidInputError(f"lower must not be above upper, got {int((low > high).sum())} columns where it is")
+        vars(self).update(lower=low, upper=high)
 
     @classmethod
     def _of_arrays(cls, arrays: Mapping[str, ArrayLike]) -> "Expansion":

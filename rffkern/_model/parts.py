@@ -4,6 +4,7 @@ A part says what its arrays are and which columns its terms read; files, exports
 rounds ask for no more.  `scoring.py` computes what parts add.
 """
 
+from operator import length_hint
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -394,7 +395,7 @@ class KernelTerms(Part):
                  exponent: ArrayLike = (2.0,), region_columns: ArrayLike = (), region_thresholds: ArrayLike = (),
                  region_starts: ArrayLike | None = None) -> None:
         if region_starts is None:
-            region_starts = [0, len(frozen("centers", centers, 2))]
+            region_starts = [0, length_hint(centers)]  # 0 of what is no array, which is refused below
         super().__init__(centers, weights, inverse_length_scales, exponent, region_columns, region_thresholds,
                          region_starts)
         shape = _SHAPES.get(float(self.exponent[0])) if self.exponent.shape == (1,) else None
@@ -411,12 +412,6 @@ class KernelTerms(Part):
         if not (self.centers.shape[1] == n_features == len(self.inverse_length_scales)
                 and len(self.centers) == len(self.weights)):
             self._refuse_shapes(n_features)
-
-    def of_region(self, region: int) -> "KernelTerms":
-        """The sum over the centers of one region."""
-        start, stop = self.regions.starts[region : region + 2].tolist()
-        return KernelTerms(self.centers[start:stop], self.weights[start:stop], self.inverse_length_scales,
-                           self.exponent)
 
     def _bound(self) -> Double:
         return np.abs(self.weights).sum(axis=0)
