@@ -134,11 +134,12 @@ class RowPrints(NamedTuple):
 
     @classmethod
     def of(cls, n_rows: int, X: Arrays, y: Arrays, weights: Arrays, eval_set: Arrays,
-           has_classes: bool) -> "RowPrints":
+           has_classes: bool, groups: Arrays = ()) -> "RowPrints":
         """Those of rows, `eval_set` being rows, labels or targets and weights of others."""
         labels, weight = ("y", y), ("sample_weight or class_weight", weights)
         ordered = (labels, weight) if has_classes else (weight, labels)  # that first on which the other depends
-        return cls(n_rows, {name: _hash(arrays) for name, arrays in (*ordered, ("X", X), ("eval_set", eval_set))})
+        return cls(n_rows, {name: _hash(arrays) for name, arrays in (*ordered, ("X", X), ("groups", groups),
+                                                                        ("eval_set", eval_set))})
 
     @classmethod
     def of_training(cls, training: Training) -> "RowPrints":

@@ -63,7 +63,8 @@ _TREE_FACTOR = 8
 _BLOCK_ROWS = 4096
 
 # A model on a cluster has no kernel ridge regression, which keeps all rows.
-_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel_ridge": [False, "auto"]}
+_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel_ridge": [False, "auto"],
+                                   "validation": ["random"]}
 
 
 class PartitionSettings(NamedTuple):

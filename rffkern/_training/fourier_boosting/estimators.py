@@ -22,6 +22,7 @@ from .parameters import (
     BaseLearnerName,
     KernelRidgeReport,
     Quantiles,
+    Validation,
     check_report_numbers,
 )
 
@@ -141,7 +142,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"),
                  kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
-                 warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
+                 validation: Validation = "random", warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_bags = n_bags
@@ -152,6 +153,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         self.class_weight = class_weight
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.validation = validation
         self.warm_start = warm_start
         self.columns = columns
         self.random_state = random_state
@@ -162,7 +164,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         """From scores to probabilities."""
         return SoftmaxLink()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
             callback: "Callback | None" = None) -> Self:
         """Learn from rows X and labels y.
 
@@ -171,6 +173,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         {X}
         {labels}
         {sample_weight}
+        {groups}
         {eval_set}
         {callback}
 
@@ -187,7 +190,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         """
         from .fit import fit
 
-        self._keep(fit(self, X, y, sample_weight, eval_set, callback))
+        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback))
         return self
 
 
@@ -260,7 +263,8 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
                  kernel_ridge: bool | Auto = "auto",
                  max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
-                 validation_fraction: float | Auto = "auto", warm_start: bool = False, columns: MapOrNone = "auto",
+                 validation_fraction: float | Auto = "auto", validation: Validation = "random",
+                 warm_start: bool = False, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
@@ -272,13 +276,14 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.max_samples = max_samples
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.validation = validation
         self.warm_start = warm_start
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
             callback: "Callback | None" = None) -> Self:
         """Learn from rows X and targets y.
 
@@ -287,6 +292,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         {X}
         {targets}
         {sample_weight}
+        {groups}
         {eval_set}
         {callback}
 
@@ -303,7 +309,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         """
         from .fit import fit
 
-        self._keep(fit(self, X, y, sample_weight, eval_set, callback))
+        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -14,8 +14,10 @@ from ..._estimator.monitor import printing
 from ..._estimator.training_rows import RowPrints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
+from ..._rows.groups import check_groups, group_folds, start_of_last
 from ..._rows.scaling import measure_scaling, no_scaling
 from ..._rows.training_rows import LabelledRows, Training
+from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .boosting import Bag, Callback, Checkpoint, train_bags
 from .calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
@@ -43,7 +45,8 @@ class WarmStart(NamedTuple):
         return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
 
 
-def fit(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callback | None) -> Fitted:
+def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: Any,
+        callback: Callback | None) -> Fitted:
     """Train a Fourier boosting model, from the first round or from where the last `fit` ended.
 
     The order of random draws is documented and stays: a seed of each bag, then the folds of the rows.
@@ -72,9 +75,10 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback:
     starts = np.cumsum([0, *(part.X.shape[0] for part in parts)])
     training_rows, *evaluation = (start + part.weights.positive() for start, part in zip(starts[:-1], parts,
                                                                                         strict=True))
+    row_groups = None if groups is None else _groups_of_rows(groups, y, sample_weight, n_train)
     prints = None
     if model.warm_start:
-        prints = _row_prints(training, columns, targets, weights, n_train)
+        prints = _row_prints(training, columns, targets, weights, n_train, row_groups)
         if warm_start is not None:
             warm_start.prints.check(prints)
     del training, parts  # mapped rows, that only the callers hold now, take twice what columns take
@@ -92,7 +96,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback:
         if evaluation:
             orders = [RowOrder.of(training_rows, evaluation[0], rng)] * sizes.n_bags
         else:
-            orders = _folds(training_rows, data.strata[training_rows], sizes.n_bags, sizes.n_folds, rng)
+            orders = _folds(training_rows, data.strata[training_rows], sizes.n_bags, sizes.n_folds, rng,
+                            model.validation, None if row_groups is None else row_groups[training_rows])
     additional = [RowOrder.of_evaluation(rows) for rows in evaluation[1:]]
 
     # Bags: rounds of boosting until the validation loss falls no further.
@@ -115,7 +120,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback:
         started = time.perf_counter()
         with printing() if model.verbose else contextlib.nullcontext():
             stack = stack_kernel_ridge(bags, orders, columns, data, weights, training_rows, (rows, scores), factor,
-                                       model.kernel_ridge is True, model.n_jobs)
+                                       model.kernel_ridge is True, model.n_jobs,
+                                       not evaluation and (model.validation == "last" or groups is not None))
         if model.verbose:
             sentence = KernelRidgeReport.of_numbers(stack.report).reason
             print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
@@ -146,22 +152,44 @@ def check_callback(callback: Any) -> None:
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
 
 
-def _row_prints(training: Training, columns: Columns, targets: Double, weights: Double, n_train: int) -> RowPrints:
+def _groups_of_rows(groups: Any, y: Any, sample_weight: Any, n_train: int) -> Indices:
+    """The groups of the rows to train on, of which those without weight are gone unless they are streamed."""
+    numbers = check_groups(groups, len(to_array(y, "y")))
+    if len(numbers) > n_train:
+        numbers = numbers[np.ravel(as_numeric(sample_weight, "sample_weight")) > 0]
+    if (numbers == numbers[0]).all():
+        raise InvalidInputError("groups must be two or more among the rows of positive weight, got 1: rows of one "
+                                "group cannot be divided into training and validation rows")
+    return numbers
+
+
+def _row_prints(training: Training, columns: Columns, targets: Double, weights: Double, n_train: int,
+                groups: Indices | None) -> RowPrints:
     """Hashes by which a later `fit` with warm_start knows the same rows."""
     own, others = slice(n_train), slice(n_train, None)
     return RowPrints.of(n_train, [columns.sources, columns.binned, *columns.values[:, own]], targets[:, own],
                         [weights[own]], [marks_of_sets(training), weights[others], *targets[:, others],
-                                         *columns.values[:, others]], training.classes is not None)
+                                         *columns.values[:, others]], training.classes is not None,
+                        () if groups is None else [groups])
 
 
-def _folds(training_rows: Indices, strata: Double, n_bags: int, n_folds: float,
-           rng: "np.random.Generator") -> list[RowOrder]:
-    """Training and validation rows of each bag: the folds of one assignment in turn, then those of another."""
+def _folds(training_rows: Indices, strata: Double, n_bags: int, n_folds: float, rng: "np.random.Generator",
+           validation: str = "random", groups: Indices | None = None) -> list[RowOrder]:
+    """Training and validation rows of each bag.
+
+    Drawn at random they are the folds of one assignment in turn, then those of another.  The last rows are validation
+    rows of all bags, so that no bag learns from rows that are later than some that it is judged by.
+    """
+    if validation == "last":
+        start = start_of_last(len(training_rows), 1 / n_folds, groups)
+        return [RowOrder.of(training_rows[:start], training_rows[start:], rng) for _ in range(n_bags)]
+    if groups is not None:
+        n_folds = min(n_folds, len(np.unique(groups)))
     orders = []
     folds: Any = None
     for bag in range(n_bags):
         if bag % int(n_folds) == 0:
-            folds = assign_folds(strata, n_folds, rng)
+            folds = assign_folds(strata, n_folds, rng) if groups is None else group_folds(groups, strata, n_folds, rng)
         is_validation = (folds == bag % int(n_folds)) & (len(training_rows) > 1)  # one row cannot be held out
         orders.append(RowOrder.of(training_rows[~is_validation], training_rows[is_validation], rng))
     return orders

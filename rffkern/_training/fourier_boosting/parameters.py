@@ -31,6 +31,7 @@ from ...errors import InvalidInputError
 Double = NDArray[np.float64]
 
 MAX_BAGS = 1000
+Validation: TypeAlias = Literal["random", "last"]
 BaseLearnerName: TypeAlias = Literal["fourier", "tree", "linear"]
 BASE_LEARNERS: tuple[str, ...] = get_args(BaseLearnerName)
 
@@ -259,6 +260,10 @@ PARAMETERS = (
               "Different bags hold out disjoint rows, the folds of one division, until fewer rows than this share are "
               'left; then rows are divided into folds anew.  "auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
               "or more."),
+    Parameter("validation", Choice(("random", "last")),
+              'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: the '
+              "last rows for all bags, so that rounds, calibration and kernel ridge regression are chosen by rows that "
+              "are later than those learned from.  Rows of one group of `fit(groups=)` are never on both sides."),
     Parameter("warm_start", Choice((True, False)),
               "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
               "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "
@@ -273,6 +278,7 @@ PARAMETERS = (
     RANDOM_STATE.described(
         "Random number generator or its seed.  `fit` draws a seed for each bag (`integers`).  Without an `eval_set` it "
         "then draws, for each division of the rows into folds, a number for each row (`random`) and one `integers`, "
+        "or of groups a number for each group, "
         "and for each bag a `permutation` of its training rows."),
     N_JOBS.described(
         "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  Bags are "
@@ -306,6 +312,12 @@ ATTRIBUTES = (
     N_FEATURES_IN_,
 )
 ARGUMENTS = {
+    "groups": Attribute(
+        "groups", "array of shape (n_samples,) or None",
+        "The group of each row, such as a patient, a customer or a day: numbers, text or dates.  No bag validates on "
+        "rows of a group that it trains on, and neither do calibration and kernel ridge regression.  With "
+        'validation="last", rows of one group must be next to each other.  None: each row for itself.  Without effect '
+        "beside an `eval_set`."),
     "callback": SHARED["callback"].described(
         "Called with a `RoundInfo` after each round of each bag; `RoundInfo.bag` is its index, from "
         "0, and `n_rounds` begins at 1 in each.  Returning True ends the fit.  Bags are trained one after the other "

@@ -75,7 +75,7 @@ def without_kernels(factor: float, n_outputs: int, reason: Reason) -> Stack:
 
 def stack_kernel_ridge(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Columns, data: LossData,
                        weights: Double, training_rows: Indices, out_of_fold: tuple[Indices, Single], factor: float,
-                       is_forced: bool, n_jobs: int | None) -> Stack:
+                       is_forced: bool, n_jobs: int | None, keeps_folds: bool = False) -> Stack:
     """Train a kernel ridge regression, and stack it on the bags where it improves enough or is asked for.
 
     Parameters
@@ -89,10 +89,14 @@ def stack_kernel_ridge(bags: Sequence[Bag], orders: Sequence[RowOrder], columns:
     is_forced : bool
         Whether it is used however little it improves.
     n_jobs : int or None
+    keeps_folds : bool
+        Whether the scale of relevances and lambda are chosen on the validation rows of bags too, for these are the
+        last rows or whole groups; otherwise on rows drawn at random.
     """
     regressions = StackedRegressions(columns, regression_targets(data, training_rows), weights, training_rows,
                                      *folds_of(orders, training_rows, len(weights)), orders[0],
-                                     relevances_of(bags, columns), data.kernel != boosting.SQUARED, n_jobs)
+                                     relevances_of(bags, columns), data.kernel != boosting.SQUARED, n_jobs,
+                                     keeps_folds)
     rows, scores = out_of_fold
     scores = scores[:, : len(rows)]
 
@@ -156,7 +160,8 @@ class StackedRegressions:
     """
 
     def __init__(self, columns: Columns, targets: Double, weights: Double, training_rows: Indices, folds: Indices,
-                 n_folds: int, order: RowOrder, relevances: Double, are_labels: bool, n_jobs: int | None) -> None:
+                 n_folds: int, order: RowOrder, relevances: Double, are_labels: bool, n_jobs: int | None,
+                 keeps_folds: bool = False) -> None:
         self._training_rows = training_rows
         X, weights = np.ascontiguousarray(columns.values[:, training_rows].T), weights[training_rows]
         self._intercepts = targets @ weights / weights.sum()
@@ -168,7 +173,8 @@ class StackedRegressions:
             self._division = divide(columns.values[:, training_rows], relevances, LARGEST_REGION)
         some = self._division.most_varied(targets, self.trial_regions()).shuffled_rows(shuffled, MORE_ROWS)
         self.choice = choose_scale(
-            ChoiceRows(X[some].astype(np.float64), np.ascontiguousarray(targets[:, some]), weights[some], n_jobs),
+            ChoiceRows(X[some].astype(np.float64), np.ascontiguousarray(targets[:, some]), weights[some], n_jobs,
+                       folds[some] if keeps_folds else None),
             _KERNEL, relevances, CACHE_BYTES, are_labels)
         units = no_scaling(X.shape[1])._replace(inverse_scale=self.choice.lengths.inverse)
         settings = SolverSettings(_KERNEL, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE, _MAX_ITER, MOST_ROWS,

@@ -48,11 +48,12 @@ class ChoiceRows(NamedTuple):
     targets: Double  # (n_outputs, n_rows)
     weights: Double  # (n_rows,)
     n_threads: int | None
+    folds: NDArray[np.intp] | None = None  # (n_rows,) to leave out, and the last to learn from; None: any of the rows
 
     def first(self, n_rows: int) -> "ChoiceRows":
         """Some of them."""
         return ChoiceRows(self.X[:n_rows], np.ascontiguousarray(self.targets[:, :n_rows]), self.weights[:n_rows],
-                            self.n_threads)
+                            self.n_threads, None if self.folds is None else self.folds[:n_rows])
 
 
 class Lengths(NamedTuple):
@@ -96,6 +97,10 @@ class ScaleSearch:
         n_rows, n_outputs = len(rows.X), len(rows.targets)
         self._folds = np.arange(n_rows) * min(N_FOLDS, n_rows) // n_rows
         self._n_left_out = 1 if n_rows > FEW_ROWS else max(1, min(N_FOLDS, n_rows) // n_outputs)
+        if rows.folds is not None:
+            present, folds = np.unique(rows.folds, return_inverse=True)
+            if len(present) > 1:
+                self._folds, self._n_left_out = folds, min(self._n_left_out, len(present) - 1)
 
     def on(self, rows: ChoiceRows) -> "ScaleSearch":
         """The same search on other rows."""
