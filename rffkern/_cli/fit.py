@@ -20,6 +20,7 @@ from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
 from .._files.model_files import save
+from .._rows.groups import start_of_last
 from ..errors import InvalidInputError
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
@@ -42,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     _check_outputs(arguments)
     with open_rejected(arguments.reject) as rejected:
         table = open_table(arguments.data, csv_format(arguments))
-        roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
+        roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
+                             arguments.time, arguments.groups)
         rows = read_training(table, roles, next(iter(models)) if len(models) == 1 else None, rejected,
                              request.categorical if request.allows_map else None)
     rejected.report(len(rows.y))
@@ -55,11 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
     columns = _choose_columns(request, rows, table.path, model)
     model.set_params(columns=columns)
     _warn_identifiers(rows, table.path)
-    held_out = np.zeros(len(rows.y), dtype=bool)
-    if arguments.holdout:
-        order = np.random.default_rng(arguments.seed or 0).permutation(len(rows.y))
-        held_out[order[: round(arguments.holdout * len(rows.y))]] = True
-    rows, held_out_rows = rows.split(held_out)
+    _remark_dates(arguments, rows, table.path, model)
+    rows, held_out_rows = rows.split(_held_out(rows, arguments.holdout, arguments.seed or 0))
     started = time.perf_counter()
     eval_X = None if eval_rows is None else _to_fit(eval_rows, columns)
     try:
@@ -80,6 +79,35 @@ def run(arguments: argparse.Namespace) -> None:
     _report_score(model, _to_fit(held_out_rows, columns), held_out_rows, "held-out rows")
     if eval_rows is not None:
         _report_score(model, eval_X, eval_rows, f"rows of {eval_path}")
+
+
+def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]:
+    """Which rows are excluded from training: the last ones where they have times, whole groups, or any."""
+    n_rows = len(rows.y)
+    held_out = np.zeros(n_rows, dtype=bool)
+    rng = np.random.default_rng(seed)
+    if not share:
+        return held_out
+    if rows.times is not None:
+        held_out[start_of_last(n_rows, share, np.unique(rows.times, return_inverse=True)[1]) :] = True
+    elif rows.groups is not None:
+        sizes = np.unique(rows.groups, return_counts=True)[1]
+        order = rng.permutation(len(sizes))
+        n_groups = int(np.argmin(np.abs(np.cumsum(sizes[order])[:-1] - share * n_rows))) + 1 if len(sizes) > 1 else 0
+        held_out = np.isin(np.unique(rows.groups, return_inverse=True)[1], order[:n_groups])
+    else:
+        held_out[rng.permutation(n_rows)[: round(share * n_rows)]] = True
+    return held_out
+
+
+def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str, model: Any) -> None:
+    """Say how rows are held out in order of time, where the table has dates and they are drawn at random."""
+    names = rows.names or list(map(str, rows.features))
+    dates = [name for name, column in zip(names, rows.columns, strict=True) if column.kind == DATE]
+    draws = arguments.holdout or (arguments.eval is None and getattr(model, "validation", None) == "random")
+    if dates and draws and arguments.time is None and arguments.groups is None:
+        say(printable(f"{path}: column {dates[0]!r} has dates, but rows are held out at random; if later rows are to "
+                      f"be predicted, hold out the last rows: --time {dates[0]!r}"))
 
 
 def _report_score(model: Any, X: Any, rows: TrainingTable, which: str) -> None:
@@ -139,6 +167,8 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             params |= {"columns": request.columns} if request.explicit else {}
             params |= {} if arguments.seed is None else {"random_state": arguments.seed}
             params |= {} if arguments.threads is None else {"n_jobs": arguments.threads}
+            if arguments.time is not None and "validation" in model._param_names():
+                params = {"validation": "last"} | params
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
@@ -227,6 +257,10 @@ def _train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: Trai
     if hasattr(model, "n_bags"):  # with a callback, bags would be trained one after the other
         n_rounds = None
     options: dict[str, Any] = {} if rows.weights is None else {"sample_weight": rows.weights}
+    # Rows of the same time are held out together, too.
+    groups = rows.times if getattr(model, "validation", None) == "last" else rows.groups
+    if groups is not None and "groups" in inspect.signature(model.fit).parameters:
+        options["groups"] = groups
     if eval_rows is not None:
         options["eval_set"] = (eval_X, eval_rows.y, *(() if eval_rows.weights is None else (eval_rows.weights,)))
     with Progress("training", n_rounds or 1) as bar, listening(bar.show):

@@ -131,8 +131,16 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                      help=f"numeric columns to treat as categories: {_COLUMNS}")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="FRACTION",
-                     help="fraction of the rows, >= 0 and < 1, drawn at random, to exclude from training and report "
-                          "the score on (default: 0)")
+                     help="fraction of the rows, >= 0 and < 1, to exclude from training and report the score on, drawn "
+                          "at random unless --time or --groups is given (default: 0)")
+    held_out = fit.add_mutually_exclusive_group()
+    held_out.add_argument("--time", metavar="COLUMN",
+                          help="column of dates or numbers in whose order the rows are: the last rows are held out, by "
+                               "--holdout and by the model for validation; the column is also trained on unless "
+                               "--drop names it")
+    held_out.add_argument("--groups", metavar="COLUMN",
+                          help="column that names the group of a row, such as a customer: groups are held out as a "
+                               "whole, by --holdout and by the model for validation; it is not trained on")
 
 
 def _add_predict(predict: argparse.ArgumentParser) -> None:

@@ -2,9 +2,10 @@
 
 import contextlib
 import math
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,8 @@ from .table import (
 MAX_INTEGER_LABELS = 20
 _BOOLEANS = ("False", "True")
 
+OfRows: TypeAlias = NDArray[Any] | None  # a number for each row
+
 
 class Roles(NamedTuple):
     """Columns of a table by their indices."""
@@ -48,18 +51,21 @@ class Roles(NamedTuple):
     features: list[int]
     target: int | None  # None: labels are stored beside the rows
     weight: int | None  # None: all rows have the same weight
+    time: int | None = None  # by which rows are put in order; it may be a feature
+    group: int | None = None  # rows with the same value are held out together; no feature
 
 
 def column_roles(table: Table, target: str | None, weight: str | None, features: Sequence[str],
-                 dropped: Sequence[str]) -> Roles:
+                 dropped: Sequence[str], time: str | None = None, group: str | None = None) -> Roles:
     """The roles that the options of `rffkern fit` ask for; the target is the last column that they do not name."""
-    weights = [] if weight is None else [column_index(table, weight)]
+    weights, groups, times = ([] if name is None else [column_index(table, name)] for name in (weight, group, time))
     options = {"--drop": column_indices(table, dropped), "--features": column_indices(table, features),
                "--weight": weights}
     if target is not None:
         options["--target"] = [column_index(table, target)]
     else:
-        rest = [j for j in range(table.n_columns) if not any(j in columns for columns in options.values())]
+        named = {j for columns in (*options.values(), groups, times) for j in columns}
+        rest = [j for j in range(table.n_columns) if j not in named]
         options["--target"] = [] if table.has_labels else rest[-1:]
     option_of: dict[int, str] = {}
     for option, columns in options.items():
@@ -67,10 +73,16 @@ def column_roles(table: Table, target: str | None, weight: str | None, features:
             if option_of.setdefault(j, option) != option:
                 raise UsageError(f"{option} and {option_of[j]} must name different columns, got "
                                  f"{column_label(j, table.columns)} for both")
-    trained = sorted(options["--features"]) if features else [j for j in range(table.n_columns) if j not in option_of]
+    for option, columns, allowed in (("--time", times, ("--drop", "--features")), ("--groups", groups, ("--drop",))):
+        for j in columns:
+            if option_of.get(j, "--drop") not in allowed:
+                raise UsageError(f"{option} and {option_of[j]} must name different columns, got "
+                                 f"{column_label(j, table.columns)} for both")
+    rest = [j for j in range(table.n_columns) if j not in option_of and j not in groups]
+    trained = sorted(options["--features"]) if features else rest
     if not trained or not (options["--target"] or table.has_labels):
         raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
-    return Roles(trained, next(iter(options["--target"]), None), next(iter(weights), None))
+    return Roles(trained, *(next(iter(each), None) for each in (options["--target"], weights, times, groups)))
 
 
 def matching_roles(roles: Roles, table: Table, other: Table) -> Roles:
@@ -83,7 +95,7 @@ def matching_roles(roles: Roles, table: Table, other: Table) -> Roles:
     features = [column_index(other, table.columns[j]) for j in roles.features]
     target, weight = (None if j is None else column_index(other, table.columns[j])
                       for j in (roles.target, roles.weight))
-    return Roles(features, target, weight)
+    return Roles(features, target, weight)  # all are held out
 
 
 class ColumnContents(NamedTuple):
@@ -113,6 +125,8 @@ class TrainingTable(NamedTuple):
     features: list[int]  # indices of the columns in the table
     has_labels: bool = True  # whether y contains labels; else numbers
     weights: NDArray[Any] | None = None  # of the rows
+    times: NDArray[Any] | None = None  # of the rows, which are in their order
+    groups: NDArray[Any] | None = None  # of the rows, numbers
 
     def numbers(self) -> Any:
         """The rows as `fit` takes numbers with column names; those in a file are read block by block."""
@@ -145,9 +159,11 @@ class TrainingTable(NamedTuple):
 
     def split(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
         """The rows that are not held out, for which the array is reused, and those that are."""
-        weights = self.weights
-        rest = self._replace(X=self.X[held_out], y=self.y[held_out],
-                             weights=None if weights is None else weights[held_out])
+        def of_rows(chosen: NDArray[np.bool_]) -> dict[str, Any]:
+            each = {name: getattr(self, name) for name in ("y", "weights", "times", "groups")}
+            return {name: None if values is None else values[chosen] for name, values in each.items()}
+
+        rest = self._replace(X=self.X[held_out], **of_rows(held_out))
         if not held_out.any():
             return self, rest
         n_kept = 0
@@ -155,8 +171,18 @@ class TrainingTable(NamedTuple):
             rows = self.X[start : start + BLOCK_ROWS][~held_out[start : start + BLOCK_ROWS]]
             self.X[n_kept : n_kept + len(rows)] = rows
             n_kept += len(rows)
-        kept = None if weights is None else weights[~held_out]
-        return self._replace(X=self.X[:n_kept], y=self.y[~held_out], weights=kept), rest
+        return self._replace(X=self.X[:n_kept], **of_rows(~held_out)), rest
+
+    def in_order(self) -> "TrainingTable":
+        """The rows in order of time, those of the same time as they come."""
+        if self.times is None or (self.times[1:] >= self.times[:-1]).all():
+            return self
+        order = np.argsort(self.times, kind="stable")
+        with contextlib.closing(GrowingArray()) as rows:
+            for start in range(0, len(order), BLOCK_ROWS):
+                rows.add(self.X[order[start : start + BLOCK_ROWS]], len(order))
+            weights = None if self.weights is None else self.weights[order]
+            return self._replace(X=rows.array(), y=self.y[order], weights=weights, times=self.times[order])
 
 
 class NamedRows:
@@ -181,7 +207,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
             raise UsageError(f"--categorical must name columns to train on, got {column_label(j, table.columns)}")
     types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
-    X, labels, columns, weights = _read_rows(table, roles, classify is not False, rejected, types)
+    X, labels, columns, *of_rows = _read_rows(table, roles, classify is not False, rejected, types)
     has_labels = is_classification(labels) if classify is None else classify
     try:
         y = to_labels(labels, table.path) if has_labels else to_targets(labels, table.path)
@@ -199,45 +225,54 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(X, y, names, columns, roles.features, has_labels, weights)
+    return TrainingTable(X, y, names, columns, roles.features, has_labels, *of_rows).in_order()
 
 
 def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
     """All rows of another table, whose columns must be of the same kinds as those of the training table."""
     kinds = [CATEGORY if column.levels or column.boolean else column.kind for column in training.columns]
     types = [ColumnType(kind, nullable=True) for kind in kinds]
-    X, labels, columns, weights = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
+    roles = roles._replace(time=None, group=None)
+    X, labels, columns, weights, _, _ = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
     if not training.has_labels:
         y: NDArray[Any] = to_targets(labels, table.path)
     elif training.y.dtype.kind == "U":
         y = np.concatenate(labels)
     else:
         y = to_labels(labels, table.path)
-    return training._replace(X=X, y=y, columns=columns, weights=weights)
+    return training._replace(X=X, y=y, columns=columns, weights=weights, times=None, groups=None)
 
 
 def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows, types: list[ColumnType]
-               ) -> tuple[NDArray[Any], list[NDArray[Any]], list[ColumnContents], NDArray[Any] | None]:
-    """Rows, labels of each block, contents of the columns, and weights."""
-    # A target that must be a number is read as one, next to the features, as weights are.
+               ) -> tuple[NDArray[Any], list[NDArray[Any]], list[ColumnContents], OfRows, OfRows, OfRows]:
+    """Rows, labels of each block, contents of the columns, and of each row its weight, time and group."""
+    # What is read next to the features: a target that must be a number, weights, times and groups.
     features, target = roles.features, None if classify else roles.target
-    numbers = [j for j in (roles.weight, target) if j is not None]
-    selection = Selection([*features, *numbers], roles.target if classify else None, reject=rejected.path is not None,
-                          types=[*types, *(ColumnType() for _ in numbers)] if types else types)
-    labels, weights, n_rows = [], [], 0
+    time = roles.time if roles.time not in features else None
+    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, ColumnType()),
+                                      (time, ColumnType(UNKNOWN, nullable=True)),
+                                      (roles.group, ColumnType(CATEGORY, nullable=True))) if j is not None}
+    places = {j: k for k, j in enumerate([*features, *beside])}
+    selection = Selection([*features, *beside], roles.target if classify else None, reject=rejected.path is not None,
+                          types=[*(types or [ColumnType()] * len(features)), *beside.values()])
+    labels, n_rows = [], 0
+    of_rows: dict[int, list[NDArray[Any]]] = {j: [] for j in (*beside, *(() if roles.time is None else (roles.time,)))}
     found: Sequence[ColumnType] = types
-    categories = CategoryIndex()
+    categories, groups = CategoryIndex(MAX_KEPT_LEVELS), CategoryIndex(sys.maxsize)
     rounded: set[int] = set()
     X = table.X if isinstance(table, ArrayTable) and table.in_memory(features) and rejected.path is None else None
     with Progress("reading", table.total) as bar, contextlib.closing(GrowingArray()) as rows:
         raw_blocks, parse = table.read(selection)
         for block in map(parse, raw_blocks):
-            categories.recode(block)
+            of_groups = [] if roles.group is None else [places[roles.group]]
+            categories.recode(block, [k for k in block.levels if k not in of_groups])
+            groups.recode(block, [k for k in block.levels if k in of_groups])
             rounded.update(block.rounded)
             if X is None:
                 rows.add(block.X[:, : len(features)], _expected_rows(table, block, n_rows))
-            labels.append(block.X[:, -1].copy() if target is not None else np.asarray(block.labels))
-            weights.append(block.X[:, len(features)].copy() if roles.weight is not None else np.empty(0))
+            labels.append(block.X[:, places[target]].copy() if target is not None else np.asarray(block.labels))
+            for j, values in of_rows.items():
+                values.append(block.X[:, places[j]].copy())
             n_rows += len(block.X)
             found = block.types
             rejected.add(block.rejected)
@@ -248,9 +283,18 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
         X = rows.array() if X is None else X
     warn_rounded(table, [features[k] for k in sorted(rounded) if k < len(features)],
                  "exclude the column (--drop), or list it in --categorical")
+    weights, times, row_groups = (None if j is None else np.concatenate(of_rows[j])
+                                  for j in (roles.weight, roles.time, roles.group))
+    if roles.time is not None and found[places[roles.time]].kind not in (NUMERIC, DATE):
+        raise InvalidInputError(f"{table.path}: --time needs a column of numbers or of dates such as 2024-03-01 or "
+                                f"2024-03-01 12:30, column {column_label(roles.time, table.columns)} has other values")
+    for option, column, each in (("--time", roles.time, times), ("--groups", roles.group, row_groups)):
+        if column is not None and each is not None and np.isnan(each).any():
+            raise InvalidInputError(f"{table.path}: {option} needs a value in each row, column "
+                                    f"{column_label(column, table.columns)} has none in data row "
+                                    f"{int(np.isnan(each).argmax()) + 1}; fill it in, or remove the row")
     asked = [each.kind == CATEGORY for each in types] or [False] * len(features)
-    return X, labels, _contents(X, found, categories, asked), np.concatenate(weights) if roles.weight is not None \
-        else None
+    return X, labels, _contents(X, found, categories, asked), weights, times, row_groups
 
 
 def _expected_rows(table: Table, block: Block, n_rows: int) -> int:
@@ -259,22 +303,23 @@ def _expected_rows(table: Table, block: Block, n_rows: int) -> int:
 
 
 class CategoryIndex:
-    """The levels of the categories of all blocks, in the order in which they come."""
+    """The levels of the categories of all blocks, in the order in which they come; of each category at most some."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_levels: int) -> None:
         self._codes: dict[int, dict[str, int]] = {}
+        self._most_levels = most_levels
 
-    def recode(self, block: Block) -> None:
-        """Replace the codes of a block by those of all blocks."""
-        for k, levels in block.levels.items():
+    def recode(self, block: Block, columns: Sequence[int]) -> None:
+        """Replace the codes of columns of a block by those of all blocks."""
+        for k in columns:
             index = self._codes.setdefault(k, {})
-            table = np.array([*(self._code(index, level) for level in levels), np.nan])
+            table = np.array([*(self._code(index, level) for level in block.levels[k]), np.nan])
             codes = block.X[:, k]
             block.X[:, k] = table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
 
     def _code(self, index: dict[str, int], level: str) -> int:
         # A column map drops a category of more levels than this: the others share a code, so that memory is bounded.
-        return index.setdefault(level, len(index)) if len(index) <= MAX_KEPT_LEVELS else index.get(level, 0)
+        return index.setdefault(level, len(index)) if len(index) <= self._most_levels else index.get(level, 0)
 
     def levels(self, k: int) -> list[str]:
         """The levels of a column: booleans as Python writes them, and numbers by value if all are numbers."""

@@ -142,8 +142,8 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"),
                  kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
-                 validation: Validation = "random", warm_start: bool = False, columns: MapOrNone = "auto", random_state: RandomSource = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 validation: Validation = "random", warm_start: bool = False, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_bags = n_bags
         self.learning_rate = learning_rate

@@ -1,0 +1,151 @@
+"""`rffkern fit --time` and `--groups`: which rows are held out, by --holdout and by the model."""
+
+import numpy as np
+import pytest
+
+import rffkern._cli.fit as fit_command
+from rffkern import load
+from rffkern._cli import training_table
+
+FAST = ("--model", "fourier_boosting_regressor", "--set", "n_estimators=3", "--set", "n_bags=2")
+N = 120
+DAYS = np.datetime64("2024-01-01") + np.arange(N) // 4
+
+
+@pytest.fixture
+def lines():
+    """Rows of a table in order of time: a number, a date, who, and the target."""
+    rng = np.random.default_rng(0)
+    return [f"{x:.4f},{day},{who},{x + k / 50:.3f}" for k, (x, day, who) in enumerate(zip(
+        rng.standard_normal(N), DAYS, np.array(["ann", "bob", "cy", "di", "eve", "007"])[rng.integers(0, 6, N)],
+        strict=True))]
+
+
+@pytest.fixture
+def held_out(monkeypatch):
+    """Training and held-out tables of each command that is run."""
+    seen = []
+
+    def train(model, X, rows, *arguments):
+        seen.append((rows, model.get_params()))
+        trained(model, X, rows, *arguments)
+
+    def report(model, X, rows, which):
+        if which == "held-out rows":
+            seen[-1] = (seen[-1][0], rows, seen[-1][1])
+
+    trained = fit_command._train
+    monkeypatch.setattr(fit_command, "_train", train)
+    monkeypatch.setattr(fit_command, "_report_score", report)
+    return seen
+
+
+def write(path, lines, order=None):
+    rows = lines if order is None else [lines[k] for k in order]
+    path.write_text("\n".join(["x,day,who,answer", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_the_last_rows_are_held_out(command, folder, lines, held_out, monkeypatch, in_file):
+    """Rows in another order make the same model, also where they are kept in a file; no day is divided."""
+    if in_file:
+        monkeypatch.setattr(training_table, "MAX_BYTES_IN_MEMORY", 100)
+    order = np.random.default_rng(1).permutation(N)
+    order = order[np.argsort(DAYS[order], kind="stable")].reshape(-1, 4)[::-1].ravel()  # days in reverse
+    write(folder / "a.csv", lines, np.sort(order.reshape(-1, 4), axis=1)[::-1].ravel())
+    write(folder / "b.csv", lines, np.sort(order.reshape(-1, 4), axis=1).ravel())
+    for name in "ab":
+        assert command("fit", f"{name}.csv", "-o", f"{name}.npz", "--time", "day", "--holdout", "0.22", *FAST)[0] == 0
+    assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
+    assert load(folder / "a.npz").feature_names_in_.tolist() == ["x", "day", "who"]
+    for rows, last, params in held_out:
+        assert params["validation"] == "last"
+        assert (rows.times[1:] >= rows.times[:-1]).all()
+        assert rows.times.max() < last.times.min()
+        assert (len(rows.y), len(last.y)) == (92, 28)  # seven days; 0.22 of the rows are 26.4
+
+
+def test_time_may_be_dropped_and_random_folds_asked_for(command, folder, lines, held_out):
+    write(folder / "a.csv", lines)
+    options = ("fit", "a.csv", "-o", "a.npz", "--time", "day", "--drop", "day", *FAST)
+    assert command(*options, "--set", "validation=random")[0] == 0
+    (rows, *_, params), = held_out
+    assert params["validation"] == "random"
+    assert rows.features == [0, 2]
+    assert load(folder / "a.npz").feature_names_in_.tolist() == ["x", "who"]
+
+
+def test_numbers_are_times_and_the_target_is_another_column(command, folder, lines, held_out):
+    np.savez(folder / "a.npz", X=np.column_stack([np.arange(40) % 9, np.arange(40)[::-1]]).astype(float),
+             y=np.arange(40.0))
+    assert command("fit", "a.npz", "-o", "m.npz", "--time", "1", "--holdout", "0.25", *FAST)[0] == 0
+    (rows, last, _), = held_out
+    assert rows.y.tolist() == [*range(39, 9, -1)]
+    assert last.y.tolist() == [*range(9, -1, -1)]
+    (folder / "t.csv").write_text("a,b,t\n" + "".join(f"{k % 7},{k},{-k}\n" for k in range(40)))
+    assert command("fit", "t.csv", "-o", "m.npz", "--time", "t", *FAST)[0] == 0
+    assert load(folder / "m.npz").feature_names_in_.tolist() == ["a", "t"]
+
+
+@pytest.mark.parametrize("dropped", [(), ("--drop", "who")])
+def test_groups_are_held_out_as_a_whole(command, folder, lines, held_out, dropped):
+    write(folder / "a.csv", lines)
+    for seed in "12":
+        assert command("fit", "a.csv", "-o", "a.npz", "--groups", "who", "--holdout", "0.3", "--seed", seed, *FAST,
+                       *dropped)[0] == 0
+    assert load(folder / "a.npz").feature_names_in_.tolist() == ["x", "day"]
+    for rows, others, params in held_out:
+        assert params["validation"] == "random"
+        assert not {*rows.groups} & {*others.groups}
+        assert abs(len(others.y) - 36) <= 15
+    assert {*held_out[0][1].groups} != {*held_out[1][1].groups}
+
+
+def test_groups_of_a_family_without_validation(command, folder, lines, held_out):
+    write(folder / "a.csv", lines)
+    assert command("fit", "a.csv", "-o", "a.npz", "--groups", "who", "--holdout", "0.3", "--model",
+                   "kernel_ridge_regressor")[0] == 0
+    (rows, others, _), = held_out
+    assert not {*rows.groups} & {*others.groups}
+
+
+def test_a_remark_on_dates(command, folder, lines):
+    write(folder / "a.csv", lines)
+    remark = "column 'day' has dates, but rows are held out at random"
+    assert remark in command("fit", "a.csv", "-o", "a.npz", *FAST)[2]
+    assert "--time 'day'" in command("fit", "a.csv", "-o", "a.npz", "--holdout", "0.2", "--model", "gbrff_regressor",
+                                     "--set", "n_estimators=2")[2]
+    for options in (("--model", "gbrff_regressor", "--set", "n_estimators=2"), (*FAST, "--time", "day"),
+                    (*FAST, "--groups", "who"), (*FAST, "--drop", "day"), (*FAST, "--eval", "a.csv"),
+                    (*FAST, "--set", "validation=last")):
+        code, _, errors = command("fit", "a.csv", "-o", "a.npz", *options)
+        assert code == 0
+        assert remark not in errors
+
+
+@pytest.mark.parametrize(("options", "code", "message"), [
+    (("--time", "day", "--groups", "who"), 2, "not allowed with argument"),
+    (("--time", "who"), 65, "--time needs a column of numbers or of dates such as 2024-03-01"),
+    (("--time", "answer", "--target", "answer"), 2, "--time and --target must name different columns, got 3 (answer)"),
+    (("--groups", "who", "--features", "x,who"), 2, "--groups and --features must name different columns"),
+    (("--groups", "x", "--weight", "x"), 2, "--groups and --weight must name different columns"),
+    (("--time", "when"), 65, "no column 'when'")])
+def test_wrong_columns(command, folder, lines, options, code, message, capsysbinary):
+    write(folder / "a.csv", lines)
+    try:
+        found, _, errors = command("fit", "a.csv", "-o", "a.npz", *FAST, *options)
+    except SystemExit as error:  # of argparse
+        found, errors = error.code, capsysbinary.readouterr().err.decode()
+    assert found == code
+    assert message in errors
+
+
+@pytest.mark.parametrize(("option", "column"), [("--time", 1), ("--groups", 2)])
+def test_a_row_without_time_or_group(command, folder, lines, option, column):
+    cells = lines[6].split(",")
+    cells[column] = ""
+    write(folder / "a.csv", [*lines[:6], ",".join(cells), *lines[7:]])
+    code, _, errors = command("fit", "a.csv", "-o", "a.npz", *FAST, option, str(column))
+    assert code == 65
+    assert f"{option} needs a value in each row, column {column}" in errors
+    assert "has none in data row 7; fill it in, or remove the row" in errors

@@ -1,0 +1,167 @@
+"""Which rows bags hold out: the last rows, and whole groups, for kernel ridge regression alike."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, RowBlocks
+from rffkern._training.fourier_boosting import stacking
+from rffkern._training.kernel_ridge.length_scales import ChoiceRows, ScaleSearch
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((240, 3))
+GROUPS = RNG.integers(0, 30, 240)
+Y = np.sin(2 * X[:, 0]) + RNG.standard_normal(30)[GROUPS]
+SHORT = {"n_estimators": 5, "n_bags": 3, "random_state": 0, "warm_start": True, "kernel_ridge": False}
+
+
+def divisions(model):
+    """Training and validation rows of each bag."""
+    for order in model._training_state.orders:
+        yield order.rows[: order.n_train][order.used[: order.n_train]], order.validation_rows()
+
+
+@given(st.lists(st.integers(0, 9), min_size=12, max_size=80).filter(lambda groups: len({*groups}) > 1),
+       st.sampled_from([0.1, 0.25, 0.3, 0.5]), st.booleans())
+def test_groups_are_never_on_both_sides(groups, share, are_labels):
+    n, groups = len(groups), np.array(groups)
+    rows = np.random.default_rng(n).standard_normal((n, 2))
+    cls = FourierBoostingClassifier if are_labels else FourierBoostingRegressor
+    model = cls(**SHORT | {"n_estimators": 1}, validation_fraction=share, columns=None)
+    model.fit(rows, np.arange(n) % 2 if are_labels else rows[:, 0], groups=groups)
+    for training, validation in divisions(model):
+        assert len(training)
+        assert len(validation)
+        assert not {*groups[training]} & {*groups[validation]}
+        assert sorted([*training, *validation]) == [*range(n)]
+
+
+@given(st.integers(2, 90), st.floats(0.01, 0.5))
+def test_the_last_rows_are_those_of_validation(n, share):
+    model = FourierBoostingRegressor(**SHORT | {"n_estimators": 1}, validation="last", validation_fraction=share)
+    model.fit(X[:n], Y[:n])
+    for training, validation in divisions(model):
+        assert training.max() < validation.min()
+        assert abs(len(validation) - share * n) <= 1
+
+
+def test_rows_of_one_time_are_not_divided():
+    days = np.arange(240) // 9
+    model = FourierBoostingRegressor(**SHORT, validation="last").fit(X, Y, groups=days)
+    for training, validation in divisions(model):
+        assert days[training].max() < days[validation].min()
+    with pytest.raises(InvalidInputError, match='for groups in any order, use validation="random"'):
+        model.set_params(warm_start=False).fit(X, Y, groups=GROUPS)
+
+
+@pytest.mark.parametrize("options", [{"groups": GROUPS}, {"validation": "last"}])
+def test_rows_without_weight_and_rows_in_blocks(options):
+    """They are no rows: groups and the order are those of the others."""
+    weight = np.where(np.arange(240) % 3 == 1, 0.0, 1.0)
+    groups = options.get("groups")
+    kept = {} if groups is None else {"groups": groups[weight > 0]}
+    params = SHORT | {name: value for name, value in options.items() if name != "groups"} | {"columns": None}
+    few = FourierBoostingRegressor(**params).fit(X[weight > 0], Y[weight > 0], **kept)
+    all_rows = FourierBoostingRegressor(**params).fit(X, Y, weight, groups=groups)
+    np.testing.assert_array_equal(few.predict(X), all_rows.predict(X))
+    blocks = RowBlocks(lambda: (X[k : k + 50] for k in range(0, 240, 50)))
+    streamed = FourierBoostingRegressor(**params).fit(blocks, Y, weight, groups=groups)
+    np.testing.assert_allclose(streamed.predict(X), all_rows.predict(X), rtol=1e-4)
+    for training, validation in divisions(streamed):
+        assert (weight[training] > 0).all()
+        assert groups is None or not {*groups[training]} & {*groups[validation]}
+
+
+def test_a_group_for_each_row_is_no_restriction():
+    """But draws differ from those without groups."""
+    model = FourierBoostingRegressor(**SHORT, validation_fraction=0.2).fit(X, Y, groups=np.arange(240))
+    assert [len(validation) for _, validation in divisions(model)] == [48] * 3
+    validated = np.concatenate([validation for _, validation in divisions(model)])
+    assert len(np.unique(validated)) == 144
+
+
+def test_an_eval_set_decides_alone():
+    held_out = X[:40], Y[:40]
+    models = [FourierBoostingRegressor(**SHORT, validation=validation).fit(X, Y, groups=groups, eval_set=held_out)
+              for validation, groups in (("random", None), ("last", None), ("random", GROUPS))]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.predict(X), models[0].predict(X))
+
+
+def test_training_goes_on_with_the_same_groups_alone():
+    whole = FourierBoostingRegressor(**SHORT).fit(X, Y, groups=GROUPS)
+    model = FourierBoostingRegressor(**SHORT | {"n_estimators": 2}).fit(X, Y, groups=GROUPS)
+    np.testing.assert_array_equal(model.set_params(n_estimators=5).fit(X, Y, groups=GROUPS).predict(X),
+                                  whole.predict(X))
+    with pytest.raises(InvalidInputError, match="groups must be as in the training that goes on"):
+        model.fit(X, Y)
+    with pytest.raises(InvalidInputError, match="validation must be 'random', as in the training that goes on"):
+        model.set_params(validation="last").fit(X, Y, groups=GROUPS)
+
+
+def test_one_group_is_refused():
+    with pytest.raises(InvalidInputError, match="groups must be two or more among the rows of positive weight, got 1"):
+        FourierBoostingRegressor().fit(X, Y, np.where(GROUPS == 3, 1.0, 0.0), groups=GROUPS)
+    with pytest.raises(InvalidInputError, match="validation must be"):
+        FourierBoostingRegressor(validation="first").fit(X, Y)
+
+
+@pytest.mark.parametrize("options", [{"groups": GROUPS}, {"validation": "last"}])
+def test_kernel_ridge_regression_has_the_folds_of_bags(options, monkeypatch):
+    """The trial is on their validation rows, and so is the choice of its scale."""
+    seen = []
+
+    def choose(rows, *arguments):
+        seen.append(rows)
+        return choose_scale(rows, *arguments)
+
+    choose_scale = stacking.choose_scale
+    monkeypatch.setattr(stacking, "choose_scale", choose)
+    groups = options.get("groups")
+    model = FourierBoostingRegressor(**SHORT | {"kernel_ridge": True, "columns": None}, **{
+        name: value for name, value in options.items() if name != "groups"}).fit(X, Y, groups=groups)
+    assert model.kernel_ridge_report_.kept
+    standard = (X - X.mean(axis=0)) / X.std(axis=0)
+    rows = [int(np.abs(standard - row).sum(axis=1).argmin()) for row in seen[0].X]
+    assert sorted(rows) == [*range(240)]
+    for k, (_, validation) in enumerate(divisions(model) if groups is not None else [*divisions(model)][:1]):
+        assert {row for row, fold in zip(rows, seen[0].folds, strict=True) if fold == k} == {*validation}
+
+
+def test_a_choice_leaves_out_the_folds_that_are_given():
+    folds = np.array([7, 2, 2, 7, 4, 7])
+    rows = ChoiceRows(np.zeros((6, 1)), np.zeros((1, 6)), np.ones(6), 1, folds)
+    search = ScaleSearch(rows, "gaussian", None, 0, None)
+    assert search._folds.tolist() == [2, 0, 0, 2, 1, 2]
+    assert search._n_left_out == 2
+    few = ScaleSearch(rows.first(1), "gaussian", None, 0, None)
+    assert (few._folds.tolist(), few._n_left_out) == ([0], 1)
+
+
+def test_a_search_of_columns_and_a_map_take_them_too():
+    for columns in ("search", ColumnMap(("standard",))):
+        model = FourierBoostingRegressor(**SHORT | {"columns": columns}).fit(X, Y, groups=GROUPS)
+        assert np.isfinite(model.predict(X)).all()
+
+
+def test_scikit_learn_hands_groups_on():
+    sklearn = pytest.importorskip("sklearn")
+    from sklearn.model_selection import GroupKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = FourierBoostingRegressor(**SHORT, validation="last")
+    assert sklearn.clone(model).validation == "last"
+    names = np.array([f"group {number}" for number in GROUPS])
+    piped = make_pipeline(StandardScaler(), FourierBoostingRegressor(**SHORT | {"columns": None}))
+    by_hand = FourierBoostingRegressor(**SHORT | {"columns": None}).fit(StandardScaler().fit_transform(X), Y,
+                                                                       groups=names)
+    piped.fit(X, Y, fourierboostingregressor__groups=names)
+    np.testing.assert_array_equal(piped[-1].predict(piped[:-1].transform(X)), by_hand.predict(
+        StandardScaler().fit_transform(X)))
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = FourierBoostingRegressor(**SHORT | {"warm_start": False}).set_fit_request(groups=True)
+        scores = cross_val_score(routed, X, Y, cv=GroupKFold(3), params={"groups": names})
+        assert len(scores) == 3
+        assert np.isfinite(scores).all()
