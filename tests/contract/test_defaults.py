@@ -30,8 +30,8 @@ BOOSTING = {
     "kernel_ridge": "auto",
     "n_estimators": 3000, "n_bags": None, "learning_rate": "auto",
     "base_learners": ("fourier", "tree"), "max_samples": 8192, "early_stopping_rounds": "auto",
-    "validation_fraction": "auto", "warm_start": False, "columns": "auto", "random_state": None, "n_jobs": None,
-    "verbose": 0}
+    "validation_fraction": "auto", "validation": "random", "warm_start": False, "columns": "auto",
+    "random_state": None, "n_jobs": None, "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
