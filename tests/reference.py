@@ -77,7 +77,7 @@ def replay_gbrff2(X, y, draws, reg_lambda, minimize, learners):
         yield phase, omega, step, loss(omega)[0], loss(given_omega)[0], np.exp(-y * raw_prediction).mean()
 
 
-def waves(X, omegas):
+def fourier_features(X, omegas):
     """Cosine and sine of each projection, interleaved: (n_samples, 2 n_components)."""
     angle = X @ omegas.T
     return np.stack([np.cos(angle), np.sin(angle)], axis=2).reshape(len(X), -1)

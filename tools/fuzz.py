@@ -171,7 +171,7 @@ def originals(folder):
           for more in ((), ([1.0],), ([1.0], [0, 1, 0], [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]))),
         rffkern.SparseKernelClassifier(3, random_state=0).fit(X, labels),
         Expansion([1.0], [0.0], LinearTerms([[0.5]]), TreeTerms(
-            [[0, 0], [0, 0]], [[0.5, 0.7], [0.1, rffkern._model.table_layout.UNREACHED]],
+            [[0, 0], [0, 0]], [[0.5, 0.7], [0.1, rffkern._model.tree_layout.UNREACHED]],
             [[2.0], [3.0], [4.0], [5.0], [6.0]]), lower=[-1.0], upper=[2.0]),
         rffkern.FourierBoostingRegressor(kernel_ridge=True, **boosted).fit(holes, X[:, 0] ** 2),
         forms.fit(table), rffkern.ColumnMap(("standard",)).fit(np.column_stack([X, np.full(300, np.nan)])),

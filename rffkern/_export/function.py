@@ -15,7 +15,7 @@ from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from .._model.expansion import Expansion
 from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
-from .._model.table_layout import UNREACHED
+from .._model.tree_layout import UNREACHED
 from ..errors import InvalidInputError
 
 Array = NDArray[Any]

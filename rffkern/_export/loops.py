@@ -83,11 +83,11 @@ _PARTS = {
 """,
     "trees": """\
     for (int t = 0; t < $n; t++) {
-        int cell = starts[t];
+        int leaf = starts[t];
         for (int q = t * $depth; q < (t + 1) * $depth; q++) {
-            if (z[tree_columns[q]] > tree_thresholds[q]) cell += steps[q];
+            if (z[tree_columns[q]] > tree_thresholds[q]) leaf += steps[q];
         }
-        for (int k = 0; k < $n_outputs; k++) h[k] += values[cell * $n_outputs + k];
+        for (int k = 0; k < $n_outputs; k++) h[k] += values[leaf * $n_outputs + k];
     }
 """,
     "kernels": """\

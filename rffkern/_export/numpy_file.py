@@ -29,8 +29,8 @@ _PARTS = {
     "fourier": "h = h + np.cos((z - center) @ omegas.T - phases) @ amplitudes",
     "linear": "h = h + {line}.sum(axis=1)",
     "trees": """\
-cells = starts + np.where(z[:, tree_columns] > tree_thresholds, steps, 0).sum(axis=2)
-    h = h + values[cells].sum(axis=1, dtype=np.float64)""",
+leaves = starts + np.where(z[:, tree_columns] > tree_thresholds, steps, 0).sum(axis=2)
+    h = h + values[leaves].sum(axis=1, dtype=np.float64)""",
     "kernels": """\
 q = sum(((z[:, [j]] - centers[:, j]) * inverse_length_scales[j]) ** 2 for j in range(z.shape[1]))
     h = h + {kernel} @ weights""",

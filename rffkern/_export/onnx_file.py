@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model.table_layout import rounded_down
+from .._model.tree_layout import rounded_down
 from .._version import __version__
 from .formulas import CLIP, FORMS, KERNELS, LINE, write
 from .function import Array, Function, Part, RowMap
@@ -102,8 +102,8 @@ def _trees(graph: _Graph, part: Part, rows: str) -> str:
         thresholds = rounded_down(thresholds)
     above = graph.add("Greater", graph.columns(rows, columns), graph.keep(thresholds))
     steps_taken = graph.add("Where", above, graph.keep(steps, np.int64), graph.keep(0, np.int64))
-    cells = graph.add("Add", graph.sum(steps_taken, 2), graph.keep(starts, np.int64))
-    return graph.sum(graph.add("Gather", graph.keep(values), cells, axis=0), 1)
+    leaves = graph.add("Add", graph.sum(steps_taken, 2), graph.keep(starts, np.int64))
+    return graph.sum(graph.add("Gather", graph.keep(values), leaves, axis=0), 1)
 
 
 def _kernels(graph: _Graph, part: Part, rows: str) -> str:

@@ -1,6 +1,6 @@
 """One SELECT that DuckDB, SQLite and PostgreSQL run unchanged.
 
-Terms and cells are rows of VALUES, joined with the rows of the table: no expression is longer than a row has columns,
+Terms and leaves are rows of VALUES, joined with the rows of the table: no expression is longer than a row has columns,
 and none is deeper than some tens.
 """
 
@@ -197,7 +197,7 @@ def _fourier(part: Part, n_outputs: int) -> _Summed:
     omegas, phases, amplitudes, _ = part.arrays.values()
     read = np.flatnonzero(omegas.any(axis=0))
     angle = _sum([f"w{i} * u{j}" for i, j in enumerate(read.tolist())]) + " - p"
-    return _terms(np.column_stack([omegas[:, read], phases, amplitudes]), n_outputs, "rff_waves",
+    return _terms(np.column_stack([omegas[:, read], phases, amplitudes]), n_outputs, "rff_cosines",
                   [*_columns("w", len(read)), "p"], [f"cos({angle})"])
 
 
@@ -218,17 +218,17 @@ def _linear(part: Part, n_outputs: int) -> _Summed:
 
 def _trees(part: Part, n_outputs: int) -> _Summed:
     columns, thresholds, steps, starts, values = (array.tolist() for array in part.arrays.values())
-    cells = [_sum([str(start), *(f"CASE WHEN z{j} > {_exact(threshold)} THEN {step} ELSE 0 END"
-                                 for j, threshold, step in zip(*asked, strict=True) if step)])
-             for start, *asked in zip(starts, columns, thresholds, steps, strict=True)]
-    found = _search("t", [str(t) for t in range(1, len(starts))], cells)
+    leaves = [_sum([str(start), *(f"CASE WHEN z{j} > {_exact(threshold)} THEN {step} ELSE 0 END"
+                                  for j, threshold, step in zip(*splits, strict=True) if step)])
+              for start, *splits in zip(starts, columns, thresholds, steps, strict=True)]
+    found = _search("t", [str(t) for t in range(1, len(starts))], leaves)
     stages = [f"rff_tables (t) AS (VALUES {', '.join(f'({t})' for t in range(len(starts)))})",
               _stage("rff_found", ["id", f"{found} AS found"], "rff_row CROSS JOIN rff_tables")]
     numbered, weights, sums = np.column_stack([np.arange(len(values)), values]).tolist(), _columns("a", n_outputs), []
     for first in range(0, len(values), _MOST_INDEXED):
-        name = f"rff_cells{first}"
-        stages += _values(name, ["cell", *weights], numbered[first : first + _MOST_INDEXED], 1)
-        sums.append(f"SELECT id, {', '.join(weights)} FROM rff_found CROSS JOIN {name} WHERE cell = found")
+        name = f"rff_leaves{first}"
+        stages += _values(name, ["leaf", *weights], numbered[first : first + _MOST_INDEXED], 1)
+        sums.append(f"SELECT id, {', '.join(weights)} FROM rff_found CROSS JOIN {name} WHERE leaf = found")
     return stages, "\nUNION ALL\n".join(sums)
 
 

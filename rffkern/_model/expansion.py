@@ -11,7 +11,7 @@ from .._rows.validation import check_array
 from ..errors import InvalidInputError
 from .parts import PARTS, FourierTerms, Immutable, KernelTerms, LinearTerms, Part, TreeTerms, frozen
 from .scoring import Scorer
-from .table_layout import UNREACHED
+from .tree_layout import UNREACHED
 
 Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64

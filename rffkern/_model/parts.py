@@ -14,7 +14,7 @@ from .._native.array_types import ArrayLike, NDArray
 from .._rows.validation import LARGEST_FLOAT64
 from ..errors import InvalidInputError
 from .regions import Regions
-from .table_layout import UNREACHED, TableLayout
+from .tree_layout import UNREACHED, TreeLayout
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -223,11 +223,11 @@ class LinearTerms(Part):
 
 
 class TreeTerms(Part):
-    """Symmetric trees: at each depth all rows of a tree are asked the same, whether x[column] > threshold.
+    """Symmetric trees: at each depth all rows of a tree are split by x[column] > threshold.
 
-    Where a tree asks of a column k times, x is above 0 to k of the thresholds: that is a digit of its leaf, 0 to k.
-    The digits of the columns, in the order in which the tree first asks of them, the first one counting least, are the
-    number of the leaf.  A threshold of 1.7976931348623157e308, the largest float, asks nothing.  Values are rounded to
+    Where a tree splits by a column k times, x is above 0 to k of the thresholds: that is a digit of its leaf, 0 to
+    k.  The digits of the columns, in the order of their first splits, the first one counting least, are the number of
+    the leaf.  A threshold of 1.7976931348623157e308, the largest float, splits nothing.  Values are rounded to
     single precision, once, and are in units of the largest of them where they are beyond 1e30 or all below 1e-18.
 
     Parameters
@@ -265,7 +265,7 @@ class TreeTerms(Part):
     tree_values: Real  # whose numbers are those of single precision, but for their unit
     starts: Indices
     unit: float  # 1, or the power of 2 by which the values are kept in single precision
-    layout: TableLayout
+    layout: TreeLayout
 
     def __init__(self, tree_columns: ArrayLike, tree_thresholds: ArrayLike, tree_values: ArrayLike) -> None:
         super().__init__(tree_columns, tree_thresholds, tree_values)
@@ -275,7 +275,7 @@ class TreeTerms(Part):
         if thresholds.shape != columns.shape:
             raise InvalidInputError("tree_thresholds must have the shape of tree_columns, "
                                     f"got {thresholds.shape} and {columns.shape}")
-        layout = TableLayout.of(columns, thresholds)
+        layout = TreeLayout.of(columns, thresholds)
         if len(self.tree_values) != layout.starts[-1]:
             raise InvalidInputError(f"tree_values must have a row for each of the {layout.starts[-1]} leaves, "
                                     f"got {len(self.tree_values)}")
@@ -306,7 +306,7 @@ class TreeTerms(Part):
 
     def _take(self, chosen: Indices) -> "TreeTerms":
         return TreeTerms(self.tree_columns[chosen], self.tree_thresholds[chosen],
-                         self.tree_values[self.layout.of_tables(chosen)])
+                         self.tree_values[self.layout.leaves_of(chosen)])
 
     def _plus(self, other: "TreeTerms") -> "TreeTerms":
         depth = max(self.tree_columns.shape[1], other.tree_columns.shape[1])

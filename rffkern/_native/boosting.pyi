@@ -11,7 +11,7 @@ HUBER: int
 QUANTILE: int
 POISSON: int
 
-def step_slopes(
+def step_derivatives(
     loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
     directions: NDArray[np.float32], step: float,
     targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int,
@@ -31,22 +31,22 @@ def update(
 
 def scratch_size(n_columns: int, n_tiles: int) -> int: ...
 def sums_size(n_columns: int, n_outputs: int) -> int: ...
-def choose_pair(
+def choose_term(
     columns: NDArray[np.float32], gradient: NDArray[np.float32], weight: NDArray[np.float32], omegas: Double,
     reg_lambdas: Double, mu: float, first_tile: int, n_tiles: int, values: Double, subset: NDArray[np.intp],
     sums: Double,
 ) -> int: ...
-def pair_objective(
+def term_objective(
     columns: NDArray[np.float32], gradient: NDArray[np.float32], weight: NDArray[np.float32], subset: NDArray[np.intp],
-    omega: Double, reg_lambda: float, mu: float, first_tile: int, n_tiles: int, slope: Double, amplitudes: Double,
-    scratch: NDArray[np.float32], sums: Double,
+    omega: Double, reg_lambda: float, mu: float, first_tile: int, n_tiles: int, omega_gradient: Double,
+    amplitudes: Double, scratch: NDArray[np.float32], sums: Double,
 ) -> float: ...
-def descend_pair(
+def descend_term(
     search: LBFGS, columns: NDArray[np.float32], gradient: NDArray[np.float32], weight: NDArray[np.float32],
     subset: NDArray[np.intp], omega: Double, reg_lambda: float, mu: float, first_tile: int, n_tiles: int,
     first_length: float, amplitudes: Double, scratch: NDArray[np.float32], sums: Double,
 ) -> float: ...
-def evaluate_pair(
+def evaluate_term(
     columns: NDArray[np.float32], subset: NDArray[np.intp], omega: Double, amplitudes: Double,
     out: NDArray[np.float32],
 ) -> None: ...
@@ -56,12 +56,12 @@ FEW_CANDIDATES: int
 ALWAYS_LEFT: int
 
 def store_size(n_train: int, n_outputs: int, n_candidates: int, depth: int) -> int: ...
-def grow_table(
-    codes: NDArray[np.uint8], n_bins: NDArray[np.intp], gradient: NDArray[np.float32], hessian: NDArray[np.float32],
+def grow_tree(
+    binned: NDArray[np.uint8], n_bins: NDArray[np.intp], gradient: NDArray[np.float32], hessian: NDArray[np.float32],
     candidates: NDArray[np.intp], depth: int, reg: float, n_train: int, columns: NDArray[np.intp],
-    cuts: NDArray[np.intp], gains: Double, values: Double, store: Double,
+    threshold_bins: NDArray[np.intp], gains: Double, values: Double, store: Double,
 ) -> int: ...
-def evaluate_table(
-    codes: NDArray[np.uint8], columns: NDArray[np.intp], cuts: NDArray[np.intp], values: Double,
+def evaluate_tree(
+    binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], values: Double,
     out: NDArray[np.float32],
 ) -> None: ...

@@ -1,5 +1,5 @@
-"""Kernels of Fourier boosting: losses, pairs of columns, and tables."""
+"""Kernels of Fourier boosting: losses, Fourier terms and trees."""
 
 include "boost/losses.pyx"
-include "boost/pairs.pyx"
-include "boost/tables.pyx"
+include "boost/fourier_terms.pyx"
+include "boost/trees.pyx"

@@ -36,16 +36,16 @@ def descend_omega(
     total_weight: float, first_length: float, scaled: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> int: ...
 
-def make_waves(tiles: Real, omegas: Double, waves: Real, scaled: Real, n_threads: int) -> None: ...
+def make_rff(tiles: Real, omegas: Double, rff: Real, scaled: Real, n_threads: int) -> None: ...
 def landmark_objective(
-    is_squared: bool, waves: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
+    is_squared: bool, rff: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
     gradient: Double, u: Double, direction: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> float: ...
 def descend_landmark(
-    search: LBFGS, is_squared: bool, waves: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
+    search: LBFGS, is_squared: bool, rff: Real, r: Real, weight: Real, basis: Double, x: Double, total_weight: float,
     first_length: float, u: Double, direction: Real, lanes: Real, partial: Double, n_threads: int,
 ) -> int: ...
 def component_losses(
-    is_squared: bool, waves: Real, r: Real, weight: Real, u: Double, total_weight: float, losses: Double,
+    is_squared: bool, rff: Real, r: Real, weight: Real, u: Double, total_weight: float, losses: Double,
     direction: Real, partial: Double, n_threads: int,
 ) -> None: ...

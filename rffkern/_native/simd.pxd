@@ -19,8 +19,8 @@ cdef extern from "boost_rows.h" nogil:
     ctypedef struct vb_table:
         pass
 
-cdef extern from "cells.h" nogil:
-    ctypedef struct vm_cells_table:
+cdef extern from "trees.h" nogil:
+    ctypedef struct vm_trees_table:
         pass
 
 cdef extern from "team.h" nogil:
@@ -33,4 +33,4 @@ cdef const vecmath_f32 *table_f32 "vm_f32"
 cdef const vecmath_f64 *table_f64 "vm_f64"
 cdef const vm_forms_table *table_forms "vm_forms"
 cdef const vb_table *table_boost "vm_boost"
-cdef const vm_cells_table *table_cells "vm_cells"
+cdef const vm_trees_table *table_trees "vm_trees"

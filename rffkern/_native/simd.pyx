@@ -12,8 +12,8 @@ cdef extern from "forms.h" nogil:
 
 cdef extern from "boost_rows.h" nogil:
     const vb_table *vm_table_boost(int level) noexcept
-cdef extern from "cells.h" nogil:
-    const vm_cells_table *vm_table_cells(int level) noexcept
+cdef extern from "trees.h" nogil:
+    const vm_trees_table *vm_table_trees(int level) noexcept
 
 cdef extern from "team.h" nogil:
     const team_functions team_of_process
@@ -68,7 +68,7 @@ LEVELS = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:min(BUILT_LEVELS, 
 
 def select(str level):
     """Use the tables of one of `LEVELS` from now on, in every kernel."""
-    global _level, table_f32, table_f64, table_forms, table_boost, table_cells
+    global _level, table_f32, table_f64, table_forms, table_boost, table_trees
     if level not in LEVELS:
         raise ValueError(f"level must be one of {LEVELS} on this machine, got {level!r}")
     _level = LEVELS.index(level)
@@ -76,7 +76,7 @@ def select(str level):
     table_f64 = vm_table_f64(_level)
     table_forms = vm_table_forms(_level)
     table_boost = vm_table_boost(_level)
-    table_cells = vm_table_cells(_level)
+    table_trees = vm_table_trees(_level)
 
 
 def selected():

@@ -1,4 +1,4 @@
-/* The arrays of expansions: rffkern/_model/expansion.py, parts.py and table_layout.py. */
+/* The arrays of expansions: rffkern/_model/expansion.py, parts.py and tree_layout.py. */
 #ifndef RFF_EXPANSIONS_H
 #define RFF_EXPANSIONS_H
 
@@ -68,21 +68,21 @@ static int rff_take(rff_file *file, rff_model *model, const char *name, uint32_t
     return 1;
 }
 
-/* Whether the score of every row is finite: the sums of magnitudes of coefficients, of slopes and of tables. */
+/* Whether the score of every row is finite: the sums of magnitudes of coefficients, of slopes and of trees. */
 static int rff_is_bounded(const rff_expansion *expansion, const double *coefficients, const rff_model *kernels)
 {
-    size_t output, m, table;
+    size_t output, m, tree;
     for (output = 0; output < expansion->n_outputs; output++) {
         double bound = fabs(expansion->intercept[output]), n_slopes = 0;
         for (m = 0; m < expansion->n_terms; m++) bound += fabs(coefficients[m * expansion->n_outputs + output]);
         for (m = 0; expansion->slopes && m < expansion->n_features; m++)
             n_slopes += expansion->slopes[m * expansion->n_outputs + output] != 0;
         bound += RFF_LARGEST_SLOPE_PART * n_slopes;
-        for (table = 0; table < expansion->n_tables; table++) {
+        for (tree = 0; tree < expansion->n_trees; tree++) {
             double largest = 0;
-            for (m = expansion->table_starts[table]; m < expansion->table_starts[table + 1]; m++)
-                largest = fmax(largest, fabs((double)expansion->table_values[m * expansion->n_outputs + output]));
-            bound += largest * expansion->table_unit;
+            for (m = expansion->tree_starts[tree]; m < expansion->tree_starts[tree + 1]; m++)
+                largest = fmax(largest, fabs((double)expansion->tree_values[m * expansion->n_outputs + output]));
+            bound += largest * expansion->tree_unit;
         }
         for (m = 0; kernels && m < kernels->expansion.n_terms; m++)
             bound += fabs(kernels->expansion.weights[m * expansion->n_outputs + output]);
@@ -91,34 +91,34 @@ static int rff_is_bounded(const rff_expansion *expansion, const double *coeffici
     return 1;
 }
 
-/* --- tables */
+/* --- trees */
 
-/* A table: what a yes at each depth adds to the number of the cell, and the number of cells. */
+/* A tree: what going right at each depth adds to the number of the leaf, and the number of leaves. */
 typedef struct {
     const double *columns, *thresholds;
     size_t depth;
-    int32_t steps[RFF_MOST_DEPTH], n_cells;
-} rff_table;
+    int32_t steps[RFF_MOST_DEPTH], n_leaves;
+} rff_tree;
 
-static void rff_lay_out(rff_table *table)
+static void rff_lay_out(rff_tree *tree)
 {
     int seen[RFF_MOST_DEPTH] = {0}, here[RFF_MOST_DEPTH];
     size_t level, l;
-    table->n_cells = 1;
-    for (l = 0; l < table->depth; l++) table->steps[l] = 0;
-    for (level = 0; level < table->depth; level++) {
+    tree->n_leaves = 1;
+    for (l = 0; l < tree->depth; l++) tree->steps[l] = 0;
+    for (level = 0; level < tree->depth; level++) {
         int32_t count = 1;
-        for (l = 0; l < table->depth; l++) {
-            here[l] = table->thresholds[l] < DBL_MAX && table->columns[l] == table->columns[level] && !seen[level]
-                      && table->thresholds[level] < DBL_MAX;
+        for (l = 0; l < tree->depth; l++) {
+            here[l] = tree->thresholds[l] < DBL_MAX && tree->columns[l] == tree->columns[level] && !seen[level]
+                      && tree->thresholds[level] < DBL_MAX;
             count += here[l];
         }
-        for (l = 0; l < table->depth; l++)
+        for (l = 0; l < tree->depth; l++)
             if (here[l]) {
-                table->steps[l] = table->n_cells;
+                tree->steps[l] = tree->n_leaves;
                 seen[l] = 1;
             }
-        table->n_cells *= count;
+        tree->n_leaves *= count;
     }
 }
 
@@ -130,7 +130,7 @@ static double rff_unit(double largest)
     return exponent >= -60 && exponent <= 100 ? 1 : ldexp(1, exponent - 1);
 }
 
-/* Values in single precision, in units of `table_unit`, as Python rounds them: first as they are kept, then packed. */
+/* Values in single precision, in units of `tree_unit`, as Python rounds them: first as they are kept, then packed. */
 static void rff_round_values(rff_expansion *expansion, const double *values, size_t n, float *rounded)
 {
     double largest = 0, unit;
@@ -141,46 +141,46 @@ static void rff_round_values(rff_expansion *expansion, const double *values, siz
         rounded[i] = (float)(values[i] / unit);
         largest = fmax(largest, fabs(unit * (double)rounded[i]));
     }
-    expansion->table_unit = rff_unit(largest);
-    for (i = 0; i < n; i++) rounded[i] = (float)(unit * (double)rounded[i] / expansion->table_unit);
+    expansion->tree_unit = rff_unit(largest);
+    for (i = 0; i < n; i++) rounded[i] = (float)(unit * (double)rounded[i] / expansion->tree_unit);
 }
 
-/* Where cells begin, and what leads to them.  The number of cells is compared with the size of the file before memory
+/* Where leaves begin, and what leads to them.  The number of leaves is compared with the size of the file before memory
    is asked for. */
-static int rff_lay_out_tables(rff_file *file, rff_model *model, const double *columns, uint32_t **starts,
-                              int32_t **steps)
+static int rff_lay_out_trees(rff_file *file, rff_model *model, const double *columns, uint32_t **starts,
+                             int32_t **steps)
 {
     rff_expansion *expansion = &model->expansion;
-    const size_t n = expansion->n_tables, depth = expansion->depth;
+    const size_t n = expansion->n_trees, depth = expansion->depth;
     int32_t *whole_columns = rff_own(model, n * depth, sizeof *whole_columns);
-    rff_table table;
-    uint64_t n_cells = 0;
+    rff_tree tree;
+    uint64_t n_leaves = 0;
     size_t t, l;
     *starts = rff_own(model, n + 1, sizeof **starts);
     *steps = rff_own(model, n * depth, sizeof **steps);
     RFF_REQUIRE_MEMORY(&file->refusal, whole_columns && *starts && *steps);
     for (t = 0; t < n; t++) {
-        table.columns = columns + t * depth;
-        table.thresholds = expansion->thresholds + t * depth;
-        table.depth = depth;
-        rff_lay_out(&table);
+        tree.columns = columns + t * depth;
+        tree.thresholds = expansion->thresholds + t * depth;
+        tree.depth = depth;
+        rff_lay_out(&tree);
         for (l = 0; l < depth; l++) {
-            const double column = table.columns[l];
+            const double column = tree.columns[l];
             RFF_REQUIRE(&file->refusal,
                         column >= 0 && column < (double)expansion->n_features && column == floor(column),
                         "tree_columns must hold indices of features");
             whole_columns[t * depth + l] = (int32_t)column;
-            (*steps)[t * depth + l] = table.steps[l];
+            (*steps)[t * depth + l] = tree.steps[l];
         }
-        n_cells += (uint64_t)table.n_cells;
-        RFF_REQUIRE(&file->refusal, n_cells <= file->content.size && n_cells < INT32_MAX, "shapes must agree");
-        (*starts)[t + 1] = (uint32_t)n_cells;
+        n_leaves += (uint64_t)tree.n_leaves;
+        RFF_REQUIRE(&file->refusal, n_leaves <= file->content.size && n_leaves < INT32_MAX, "shapes must agree");
+        (*starts)[t + 1] = (uint32_t)n_leaves;
     }
-    expansion->table_columns = whole_columns;
+    expansion->tree_columns = whole_columns;
     return 1;
 }
 
-static int rff_read_tables(rff_file *file, rff_model *model)
+static int rff_read_trees(rff_file *file, rff_model *model)
 {
     rff_expansion *expansion = &model->expansion;
     const rff_array *shape = rff_find_array(file, "tree_columns");
@@ -188,22 +188,22 @@ static int rff_read_tables(rff_file *file, rff_model *model)
     float *rounded;
     uint32_t *starts;
     int32_t *steps;
-    size_t n_cells;
+    size_t n_leaves;
     RFF_REQUIRE(&file->refusal, shape->n_dimensions == 2 && shape->shape[1] <= RFF_MOST_DEPTH
                 && (shape->shape[1] || !shape->shape[0]), "tree_columns must have 1 to 12 columns");
-    expansion->n_tables = shape->shape[0];
+    expansion->n_trees = shape->shape[0];
     expansion->depth = shape->shape[1];
-    if (!rff_take(file, model, "tree_columns", 2, expansion->n_tables, expansion->depth, &columns)
-        || !rff_take(file, model, "tree_thresholds", 2, expansion->n_tables, expansion->depth, &expansion->thresholds)
-        || !rff_lay_out_tables(file, model, columns, &starts, &steps))
+    if (!rff_take(file, model, "tree_columns", 2, expansion->n_trees, expansion->depth, &columns)
+        || !rff_take(file, model, "tree_thresholds", 2, expansion->n_trees, expansion->depth, &expansion->thresholds)
+        || !rff_lay_out_trees(file, model, columns, &starts, &steps))
         return 0;
-    expansion->table_starts = starts;
+    expansion->tree_starts = starts;
     expansion->steps = steps;
-    n_cells = starts[expansion->n_tables];
-    if (!rff_take(file, model, "tree_values", 2, n_cells, expansion->n_outputs, &values)) return 0;
-    expansion->table_values = rounded = rff_own(model, n_cells * expansion->n_outputs, sizeof *rounded);
+    n_leaves = starts[expansion->n_trees];
+    if (!rff_take(file, model, "tree_values", 2, n_leaves, expansion->n_outputs, &values)) return 0;
+    expansion->tree_values = rounded = rff_own(model, n_leaves * expansion->n_outputs, sizeof *rounded);
     RFF_REQUIRE_MEMORY(&file->refusal, rounded);
-    rff_round_values(expansion, values, n_cells * expansion->n_outputs, rounded);
+    rff_round_values(expansion, values, n_leaves * expansion->n_outputs, rounded);
     return 1;
 }
 
@@ -304,7 +304,7 @@ static int rff_read_kernels_beside(rff_file *file, rff_model *model)
     e->kind = RFF_KERNEL;
     e->n_features = model->expansion.n_features;
     e->n_outputs = model->expansion.n_outputs;
-    e->table_unit = 1;
+    e->tree_unit = 1;
     e->intercept = rff_own(kernels, e->n_outputs, sizeof(double));
     RFF_REQUIRE_MEMORY(&file->refusal, e->intercept);
     return rff_read_kernels(file, kernels);
@@ -320,13 +320,13 @@ static int rff_read_expansion(rff_file *file, rff_model *model)
     e->kind = rff_kind_of(file);
     e->n_features = center->size;
     e->n_outputs = intercept->size;
-    e->table_unit = 1;
+    e->tree_unit = 1;
     if (!rff_take(file, model, "intercept", 1, e->n_outputs, 0, &e->intercept)
         || !rff_take(file, model, "center", 1, e->n_features, 0, &e->center)
         || (rff_find_array(file, "lower") && !rff_read_bounds(file, model))
         || (rff_has_part(file, RFF_PART_FOURIER) && !rff_read_cosines(file, model))
         || (rff_has_part(file, RFF_PART_LINEAR) && !rff_read_linear(file, model))
-        || (rff_has_part(file, RFF_PART_TREES) && !rff_read_tables(file, model))
+        || (rff_has_part(file, RFF_PART_TREES) && !rff_read_trees(file, model))
         || (rff_has_part(file, RFF_PART_KERNELS)
             && !(e->kind == RFF_KERNEL ? rff_read_kernels(file, model) : rff_read_kernels_beside(file, model))))
         return 0;

@@ -8,7 +8,7 @@ typedef enum {
     RFF_NO_EXPANSION, /* a column map alone */
     RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
     RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_length_scales|) */
-    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the cells of tables, each of which
+    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the leaves of trees, each of which
                          may be missing; `kernels` may be beside it */
 } rff_expansion_kind;
 
@@ -71,7 +71,7 @@ typedef struct {
 /* Arrays of double precision in C order, finite, aligned to 64 bytes, shapes as said.  Absent ones are NULL. */
 typedef struct {
     rff_expansion_kind kind;
-    size_t n_terms;    /* rows of omegas or centers: cosines or kernels, without tables */
+    size_t n_terms;    /* rows of omegas or centers: cosines or kernels, without trees */
     size_t n_features; /* columns of a mapped row */
     size_t n_outputs;
     const double *intercept; /* (n_outputs,) */
@@ -92,14 +92,14 @@ typedef struct {
     /* RFF_TERMS */
     const double *slopes; /* (n_features, n_outputs) */
     int has_slopes;       /* whether one of them is not 0 */
-    size_t n_tables, depth;
-    const int32_t *table_columns; /* (n_tables, depth) */
-    const double *thresholds;     /* (n_tables, depth); DBL_MAX asks nothing */
-    const int32_t *steps;         /* (n_tables, depth) what x[column] > threshold adds to the number of the cell */
-    const uint32_t *table_starts; /* (n_tables + 1,) first cell of each table */
-    const float *table_values;    /* (n_cells, n_outputs) in units of table_unit */
+    size_t n_trees, depth;
+    const int32_t *tree_columns;  /* (n_trees, depth) */
+    const double *thresholds;     /* (n_trees, depth); DBL_MAX splits nothing */
+    const int32_t *steps;         /* (n_trees, depth) what x[column] > threshold adds to the number of the leaf */
+    const uint32_t *tree_starts;  /* (n_trees + 1,) first leaf of each tree */
+    const float *tree_values;     /* (n_leaves, n_outputs) in units of tree_unit */
     const double *lower, *upper;  /* (n_features,) bounds that the columns of a row are clipped to */
-    double table_unit;            /* 1, or a power of 2: scores += unit * (sum of values, in double) if it is not 1 */
+    double tree_unit;             /* 1, or a power of 2: scores += unit * (sum of values, in double) if it is not 1 */
 } rff_expansion;
 
 struct rff_model {

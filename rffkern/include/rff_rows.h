@@ -120,38 +120,38 @@ static void FN(kernels)(const rff_model *model, const rff_rows *X, size_t row, s
     }
 }
 
-/* out += the values of the cells of rows of this precision; `work` holds their codes. */
-static void FN(tables)(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
+/* out += the values of the leaves of rows of this precision; `work` holds their bins. */
+static void FN(trees)(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work)
 {
     const rff_expansion *e = &model->expansion;
-    const rff_cells *cells = &((const rff_prepared *)model->prepared)->cells;
-    const size_t n_coded = (size_t)cells->tables.n_columns, few = n_rows < RFF_FEW;
-    const size_t width = few ? 1 : VC_TILE, n_codes = n_coded * width, n_tables = e->n_tables;
-    const size_t table_bytes = e->table_starts[n_tables] / n_tables * e->n_outputs * sizeof(float) + 6 * e->depth;
-    const size_t block = rff_up(RFF_TABLE_BYTES / table_bytes + 1, VC_CHUNK), n_together = few ? n_tables : block;
-    size_t first, table, i, j, n, step;
+    const rff_trees *trees = &((const rff_prepared *)model->prepared)->trees;
+    const size_t n_binned = (size_t)trees->packed.n_columns, few = n_rows < RFF_FEW;
+    const size_t width = few ? 1 : VT_TILE, n_bins = n_binned * width, n_trees = e->n_trees;
+    const size_t tree_bytes = e->tree_starts[n_trees] / n_trees * e->n_outputs * sizeof(float) + 6 * e->depth;
+    const size_t block = rff_up(RFF_TREE_BYTES / tree_bytes + 1, VT_TREE_BLOCK), n_together = few ? n_trees : block;
+    size_t first, tree, i, j, n, step;
     for (first = 0; first < n_rows; first += width) {
         const size_t some = n_rows - first < width ? n_rows - first : width;
-        int8_t *codes = (int8_t *)work + first / width * n_codes;
-        for (j = 0; j < n_coded; j++) {
-            const ptrdiff_t start = cells->edge_starts[j], n_edges = cells->edge_starts[j + 1] - start;
+        int8_t *binned = (int8_t *)work + first / width * n_bins;
+        for (j = 0; j < n_binned; j++) {
+            const ptrdiff_t start = trees->edge_starts[j], n_edges = trees->edge_starts[j + 1] - start;
             for (i = 0; i < some; i += n) {
-                const REAL *x = (const REAL *)X->values + rff_place(X, row + first + i, cells->coded[j]);
+                const REAL *x = (const REAL *)X->values + rff_place(X, row + first + i, trees->columns[j]);
                 n = rff_run(X, row + first + i, some - i, &step);
-                CODE(x, (ptrdiff_t)step, (ptrdiff_t)n, cells->SUFFIX + start, n_edges, codes + j * width + i);
+                BIN(x, (ptrdiff_t)step, (ptrdiff_t)n, trees->SUFFIX + start, n_edges, binned + j * width + i);
             }
-            for (i = some; i < width; i++) codes[j * width + i] = -128;
+            for (i = some; i < width; i++) binned[j * width + i] = -128;
         }
     }
-    for (table = 0; table < n_tables; table += n_together) {
-        const ptrdiff_t stop = (ptrdiff_t)(n_tables - table < n_together ? n_tables : table + n_together);
+    for (tree = 0; tree < n_trees; tree += n_together) {
+        const ptrdiff_t stop = (ptrdiff_t)(n_trees - tree < n_together ? n_trees : tree + n_together);
         for (first = 0; first < n_rows; first += width) {
-            const int8_t *codes = (const int8_t *)work + first / width * n_codes;
+            const int8_t *binned = (const int8_t *)work + first / width * n_bins;
             double *scores = out + first * e->n_outputs;
             if (few)
-                CELLS(score_row)(&cells->tables, (ptrdiff_t)table, stop, codes, scores);
+                TREES(score_row)(&trees->packed, (ptrdiff_t)tree, stop, binned, scores);
             else
-                CELLS(score)(&cells->tables, (ptrdiff_t)table, stop, codes,
+                TREES(score)(&trees->packed, (ptrdiff_t)tree, stop, binned,
                              (ptrdiff_t)(n_rows - first < width ? n_rows - first : width), scores);
         }
     }

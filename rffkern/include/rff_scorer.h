@@ -45,15 +45,15 @@
 #include "polynomials.h"
 #endif
 #include "vectors.h"
-#include "rff_cells.h"
+#include "rff_trees.h"
 
-/* Rows that are scored together: more where tables are many, which then stay in the cache while rows go by.  Rows fewer
+/* Rows that are scored together: more where trees are many, which then stay in the cache while rows go by.  Rows fewer
    than RFF_FEW are scored one by one. */
 #define RFF_PIECE VM_TILE
 #define RFF_LARGE_PIECE 2048
 #define RFF_PIECE_BYTES 1048576 /* of rows and scores of a piece */
 #define RFF_FEW 8
-#define RFF_TABLE_BYTES 131072 /* of tables that all rows of a piece meet before others do */
+#define RFF_TREE_BYTES 131072 /* of trees that score all rows of a piece before others do */
 
 /* As in _model/angles.py and expansion.py. */
 #define RFF_LARGEST_ANGLE 4000.0
@@ -96,7 +96,7 @@ typedef void rff_scorer(const rff_model *model, const rff_rows *X, size_t row, s
 
 /* Functions for single and double precision. */
 typedef struct {
-    rff_scorer *cosines[2], *kernels[2], *tables[2];
+    rff_scorer *cosines[2], *kernels[2], *trees[2];
 } rff_level;
 
 typedef struct {
@@ -109,7 +109,7 @@ typedef struct {
     double angle_offset, largest_value;
     const double *middle, *scale; /* (n_features,) of kernels */
     const double *weights;        /* (n_outputs, n_padded) */
-    rff_cells cells;
+    rff_trees trees;
     int clips; /* whether a row can be outside the bounds */
     const float *lower, *upper; /* (n_features,) bounds of rows of single precision */
     const vm_form *forms;         /* (n_mapped,) */
@@ -137,10 +137,10 @@ static size_t rff_work_size(const rff_expansion *e)
 /* Rows of a model, or of kernels in it, that are scored together. */
 static size_t rff_piece(const rff_model *model) { return ((const rff_prepared *)model->prepared)->piece; }
 
-/* Bytes of the codes of rows, behind sums of values of tables. */
-static size_t rff_codes_size(const rff_model *model)
+/* Bytes of the bins of rows, behind sums of values of trees. */
+static size_t rff_bins_size(const rff_model *model)
 {
-    const size_t n_columns = (size_t)((const rff_prepared *)model->prepared)->cells.tables.n_columns;
+    const size_t n_columns = (size_t)((const rff_prepared *)model->prepared)->trees.packed.n_columns;
     return (model->expansion.n_outputs * sizeof(double) + n_columns) * rff_piece(model);
 }
 
@@ -446,7 +446,7 @@ static rff_error rff_prepare_for(rff_model *model, int for_single)
     model->prepared = prepared;
     prepared->level = rff_choose_level();
     prepared->piece = RFF_PIECE;
-    if (e->n_tables && e->table_starts[e->n_tables] * e->n_outputs * sizeof(float) > 8 * RFF_TABLE_BYTES)
+    if (e->n_trees && e->tree_starts[e->n_trees] * e->n_outputs * sizeof(float) > 8 * RFF_TREE_BYTES)
         while (2 * prepared->piece <= RFF_LARGE_PIECE
                && 2 * prepared->piece * (e->n_features + e->n_outputs) * sizeof(double) <= RFF_PIECE_BYTES)
             prepared->piece *= 2;
@@ -454,7 +454,7 @@ static rff_error rff_prepare_for(rff_model *model, int for_single)
     if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS))
         done = rff_prepare_cosines(model, prepared, for_single);
     if (done && e->lower) done = rff_prepare_bounds(model, prepared);
-    if (done && e->n_tables) done = rff_pack_cells(model, &prepared->cells);
+    if (done && e->n_trees) done = rff_pack_trees(model, &prepared->trees);
     for (region = 0; model->regions && region < e->n_regions && done; region++)
         if (model->regions[region].expansion.n_terms)
             done = rff_prepare_for(model->regions + region, for_single) == RFF_OK;
@@ -593,14 +593,14 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
     rff_score_cosines(model, X, row, n_rows, out, work);
     if (e->kind != RFF_TERMS) return;
     if (e->has_slopes) rff_add_lines(e, X, row, n_rows, out);
-    if (e->n_tables == 0) return;
-    if (e->table_unit == 1) {
-        prepared->level->tables[is_double](model, X, row, n_rows, out, work);
+    if (e->n_trees == 0) return;
+    if (e->tree_unit == 1) {
+        prepared->level->trees[is_double](model, X, row, n_rows, out, work);
         return;
     }
     for (i = 0; i < n_rows * e->n_outputs; i++) sums[i] = 0;
-    prepared->level->tables[is_double](model, X, row, n_rows, sums, sums + prepared->piece * e->n_outputs);
-    for (i = 0; i < n_rows * e->n_outputs; i++) out[i] += e->table_unit * sums[i];
+    prepared->level->trees[is_double](model, X, row, n_rows, sums, sums + prepared->piece * e->n_outputs);
+    for (i = 0; i < n_rows * e->n_outputs; i++) out[i] += e->tree_unit * sums[i];
 }
 
 /* The same of terms and of kernels beside them, for which `work` has room for as many scores more. */
@@ -697,14 +697,14 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     const size_t n_mapped = model->has_map ? map->n_outputs : 0;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
     const size_t n_copied = model->has_map ? n_mapped : prepared->clips ? model->expansion.n_features : 0;
-    const size_t work = rff_work_size(&model->expansion), codes = rff_codes_size(model);
+    const size_t work = rff_work_size(&model->expansion), bins = rff_bins_size(model);
     rff_layout found;
     found.outputs = 8; /* for the alignment of what follows */
     found.told = found.outputs + n_mapped * RFF_PIECE;
     found.mapped = found.told + (model->has_map ? map->n_fills : 0);
     found.scores = rff_up(found.mapped + n_copied * prepared->piece, 8);
     found.work = rff_up(found.scores + model->info.n_outputs * prepared->piece, 8);
-    found.total = found.work + (work > codes ? work : codes) / sizeof(double);
+    found.total = found.work + (work > bins ? work : bins) / sizeof(double);
     if (model->kernels) found.total += model->expansion.n_outputs * prepared->piece;
     if (model->regions || (model->kernels && model->kernels->regions))
         found.total += rff_up((model->expansion.n_features + model->expansion.n_outputs) * RFF_PIECE, 8) + 16;

@@ -1,20 +1,20 @@
-"""Sums of cosines, tables and a line: scores against their definition, and what is refused."""
+"""Sums of cosines, trees and a linear function: scores against their definition, and what is refused."""
 
 import pickle
 
 import numpy as np
 import pytest
 from helpers.expansions import boosted_expansion, fourier_expansion
-from helpers.term_scoring import cells_of, n_cells
+from helpers.term_scoring import leaves_of, n_leaves
 
 from rffkern import InvalidInputError, load, save
 from rffkern._rows import threads
 
 
-def arrays(n_features=4, n_outputs=1, n_cosines=5, n_tables=6, depth=3, seed=0):
+def arrays(n_features=4, n_outputs=1, n_cosines=5, n_trees=6, depth=3, seed=0):
     rng = np.random.default_rng(seed)
-    columns, thresholds = rng.integers(0, n_features, (n_tables, depth)), rng.standard_normal((n_tables, depth))
-    values = rng.standard_normal((sum(n_cells(columns, thresholds)), n_outputs)).astype(np.float32).astype(float)
+    columns, thresholds = rng.integers(0, n_features, (n_trees, depth)), rng.standard_normal((n_trees, depth))
+    values = rng.standard_normal((sum(n_leaves(columns, thresholds)), n_outputs)).astype(np.float32).astype(float)
     return {"omegas": rng.standard_normal((n_cosines, n_features)), "phases": rng.uniform(-3, 3, n_cosines),
             "amplitudes": rng.standard_normal((n_cosines, n_outputs)), "intercept": rng.standard_normal(n_outputs),
             "center": rng.standard_normal(n_features), "coefficients": rng.standard_normal((n_features, n_outputs)),
@@ -25,14 +25,14 @@ def defined(parts, X):
     """The scores by the definition, row by row."""
     scores = []
     columns, thresholds = parts["tree_columns"], parts["tree_thresholds"]
-    ends = np.cumsum(n_cells(columns, thresholds))
+    ends = np.cumsum(n_leaves(columns, thresholds))
     for x in X.astype(float):
         far = x - parts["center"]
         score = parts["intercept"] + far @ parts["coefficients"]
         score = score + np.cos(parts["omegas"] @ far - parts["phases"]) @ parts["amplitudes"]
         for t in range(len(columns)):
             values = parts["tree_values"][: ends[t]][ends[t - 1] if t else 0 :]
-            score = score + values[cells_of(columns[t], thresholds[t], x[None])[0]]
+            score = score + values[leaves_of(columns[t], thresholds[t], x[None])[0]]
         scores.append(score)
     return np.array(scores)
 
@@ -51,10 +51,10 @@ def test_scores_are_those_of_the_definition(dtype, n_outputs, depth, n):
                                atol=1e-12 if dtype == np.float64 else 2e-5)
 
 
-@pytest.mark.parametrize("dropped", ["cosines", "tables", "both"])
+@pytest.mark.parametrize("dropped", ["cosines", "trees", "both"])
 def test_kinds_of_terms_that_are_not_there(dropped, tmp_path):
     """Nor do they keep a file from being written and read."""
-    parts = arrays(n_cosines=5 if dropped == "tables" else 0, n_tables=6 if dropped == "cosines" else 0)
+    parts = arrays(n_cosines=5 if dropped == "trees" else 0, n_trees=6 if dropped == "cosines" else 0)
     expansion, X = boosted_expansion(**parts), rows(20)
     np.testing.assert_allclose(expansion.score(X), defined(parts, X), atol=1e-12)
     assert np.isfinite(expansion._bound()).all()
@@ -65,16 +65,16 @@ def test_kinds_of_terms_that_are_not_there(dropped, tmp_path):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_row_alone_is_scored_as_among_others(dtype):
     expansion, X = boosted_expansion(**arrays(n_outputs=2)), rows(300, dtype=dtype)
-    tables = boosted_expansion(**arrays(n_cosines=0))
-    together = tables.score(X)
+    trees = boosted_expansion(**arrays(n_cosines=0))
+    together = trees.score(X)
     for n in (1, 3, 9):
-        np.testing.assert_array_equal(tables.score(X[:n]), together[:n])
+        np.testing.assert_array_equal(trees.score(X[:n]), together[:n])
         np.testing.assert_allclose(expansion.score(X[:n]), expansion.score(X)[:n], atol=1e-6)
 
 
 def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setattr(threads, "machine_cpus", lambda: 4)
-    expansion, X = boosted_expansion(**arrays(n_tables=60)), rows(70_000)
+    expansion, X = boosted_expansion(**arrays(n_trees=60)), rows(70_000)
     np.testing.assert_array_equal(expansion.score(X, n_jobs=3), expansion.score(X, n_jobs=1))
 
 
@@ -82,7 +82,7 @@ def test_threads_change_no_bit(monkeypatch):
 def test_a_value_at_a_threshold_is_not_above_it(dtype):
     """Also where the threshold lies between two numbers of single precision."""
     for threshold in (0.5, 0.1, -0.1, 1e30, 1 + 1e-12):
-        parts = arrays(1, n_cosines=0, n_tables=1, depth=1) | {"coefficients": [[0.0]], "intercept": [0.0]}
+        parts = arrays(1, n_cosines=0, n_trees=1, depth=1) | {"coefficients": [[0.0]], "intercept": [0.0]}
         step = boosted_expansion(**parts | {"tree_columns": [[0]], "tree_thresholds": [[threshold]],
                                         "tree_values": [[0.0], [1.0]]})
         near = dtype(threshold)
@@ -167,7 +167,7 @@ def test_values_beyond_single_precision_keep_their_digits(factor, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "e").score(X), zero.score(X))
 
 
-def test_values_of_tables_are_rounded_to_single_precision_once(tmp_path):
+def test_values_of_trees_are_rounded_to_single_precision_once(tmp_path):
     parts = arrays()
     parts["tree_values"] = np.random.default_rng(2).standard_normal(parts["tree_values"].shape)
     expansion = boosted_expansion(**parts)
@@ -181,19 +181,19 @@ def test_values_of_tables_are_rounded_to_single_precision_once(tmp_path):
 
 
 def test_cells_of_columns_that_are_asked_twice():
-    """0.5 and 2 on one column make three cells, and a depth that asks nothing none."""
-    parts = arrays(2, n_cosines=0, n_tables=1) | {"coefficients": np.zeros((2, 1)), "intercept": [0.0]}
-    table = boosted_expansion(**parts | {
+    """0.5 and 2 on one column make three leaves, and a depth that splits nothing none."""
+    parts = arrays(2, n_cosines=0, n_trees=1) | {"coefficients": np.zeros((2, 1)), "intercept": [0.0]}
+    tree = boosted_expansion(**parts | {
         "tree_columns": [[1, 0, 0, 1]], "tree_thresholds": [[0.0, 2.0, 0.5, np.finfo(float).max]],
         "tree_values": np.arange(6.0)[:, None]})
     X = np.array([[0, -1], [0, 1], [1, -1], [1, 1], [3, -1], [3, 1]], float)
-    np.testing.assert_array_equal(table.score(X)[:, 0], range(6))
-    assert table.trees.starts.tolist() == [0, 6]
+    np.testing.assert_array_equal(tree.score(X)[:, 0], range(6))
+    assert tree.trees.starts.tolist() == [0, 6]
 
 
 @pytest.mark.parametrize("n", [3, 200])
 def test_tiles_of_numbers_beyond_single_precision(n):
-    """One tile, or several, of float32 rows, whose cosines and tables need double precision."""
+    """One tile, or several, of float32 rows, whose cosines and trees need double precision."""
     from rffkern._native import scoring
 
     parts = arrays()
@@ -207,15 +207,15 @@ def test_tiles_of_numbers_beyond_single_precision(n):
 
 
 def test_cosines_are_those_of_a_fourier_expansion():
-    parts = arrays(n_tables=0) | {"coefficients": np.zeros((4, 1))}
+    parts = arrays(n_trees=0) | {"coefficients": np.zeros((4, 1))}
     cosines = fourier_expansion(*(parts[name] for name in ("omegas", "phases", "amplitudes", "intercept", "center")))
     np.testing.assert_array_equal(boosted_expansion(**parts).score(rows(40)), cosines.score(rows(40)))
 
 
 def test_values_that_are_rounded_up_to_the_least_that_single_precision_keeps():
     """Before, they are kept in double precision, after it in single."""
-    parts = arrays(1, n_cosines=0, n_tables=1) | {"coefficients": np.zeros((1, 1)), "intercept": [0.0]}
+    parts = arrays(1, n_cosines=0, n_trees=1) | {"coefficients": np.zeros((1, 1)), "intercept": [0.0]}
     least = 2.0**-61
-    table = boosted_expansion(**parts | {"tree_columns": [[0]], "tree_thresholds": [[0.5]],
+    tree = boosted_expansion(**parts | {"tree_columns": [[0]], "tree_thresholds": [[0.5]],
                                      "tree_values": [[least * (1 - 2.0**-30)], [least / 2]]})
-    assert table.score([[0.0], [1.0]])[:, 0].tolist() == [least, least / 2]
+    assert tree.score([[0.0], [1.0]])[:, 0].tolist() == [least, least / 2]

@@ -23,9 +23,9 @@ def assert_same(found, expected):
 
 
 @given(loss_problems(), st.floats(-2, 2, width=32))
-def test_slopes_and_update(problem, step):
+def test_derivatives_and_update(problem, step):
     sums, update = problem.twin(step)
-    assert_alike(problem.slopes(step), sums, 1e-5)
+    assert_alike(problem.derivatives(step), sums, 1e-5)
     found = problem.update(step)
     if problem.name == "QUANTILE":  # rounding of a score may put it on the other side of its target
         near = np.abs(problem.targets - update[0])[:, : problem.n_train] < 1e-5
@@ -42,19 +42,19 @@ def test_gradients_of_the_twins_by_finite_differences(name):
         there, back = problem.scores.astype(float), problem.scores.astype(float)
         there[k] += step
         back[k] -= step
-        losses, slopes = zip(*[twin(name, scores, problem.targets)[:2] for scores in (there, back)], strict=True)
+        losses, gradients = zip(*[twin(name, scores, problem.targets)[:2] for scores in (there, back)], strict=True)
         np.testing.assert_allclose(g[k], (losses[1] - losses[0]) / (2 * step), rtol=1e-6, atol=1e-6)
         if name not in ("HUBER", "QUANTILE", "POISSON"):  # whose h is a bound
-            np.testing.assert_allclose(h[k], (slopes[1] - slopes[0])[k] / (2 * step), rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(h[k], (gradients[1] - gradients[0])[k] / (2 * step), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_slopes_by_finite_differences(name):
-    """Of the losses that `update` sums; the slope of a quantile jumps, so that the step must be short."""
+def test_derivatives_by_finite_differences(name):
+    """Of the losses that `update` sums; the derivative of a quantile jumps, so that the step must be short."""
     problem, size = LossProblem(2, name, 3000, 0), 0.001 if name == "QUANTILE" else 0.02
-    slope, curvature = problem.slopes(0.5)
+    derivative, curvature = problem.derivatives(0.5)
     there, here, back = (problem.update(0.5 + side * size)[1] for side in (1, 0, -1))
-    assert slope == pytest.approx((back - there) / (2 * size), rel=2e-3)
+    assert derivative == pytest.approx((back - there) / (2 * size), rel=2e-3)
     if name not in ("HUBER", "QUANTILE", "POISSON", "SOFTMAX"):
         assert curvature == pytest.approx((back + there - 2 * here) / size**2, rel=0.05)
 
@@ -63,10 +63,10 @@ def test_slopes_by_finite_differences(name):
 def test_best_step_takes_steps_of_newton(problem, n_steps):
     step = 1.0
     for _ in range(n_steps):
-        slope, curvature = problem.slopes(step)
+        derivative, curvature = problem.derivatives(step)
         if not curvature > 0:
             break
-        step += min(max(slope / curvature, -0.5), 0.5)
+        step += min(max(derivative / curvature, -0.5), 0.5)
     assert problem.best_step(1.0, n_steps, 0.5) == step
 
 
@@ -91,13 +91,13 @@ def test_best_step_ends_at_a_small_move():
 
 @given(loss_problems())
 def test_padding_has_no_influence(problem):
-    before = problem.slopes(0.3), problem.update(0.3)[1:]
+    before = problem.derivatives(0.3), problem.update(0.3)[1:]
     padding = problem.weight == 0
     problem.scores[:, padding], problem.directions[:, padding], problem.targets[padding] = np.nan, np.inf, np.nan
-    assert_same(problem.slopes(0.3), before[0])
+    assert_same(problem.derivatives(0.3), before[0])
     assert_same(problem.update(0.3)[1:], before[1])
     problem.targets[padding] = 1e30
-    assert_same(problem.slopes(0.3), before[0])
+    assert_same(problem.derivatives(0.3), before[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -109,7 +109,7 @@ def test_a_weight_repeats_a_row(name):
         setattr(many, array, np.ascontiguousarray(np.concatenate([np.tile(half, 3) for half in np.split(values, 2, -1)],
                                                                  axis=-1)))
     problem.weight *= 3
-    assert_alike(problem.slopes(0.7), many.slopes(0.7))
+    assert_alike(problem.derivatives(0.7), many.derivatives(0.7))
     assert_alike(problem.update(0.7)[1:3], many.update(0.7)[1:3])
 
 
@@ -120,7 +120,7 @@ def test_any_finite_score(name, size):
     signs = np.sign(problem.scores)
     problem.scores, problem.directions = (signs * np.float32(size)).astype(np.float32), np.zeros_like(problem.scores)
     found, (_, update) = problem.update(0.0), problem.twin(0.0)
-    assert all(np.isfinite(part).all() for part in (*found, problem.slopes(0.0)))
+    assert all(np.isfinite(part).all() for part in (*found, problem.derivatives(0.0)))
     if name == "LOGISTIC" and size > 1e30:  # held to 1e30, so that the sum is finite
         problem.scores = problem.scores.clip(-1e30, 1e30)
         update = problem.twin(0.0)[1]
@@ -144,7 +144,7 @@ def test_many_rows_lose_no_digits():
     for n_rows in (128, 2**20):
         problem = LossProblem(6, "LOGISTIC", n_rows, 128, weighted=False, n_outputs=1)
         problem.scores[:], problem.directions[:], problem.targets[:] = 0.3, 1, 1
-        sums.append(np.array([problem.update(0.0)[1], *problem.slopes(0.0)]))
+        sums.append(np.array([problem.update(0.0)[1], *problem.derivatives(0.0)]))
     np.testing.assert_allclose(sums[1], 2**13 * sums[0], rtol=1e-12)
     loss, g, h = twin("LOGISTIC", problem.scores[:, :1], problem.targets[:1])
     np.testing.assert_allclose(sums[0] / 128, [loss[0], g[0, 0], h[0, 0]], rtol=1e-6)
@@ -153,10 +153,10 @@ def test_many_rows_lose_no_digits():
 @pytest.mark.parametrize("name", NAMES)
 def test_levels_agree(level, name):
     problem = LossProblem(7, name, 900, 300, n_outputs=5)
-    problem.scores[:, ::7] = problem.targets[::7] - 1  # far from where the slope of a quantile jumps
-    found = problem.slopes(0.25), problem.update(0.25)
+    problem.scores[:, ::7] = problem.targets[::7] - 1  # far from where the derivative of a quantile jumps
+    found = problem.derivatives(0.25), problem.update(0.25)
     simd.select("baseline")
-    assert_alike(found[0], problem.slopes(0.25), 2e-6)
+    assert_alike(found[0], problem.derivatives(0.25), 2e-6)
     assert_alike(found[1], problem.update(0.25), 2e-6)
 
 
@@ -175,6 +175,6 @@ def test_refusals(changes, message):
                  "directions": scores.copy(), "step": 0.0, "targets": scores[0], "weight": scores[0],
                  "n_train": 128} | changes
     with pytest.raises(ValueError, match=message):
-        boosting.step_slopes(**arguments)
+        boosting.step_derivatives(**arguments)
     with pytest.raises(ValueError, match=message):
         boosting.update(**arguments, gradient=scores.copy(), hessian=scores.copy())

@@ -1,4 +1,4 @@
-"""Waves, landmark descent and pseudo-posterior losses of boosted landmarks against their NumPy twins."""
+"""Random Fourier features, landmark descent and losses of boosted landmarks against their NumPy twins."""
 
 import numpy as np
 import pytest
@@ -12,11 +12,11 @@ landmark_problems = problems(n_components=st.sampled_from([1, 2, 3, 4, 5, 9, 17,
 
 
 @given(landmark_problems, st.sampled_from(sorted(LOSSES)))
-def test_waves_and_objective(problem, kind):
+def test_features_and_objective(problem, kind):
     landmark = Landmark(problem, kind)
-    found = landmark.waves.transpose(0, 2, 1).reshape(-1, 2 * len(problem.omegas))[: len(problem.X)]
+    found = landmark.rff.transpose(0, 2, 1).reshape(-1, 2 * len(problem.omegas))[: len(problem.X)]
     tolerance = TOLERANCE[problem.rows.dtype.type]
-    np.testing.assert_allclose(found, reference.waves(problem.X, problem.omegas), atol=tolerance)
+    np.testing.assert_allclose(found, reference.fourier_features(problem.X, problem.omegas), atol=tolerance)
     x = problem.X[0] + 0.3
     value, gradient = landmark.objective(x)
     expected = landmark.expected(x)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import boost_tables
+from helpers import boost_trees
 from helpers.columns import Columns
 from helpers.descent import omega_objective, phase_loss, search_phase
 from helpers.expansions import fourier_expansion, kernel_expansion
@@ -10,7 +10,7 @@ from helpers.landmark import Landmark
 from helpers.landmark_terms import cosine_sums
 from helpers.packing import DTYPES, Problem
 from helpers.rffnet_steps import Steps
-from helpers.term_scoring import n_cells
+from helpers.term_scoring import n_leaves
 
 from rffkern import Expansion, TreeTerms
 from rffkern._native import pbrff, simd
@@ -40,7 +40,7 @@ def landmarks(dtype, weighted):
     problem = Problem(3, 5000, 21, dtype, weighted, spread=0.3, n_components=7)
     landmark = Landmark(problem, "squared")
     value, gradient = landmark.objective(np.full(21, 0.1))
-    return {"landmark loss": value, "landmark gradient": gradient, "waves": landmark.waves,
+    return {"landmark loss": value, "landmark gradient": gradient, "random Fourier features": landmark.rff,
             "component losses": landmark.component_losses(problem.phases),
             "sums of cosines": cosine_sums(problem, np.array([0]), 7) / 5000}
 
@@ -72,20 +72,21 @@ def scores(dtype, weighted):
             "coefficients": 0.1 * coefficients, "relevances": 0.1 * relevances}
 
 
-def tables(dtype, weighted):
-    problem = boost_tables.Problem(3, 5000, n_outputs=2, most_bins=255, weighted=weighted)
-    table = problem.grow(5)
+def trees(dtype, weighted):
+    problem = boost_trees.Problem(3, 5000, n_outputs=2, most_bins=255, weighted=weighted)
+    tree = problem.grow(5)
     rng = np.random.default_rng(0)
     columns, thresholds = rng.integers(0, 21, (100, 6)), rng.standard_normal((100, 6)).round(1)
-    trees = TreeTerms(columns, thresholds, rng.standard_normal((sum(n_cells(columns, thresholds)), 2)))
-    random, X = Expansion(np.zeros(2), np.zeros(21), trees), rng.standard_normal((300, 21)).astype(dtype)
-    return {"columns": table.columns, "cuts": table.cuts, "gains": table.gains / 5000, "values": table.values,
-            "table": boost_tables.evaluate(problem.codes, table), "scores of tables": random.score(X) / 100}
+    part = TreeTerms(columns, thresholds, rng.standard_normal((sum(n_leaves(columns, thresholds)), 2)))
+    random, X = Expansion(np.zeros(2), np.zeros(21), part), rng.standard_normal((300, 21)).astype(dtype)
+    return {"columns": tree.columns, "threshold_bins": tree.threshold_bins, "gains": tree.gains / 5000,
+            "values": tree.values, "tree": boost_trees.evaluate(problem.binned, tree),
+            "scores of trees": random.score(X) / 100}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("answers", [boosting, landmarks, machines, scores, tables])
+@pytest.mark.parametrize("answers", [boosting, landmarks, machines, scores, trees])
 def test_levels_agree(level, answers, dtype, weighted):
     found = answers(dtype, weighted)
     simd.select("baseline")

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from helpers.packing import DTYPES
-from helpers.term_scoring import cells_of, n_cells
+from helpers.term_scoring import leaves_of, n_leaves
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import Expansion, FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from rffkern._model.parts import MAX_DEPTH
-from rffkern._model.table_layout import UNREACHED
+from rffkern._model.tree_layout import UNREACHED
 from rffkern._native import scoring
 
 PRECISIONS = pytest.mark.parametrize("dtype", DTYPES)
@@ -29,7 +29,7 @@ def trees(rng, n_features=4, n_trees=90, depth=4, n_outputs=1, digits=1, scale=1
     columns = rng.integers(n_features, size=(n_trees, depth))
     thresholds = rng.standard_normal((n_trees, depth)).round(digits)
     thresholds[rng.random(thresholds.shape) < 0.1] = UNREACHED
-    return TreeTerms(columns, thresholds, scale * rng.standard_normal((sum(n_cells(columns, thresholds)), n_outputs)))
+    return TreeTerms(columns, thresholds, scale * rng.standard_normal((sum(n_leaves(columns, thresholds)), n_outputs)))
 
 
 def kernels(rng, n_features=4, n_terms=150, n_outputs=1, exponent=2.0, n_regions=1):
@@ -65,9 +65,9 @@ EXPANSIONS = {
     "terms": terms,
     "terms with three outputs": lambda rng: terms(rng, n_outputs=3),
     "without bounds": lambda rng: terms(rng, bounded=False),
-    "deep tables": lambda rng: terms(rng, n_features=60, depth=MAX_DEPTH, n_trees=70),
-    "deep tables of two columns": lambda rng: terms(rng, n_features=2, depth=MAX_DEPTH),
-    "many tables": lambda rng: terms(rng, n_features=20, depth=9, n_trees=1500),
+    "deep trees": lambda rng: terms(rng, n_features=60, depth=MAX_DEPTH, n_trees=70),
+    "deep trees of two columns": lambda rng: terms(rng, n_features=2, depth=MAX_DEPTH),
+    "many trees": lambda rng: terms(rng, n_features=20, depth=9, n_trees=1500),
     "more thresholds than codes": lambda rng: terms(rng, n_features=1, depth=2, n_trees=400, digits=9),
     "large values": lambda rng: terms(rng, scale=1e60),
     "linear terms": lambda rng: of(rng, LinearTerms(rng.standard_normal((4, 2)))),
@@ -106,8 +106,8 @@ def rows(expansion, n_samples, dtype, seed=0):
 def tree_twin(part, X):
     total = np.zeros((len(X), part.n_outputs))
     for t in range(part.n_terms):
-        cells = cells_of(part.tree_columns[t].astype(int), part.tree_thresholds[t], X)
-        total += part.tree_values[part.starts[t] + cells]
+        leaves = leaves_of(part.tree_columns[t].astype(int), part.tree_thresholds[t], X)
+        total += part.tree_values[part.starts[t] + leaves]
     return total
 
 
@@ -186,9 +186,9 @@ def test_which_rows_are_far_out(rng):
     """Those whose mean angle, by the amplitudes of terms, is above 4000."""
     expansion = fourier(rng)
     X = rows(expansion, 300, np.float32)
-    waves = expansion.fourier
-    shares = np.abs(waves.amplitudes) / np.abs(waves.amplitudes).sum()
-    angles = np.abs(X - expansion.center) @ np.abs(waves.omegas.T) + np.abs(waves.phases)
+    part = expansion.fourier
+    shares = np.abs(part.amplitudes) / np.abs(part.amplitudes).sum()
+    angles = np.abs(X - expansion.center) @ np.abs(part.omegas.T) + np.abs(part.phases)
     expected = (angles @ shares)[:, 0] > 4000
     assert 0 < expected.sum() < 100
     np.testing.assert_array_equal(np.frombuffer(scorer_of(expansion).find_far(X), bool), expected)

@@ -9,7 +9,7 @@ import pkgutil
 
 import numpy as np
 import pytest
-from helpers.boost_tables import grow_arguments
+from helpers.boost_trees import grow_arguments
 
 from rffkern import _native
 from rffkern._native import boosting, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
@@ -44,14 +44,14 @@ def search_phase(real):
                    "circle": np.ones((2, 32), real), "partial": np.ones((1, 64))}
 
 
-def make_waves(real):
+def make_rff(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "omegas": np.ones((N_COMPONENTS, N_FEATURES)),
-            "waves": np.ones((N_TILES, 2 * N_COMPONENTS, TILE), real), "scaled": np.ones((TERMS, N_FEATURES), real),
+            "rff": np.ones((N_TILES, 2 * N_COMPONENTS, TILE), real), "scaled": np.ones((TERMS, N_FEATURES), real),
             "n_threads": 1}
 
 
 def landmark_arguments(real):
-    return {"waves": np.ones((N_TILES, 2 * N_COMPONENTS, TILE), real), "r": tiled(dtype=real),
+    return {"rff": np.ones((N_TILES, 2 * N_COMPONENTS, TILE), real), "r": tiled(dtype=real),
             "weight": tiled(dtype=real), "basis": np.ones((N_FEATURES, LANES)), "x": np.ones(N_FEATURES),
             "total_weight": 512.0, "u": np.ones(LANES), "direction": np.ones(2 * N_COMPONENTS, real),
             "lanes": np.zeros((1, 2 * N_COMPONENTS * LANES), real), "partial": np.ones((1, 1 + 2 * N_COMPONENTS)),
@@ -294,10 +294,10 @@ def map_rows(real):
             "scratch": np.empty((1, unfused.scratch_size(5, 3))), "n_threads": 1}
 
 
-def pair_arguments(*names):
+def term_arguments(*names):
     n = N_TILES * TILE
     every = {"subset": np.array([0, N_FEATURES - 1]), "omega": np.ones(2), "reg_lambda": 0.1,
-             "slope": np.ones(2), "amplitudes": np.ones((2, 1)),
+             "omega_gradient": np.ones(2), "amplitudes": np.ones((2, 1)),
              "scratch": np.ones(boosting.scratch_size(2, 3), np.float32),
              "sums": np.ones(boosting.sums_size(2, 1)), "out": np.ones((1, n), np.float32), "first_length": 1.0,
              "search": solvers.LBFGS(2, 3, 1e-9, 1e-5, 1e-6), "mu": 0.1, "first_tile": 1, "n_tiles": 3,
@@ -308,52 +308,54 @@ def pair_arguments(*names):
 PASS = ("gradient", "weight", "mu", "first_tile", "n_tiles", "sums")
 
 
-def choose_pair(real):
-    return pair_arguments(*PASS) | {"omegas": np.ones((4, N_FEATURES)), "reg_lambdas": np.ones(4), "values": np.ones(4),
+def choose_term(real):
+    return term_arguments(*PASS) | {"omegas": np.ones((4, N_FEATURES)), "reg_lambdas": np.ones(4), "values": np.ones(4),
                                     "subset": np.zeros(N_FEATURES, np.intp),
                                     "sums": np.ones(boosting.sums_size(N_FEATURES, 1))}
 
 
-def pair_objective(real):
-    return pair_arguments(*PASS, "subset", "omega", "reg_lambda", "slope", "amplitudes", "scratch")
+def term_objective(real):
+    return term_arguments(*PASS, "subset", "omega", "reg_lambda", "omega_gradient", "amplitudes", "scratch")
 
 
-def descend_pair(real):
-    return pair_arguments(*PASS, "search", "subset", "omega", "reg_lambda", "first_length", "amplitudes", "scratch")
+def descend_term(real):
+    return term_arguments(*PASS, "search", "subset", "omega", "reg_lambda", "first_length", "amplitudes", "scratch")
 
 
-def evaluate_pair(real):
-    return pair_arguments("subset", "omega", "amplitudes", "out")
+def evaluate_term(real):
+    return term_arguments("subset", "omega", "amplitudes", "out")
 
 
-def step_slopes(real):
+def step_derivatives(real):
     row = np.ones((1, 2 * TILE), np.float32)
     return {"loss": boosting.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
             "targets": row[0], "weight": row[0], "n_train": TILE}
 
 
 def best_step(real):
-    return step_slopes(real) | {"n_steps": 2, "largest_move": 5.0, "smallest_move": 0.1}
+    return step_derivatives(real) | {"n_steps": 2, "largest_move": 5.0, "smallest_move": 0.1}
 
 
 def update(real):
-    return step_slopes(real) | {name: np.ones((1, 2 * TILE), np.float32) for name in ("scores", "gradient", "hessian")}
+    return step_derivatives(real) | {name: np.ones((1, 2 * TILE), np.float32)
+                                     for name in ("scores", "gradient", "hessian")}
 
 
-def grow_table(real):
-    codes, rows = np.ones((N_FEATURES, 2 * TILE), np.uint8), np.ones((2, 2 * TILE), np.float32)
-    return grow_arguments(codes, np.full(N_FEATURES, 2), rows, rows, [0, 2], 3, 1.0, TILE)
+def grow_tree(real):
+    binned, rows = np.ones((N_FEATURES, 2 * TILE), np.uint8), np.ones((2, 2 * TILE), np.float32)
+    return grow_arguments(binned, np.full(N_FEATURES, 2), rows, rows, [0, 2], 3, 1.0, TILE)
 
 
-def evaluate_table(real):
-    return {"codes": np.ones((N_FEATURES, TILE), np.uint8), "columns": np.arange(3), "cuts": np.zeros(3, np.intp),
+def evaluate_tree(real):
+    return {"binned": np.ones((N_FEATURES, TILE), np.uint8), "columns": np.arange(3),
+            "threshold_bins": np.zeros(3, np.intp),
             "values": np.ones((8, 2)), "out": np.empty((2, TILE), np.float32)}
 
 
 ENTRIES = {
-    boosting: [best_step, step_slopes, update, choose_pair, pair_objective, descend_pair, evaluate_pair, grow_table,
-               evaluate_table],
-    gbrff: [make_waves, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
+    boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
+               evaluate_tree],
+    gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
     rffnet: [train_rows, row_losses],
@@ -380,7 +382,7 @@ WITHOUT_ENTRY = {
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
 COUNTS = {
-    ("grow_table", "candidates", 0),
+    ("grow_tree", "candidates", 0),
     ("solve_factorised", "x", 0), ("landmark_features", "posterior", 0), ("landmark_features", "posterior", 1),
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
     ("multiply_columns", "vectors", 0), ("combine_kernels", "kernels", 0), ("combine_kernels", "weights", 1),
@@ -469,18 +471,18 @@ def test_scratch_for_every_thread(module, build):
 
 
 @pytest.mark.parametrize(("module", "build", "changes"), [
-    (boosting, grow_table, {"candidates": np.array([0, N_FEATURES])}),
-    (boosting, grow_table, {"candidates": np.array([-1])}),
-    (boosting, grow_table, {"candidates": np.empty(0, np.intp)}),
-    (boosting, grow_table, {"n_bins": np.array([2, 0, 2])}),
-    (boosting, grow_table, {"n_bins": np.array([2, 257, 2])}),
-    (boosting, grow_table, {"reg": 0.0}), (boosting, grow_table, {"reg": np.nan}),
-    (boosting, grow_table, {"n_train": 0}), (boosting, grow_table, {"n_train": 2 * TILE + 1}),
-    (boosting, grow_table, {"depth": -1}), (boosting, grow_table, {"depth": boosting.MAX_DEPTH + 1}),
-    (boosting, evaluate_table, {"columns": np.array([0, 1, N_FEATURES])}),
-    (boosting, evaluate_table, {"columns": np.array([0, 1, -1])}),
-    (boosting, evaluate_table, {"cuts": np.array([0, 0, 256])}),
-    (boosting, evaluate_table, {"cuts": np.array([0, 0, -1])}),
+    (boosting, grow_tree, {"candidates": np.array([0, N_FEATURES])}),
+    (boosting, grow_tree, {"candidates": np.array([-1])}),
+    (boosting, grow_tree, {"candidates": np.empty(0, np.intp)}),
+    (boosting, grow_tree, {"n_bins": np.array([2, 0, 2])}),
+    (boosting, grow_tree, {"n_bins": np.array([2, 257, 2])}),
+    (boosting, grow_tree, {"reg": 0.0}), (boosting, grow_tree, {"reg": np.nan}),
+    (boosting, grow_tree, {"n_train": 0}), (boosting, grow_tree, {"n_train": 2 * TILE + 1}),
+    (boosting, grow_tree, {"depth": -1}), (boosting, grow_tree, {"depth": boosting.MAX_DEPTH + 1}),
+    (boosting, evaluate_tree, {"columns": np.array([0, 1, N_FEATURES])}),
+    (boosting, evaluate_tree, {"columns": np.array([0, 1, -1])}),
+    (boosting, evaluate_tree, {"threshold_bins": np.array([0, 0, 256])}),
+    (boosting, evaluate_tree, {"threshold_bins": np.array([0, 0, -1])}),
     (pbrff, weighted_cosines, {"n_components": 0}),
     (pbrff, weighted_cosines, {"group": np.array([0, 2])}),
     (pbrff, weighted_cosines, {"group": np.array([-1, 0])}),
@@ -507,14 +509,14 @@ def test_scratch_for_every_thread(module, build):
     (sparse, take_tiles, {"n_features": 0}), (sparse, take_tiles, {"n_features": N_FEATURES - 2}),
     (sparse, combine_kernels, {"start": -1}), (sparse, combine_kernels, {"start": 1}),
     (sparse, multiply_columns, {"n_columns": 0}), (sparse, multiply_columns, {"n_columns": 4}),
-    (boosting, choose_pair, {"mu": 0.0}), (boosting, choose_pair, {"mu": np.nan}),
-    (boosting, choose_pair, {"first_tile": -1}), (boosting, choose_pair, {"n_tiles": 0}),
-    (boosting, descend_pair, {"first_tile": 2}), (boosting, descend_pair, {"n_tiles": 4}),
-    (boosting, descend_pair, {"subset": np.array([0, N_FEATURES])}),
-    (boosting, pair_objective, {"subset": np.array([0, -1])}), (boosting, descend_pair, {"search": None}),
-    (boosting, descend_pair, {"search": solvers.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
-    (boosting, evaluate_pair, {"subset": np.array([0, N_FEATURES])}),
-    (boosting, evaluate_pair, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
+    (boosting, choose_term, {"mu": 0.0}), (boosting, choose_term, {"mu": np.nan}),
+    (boosting, choose_term, {"first_tile": -1}), (boosting, choose_term, {"n_tiles": 0}),
+    (boosting, descend_term, {"first_tile": 2}), (boosting, descend_term, {"n_tiles": 4}),
+    (boosting, descend_term, {"subset": np.array([0, N_FEATURES])}),
+    (boosting, term_objective, {"subset": np.array([0, -1])}), (boosting, descend_term, {"search": None}),
+    (boosting, descend_term, {"search": solvers.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
+    (boosting, evaluate_term, {"subset": np.array([0, N_FEATURES])}),
+    (boosting, evaluate_term, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
     (gbrff, descend_omega, {"search": None}),
     (gbrff, descend_omega, {"search": solvers.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),
     (gbrff, descend_landmark, {"search": None}),

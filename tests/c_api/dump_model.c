@@ -66,14 +66,14 @@ static void print_expansion(const rff_expansion *e)
         print_numbers("amplitudes", e->amplitudes, n_values);
     }
     if (e->slopes) print_numbers("coefficients", e->slopes, e->n_features * e->n_outputs);
-    if (!e->table_columns) return;
-    print_whole("tree_columns", e->table_columns, e->n_tables * e->depth, 1);
-    print_numbers("tree_thresholds", e->thresholds, e->n_tables * e->depth);
-    print_whole("steps", e->steps, e->n_tables * e->depth, 1);
-    print_whole("tree_starts", e->table_starts, e->n_tables + 1, 0);
-    print_numbers("unit", &e->table_unit, 1);
+    if (!e->tree_columns) return;
+    print_whole("tree_columns", e->tree_columns, e->n_trees * e->depth, 1);
+    print_numbers("tree_thresholds", e->thresholds, e->n_trees * e->depth);
+    print_whole("steps", e->steps, e->n_trees * e->depth, 1);
+    print_whole("tree_starts", e->tree_starts, e->n_trees + 1, 0);
+    print_numbers("unit", &e->tree_unit, 1);
     printf("values");
-    for (k = 0; k < e->table_starts[e->n_tables] * e->n_outputs; k++) printf(" %a", (double)e->table_values[k]);
+    for (k = 0; k < e->tree_starts[e->n_trees] * e->n_outputs; k++) printf(" %a", (double)e->tree_values[k]);
     puts("");
 }
 

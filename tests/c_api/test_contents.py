@@ -11,7 +11,7 @@ from helpers.expansions import boosted_expansion, kernel_expansion
 from rffkern import ColumnMap, FourierBoostingRegressor, load, save
 from rffkern._column_map.compiled import _entries
 from rffkern._column_map.frozen_map import NUMERIC_FORMS
-from rffkern._model.table_layout import UNREACHED
+from rffkern._model.tree_layout import UNREACHED
 from rffkern._native.unfused import KINDS
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
@@ -92,7 +92,7 @@ def test_frozen_files(program, path):
 
 @pytest.mark.parametrize("scale", [1.0, 1e30, 1e-30, 1e300, 2.0**100 * (1 - 2.0**-30),
                                    2.0**-61 * (1 - 2.0**-30)])
-def test_tables_of_any_size(program, tmp_path, scale):
+def test_trees_of_any_size(program, tmp_path, scale):
     """Values are rounded to single precision, in units of the largest where that would not hold them."""
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 3, (5, 6))

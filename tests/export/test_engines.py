@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 # What engines run that start slowly, and of which others run the same file or the same loops.
 FEW = ("fourier_boosting", "sparse_kernel", "every form, gaps", "odd column names, gaps", "four classes, odd labels",
-       "two classes, squared loss", "counts", "tables alone")
+       "two classes, squared loss", "counts", "trees alone")
 
 
 def check(case, engine, run, folder):

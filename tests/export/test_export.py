@@ -123,7 +123,7 @@ def test_sql_finds_cells_by_an_index(tmp_path):
     text = exported(deep, tmp_path, to="sql", table="my rows")
     columns = ", ".join(f"x{j} real" for j in range(10))
     _, plan = sqlite("EXPLAIN QUERY PLAN " + text, f'CREATE TABLE "my rows" (id integer, {columns})', range(11))
-    steps = [row[3] for row in plan if "rff_cells" in row[3]]
+    steps = [row[3] for row in plan if "rff_leaves" in row[3]]
     assert sum("AUTOMATIC" in step for step in steps) == 2
     assert not [step for step in steps if step.startswith("SCAN") and not step.endswith("_text")]
 
@@ -146,7 +146,7 @@ def test_onnx_names_are_those_of_converters(case, outputs, tmp_path):
 
 
 @pytest.mark.skipif(bool(lacking("onnx")), reason="needs onnx and onnxruntime")
-@pytest.mark.parametrize("case", [GBRFF2, BOOSTED, "sparse_kernel", "every form, gaps", "tables alone"])
+@pytest.mark.parametrize("case", [GBRFF2, BOOSTED, "sparse_kernel", "every form, gaps", "trees alone"])
 def test_onnx_in_single_precision(case, tmp_path):
     model, X = model_of(case)
     X = X.astype(np.float32)

@@ -155,8 +155,8 @@ def landmark_loss(X, r, omegas, phases):
 def our_landmark_phases(X, r, omegas, gamma):
     """Phases of the landmark that ten iterations from 0 end at."""
     rows, (n_components, n_features) = KernelRows(X, r), omegas.shape
-    waves = np.empty((rows.n_tiles, 2 * n_components, 128))
-    gbrff.make_waves(rows.tiles, omegas, waves, np.zeros((-(-n_components // 4) * 4, n_features)), 1)
+    rff = np.empty((rows.n_tiles, 2 * n_components, 128))
+    gbrff.make_rff(rows.tiles, omegas, rff, np.zeros((-(-n_components // 4) * 4, n_features)), 1)
     over_phases = n_components <= n_features
     size = n_components if over_phases else n_features
     phases = np.zeros(-(-n_components // scoring.LANE_COUNT) * scoring.LANE_COUNT)
@@ -164,7 +164,7 @@ def our_landmark_phases(X, r, omegas, gamma):
     if not over_phases:
         basis[:, :n_components] = omegas.T
     gbrff.descend_landmark(
-        solvers.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, waves, rows.r2, rows.weight, basis,
+        solvers.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, rff, rows.r2, rows.weight, basis,
         np.zeros(size), rows.total_weight, math.sqrt(n_components) if over_phases else 1 / math.sqrt(2 * gamma), phases,
         np.zeros(2 * n_components), np.zeros((1, 2 * n_components * scoring.LANE_COUNT)),
         np.empty((rows.n_strips, 1 + 2 * n_components)), 1)

@@ -36,8 +36,8 @@ def twin(name, scores, targets):
         held = residual.clip(-parameter, parameter)
         return (held * (residual - held / 2)).sum(axis=0), held, np.ones_like(F)
     if name == "QUANTILE":
-        slope = parameter - (y < F)
-        return (slope * residual).sum(axis=0), slope, 0.5 / (LEAST_RESIDUAL + np.abs(residual))
+        derivative = parameter - (y < F)
+        return (derivative * residual).sum(axis=0), derivative, 0.5 / (LEAST_RESIDUAL + np.abs(residual))
     rate = np.exp(F.clip(-50, 50))
     return (rate - y * F).sum(axis=0), y - rate, np.maximum(rate, (y + rate) / 2)
 
@@ -61,7 +61,7 @@ class LossProblem:
         self.targets = self.targets.astype(np.float32)
 
     def twin(self, step):
-        """What `slopes` and `update` are to give."""
+        """What `derivatives` and `update` are to give."""
         scores = self.scores + np.float32(step) * self.directions
         loss, g, h = twin(self.name, scores, self.targets)
         g, h = self.weight * g, self.weight * h
@@ -75,8 +75,8 @@ class LossProblem:
         """Curvatures, but of a quantile their reciprocals: linear in the residual, so that rounding hardly shows."""
         return np.divide(1, h, out=np.zeros(h.shape), where=h > 0) if self.name == "QUANTILE" else h
 
-    def slopes(self, step):
-        return boosting.step_slopes(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
+    def derivatives(self, step):
+        return boosting.step_derivatives(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
                                     self.weight, self.n_train)
 
     def best_step(self, step, n_steps, largest_move=5.0, smallest_move=0.0):

@@ -80,13 +80,13 @@ def _functions(rng):
 
 
 class Leaves:
-    """Number of cells that tables have."""
+    """Number of leaves that trees have."""
 
     @staticmethod
     def of(columns, thresholds):
-        from rffkern._model.table_layout import TableLayout
+        from rffkern._model.tree_layout import TreeLayout
 
-        return int(TableLayout.of(columns, thresholds).starts[-1])
+        return int(TreeLayout.of(columns, thresholds).starts[-1])
 
 
 def table(rng, n_rows=3000):

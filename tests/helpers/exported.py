@@ -9,7 +9,7 @@ import rffkern
 from helpers.boosted_terms import expansion as small_terms
 from rffkern import ColumnMap, Expansion, KernelTerms
 from rffkern._estimator.registry import FAMILIES
-from rffkern._model.table_layout import UNREACHED
+from rffkern._model.tree_layout import UNREACHED
 
 from .expansions import boosted_expansion, fourier_expansion, kernel_expansion, with_kernels
 
@@ -71,8 +71,8 @@ def smooth_kernels():
     return kernel_expansion(X, np.linalg.solve(K + 1e-11 * np.eye(40), 10 * np.sin(6 * X)), [0.0], [1 / 0.15])
 
 
-def _tables_alone():
-    """Two tables, one of which asks of a column twice, and one level that asks nothing."""
+def _trees_alone():
+    """Two trees, one of which splits by a column twice, and one level that splits nothing."""
     nothing = np.finfo(float).max
     return boosted_expansion(np.empty((0, 2)), [], np.empty((0, 2)), [0.5, 0], [0, 0], np.zeros((2, 2)),
                          [[0, 0], [1, 0]], [[-0.5, 0.25], [0, nothing]], np.arange(10.0).reshape(5, 2))
@@ -106,7 +106,7 @@ SPECIAL = {
     "an expansion of kernels": lambda: kernel_expansion(rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0]),
     "an expansion of rough kernels": lambda: kernel_expansion(
         rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0], [1.0]),
-    "tables alone": _tables_alone,
+    "trees alone": _trees_alone,
     "a constant": lambda: fourier_expansion(np.empty((0, 2)), [], np.empty((0, 2)), [1.5, -2.0], [0.0, 0.0]),
 }
 CASES = [*sorted(FAMILIES), *SPECIAL]
@@ -121,7 +121,7 @@ def model_of(case):
     upper = getattr(getattr(model, "expansion_", model), "upper", None)
     if upper is not None and (upper < UNREACHED).any():
         X[-9:] *= 30  # which are clipped
-    if case == "tables alone":
+    if case == "trees alone":
         X[:3] = [[-0.5, 0], [0.25, 0], [np.nextafter(0.25, 1), 1e-300]]  # on thresholds and next to them
     return model, X
 

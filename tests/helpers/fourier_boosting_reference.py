@@ -153,11 +153,11 @@ def draw_block(n_rows, n_tiles, rng):
 
 def fourier_objective(omega, Z, g, reg_lambda, ridge):
     """Share of the squares of g that the best amplitudes leave, with penalties; its gradient; the amplitudes."""
-    waves = np.array([np.cos(Z @ omega), np.sin(Z @ omega)])
-    centred, r = waves - waves.mean(axis=1, keepdims=True), g - g.mean()
+    cosines = np.array([np.cos(Z @ omega), np.sin(Z @ omega)])
+    centred, r = cosines - cosines.mean(axis=1, keepdims=True), g - g.mean()
     amplitudes = np.linalg.solve(centred @ centred.T + ridge * len(g) * np.eye(2), centred @ r)
     value = 1 - amplitudes @ (centred @ r) / (r @ r) + reg_lambda * omega @ omega
-    along = (r - amplitudes @ centred) * (amplitudes[1] * waves[0] - amplitudes[0] * waves[1])
+    along = (r - amplitudes @ centred) * (amplitudes[1] * cosines[0] - amplitudes[0] * cosines[1])
     return value, -2 / (r @ r) * (along @ Z) + 2 * reg_lambda * omega, amplitudes
 
 

@@ -19,9 +19,9 @@ class Landmark:
         state = problem.margins if kind == "exponential" else problem.residuals
         self.r = state.r
         self.flat_r = problem.y_tilde if kind == "exponential" else problem.flat(state.r)
-        self.waves = np.zeros((rows.n_tiles, 2 * n_components, scoring.TILE_ROWS), rows.dtype)
+        self.rff = np.zeros((rows.n_tiles, 2 * n_components, scoring.TILE_ROWS), rows.dtype)
         padded = np.zeros((padded_size(n_components, scoring.TERM_MULTIPLES[0]), rows.n_features), rows.dtype)
-        gbrff.make_waves(rows.tiles, problem.omegas, self.waves, padded, n_threads)
+        gbrff.make_rff(rows.tiles, problem.omegas, self.rff, padded, n_threads)
         n_padded = padded_size(n_components, scoring.LANE_COUNT)
         self.basis = np.zeros((0 if over_phases else rows.n_features, n_padded))
         if not over_phases:
@@ -37,7 +37,7 @@ class Landmark:
     def objective(self, x):
         gradient = np.zeros_like(x)
         rows = self.problem.rows
-        value = gbrff.landmark_objective(self.is_squared, self.waves, self.r, rows.weight, self.basis, x,
+        value = gbrff.landmark_objective(self.is_squared, self.rff, self.r, rows.weight, self.basis, x,
                                          rows.total_weight, gradient, *self.scratch)
         return value, gradient
 
@@ -46,7 +46,7 @@ class Landmark:
         search = solvers.LBFGS(x.size, max_iter, 2e-9, 1e-5, 1e-6)
         rows = self.problem.rows
         evaluations = gbrff.descend_landmark(
-            search, self.is_squared, self.waves, self.r, rows.weight, self.basis, x, rows.total_weight, 1.0,
+            search, self.is_squared, self.rff, self.r, rows.weight, self.basis, x, rows.total_weight, 1.0,
             *self.scratch)
         return x, evaluations
 
@@ -55,7 +55,7 @@ class Landmark:
         u = np.zeros(self.u.size)
         u[: len(phases)] = phases
         rows = self.problem.rows
-        gbrff.component_losses(self.is_squared, self.waves, self.r, rows.weight, u, rows.total_weight, losses,
+        gbrff.component_losses(self.is_squared, self.rff, self.r, rows.weight, u, rows.total_weight, losses,
                                self.direction, self.partial, self.n_threads)
         return losses
 

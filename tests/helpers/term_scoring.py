@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from rffkern._model.table_layout import UNREACHED
+from rffkern._model.tree_layout import UNREACHED
 
 
-def n_cells(columns, thresholds):
-    """Numbers of the cells of tables: for each column one more than the thresholds that it is compared with."""
+def n_leaves(columns, thresholds):
+    """Numbers of the leaves of trees: for each column one more than the thresholds that it is compared with."""
     return [int(np.prod([1 + np.sum((row == j) & (bounds < UNREACHED)) for j in set(row.tolist())], dtype=int))
             for row, bounds in zip(columns, thresholds, strict=True)]
 
 
-def cells_of(columns, thresholds, X):
-    """The cell of each row in one table: digits, the column that is asked first counting least."""
-    cells, size = np.zeros(len(X), dtype=int), 1
+def leaves_of(columns, thresholds, X):
+    """The leaf of each row in one tree: digits, the column of the first split counting least."""
+    leaves, size = np.zeros(len(X), dtype=int), 1
     for j in dict.fromkeys(columns[thresholds < UNREACHED].tolist()):
         bounds = thresholds[(columns == j) & (thresholds < UNREACHED)]
-        cells += size * (X[:, j, None] > bounds).sum(axis=1)
+        leaves += size * (X[:, j, None] > bounds).sum(axis=1)
         size *= 1 + len(bounds)
-    return cells
+    return leaves

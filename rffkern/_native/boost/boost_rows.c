@@ -54,7 +54,7 @@ static ALWAYS_INLINE uint32_t bits(float x)
 /* x, or 0 where weight is 0.  In bits: compilers make masked loads of conditions, which are slow. */
 static ALWAYS_INLINE float kept(float weight, float x) { return from_bits(bits(x) & -(uint32_t)(weight > 0)); }
 
-/* --- Pairs of cosines */
+/* --- Fourier terms */
 
 static void copy_columns(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
                          ptrdiff_t n_columns, const float *restrict weight, ptrdiff_t width, float *restrict out)
@@ -84,7 +84,7 @@ static ALWAYS_INLINE void project_slice(const float *restrict columns, ptrdiff_t
     UNROLL for (v = 0; v < SLICE; v++) *(vector *)(u + v * LANES) = sums[v];
 }
 
-static void pair_totals(const float *restrict weight, const float *restrict gradient, ptrdiff_t stride,
+static void term_totals(const float *restrict weight, const float *restrict gradient, ptrdiff_t stride,
                         ptrdiff_t n_outputs, ptrdiff_t width, double *restrict totals)
 {
     ptrdiff_t i, k;
@@ -140,7 +140,7 @@ static ALWAYS_INLINE vector sincospi(vector u, vector *cosine)
     return r;
 }
 
-static void pair_sums(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
+static void term_sums(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
                       ptrdiff_t n_columns, const double *restrict omega, const float *restrict weight,
                       const float *restrict gradient, ptrdiff_t gradient_stride, ptrdiff_t n_outputs, ptrdiff_t width,
                       float *restrict sine, float *restrict cosine, double *restrict lanes)
@@ -186,7 +186,7 @@ static void pair_sums(const float *restrict columns, ptrdiff_t stride, const ptr
     }
 }
 
-static void pair_slopes(const float *restrict columns, ptrdiff_t n_columns, const float *restrict sine,
+static void term_gradient(const float *restrict columns, ptrdiff_t n_columns, const float *restrict sine,
                         const float *restrict cosine, const float *restrict weight, const float *restrict gradient,
                         ptrdiff_t gradient_stride, ptrdiff_t n_outputs, const double *restrict numbers, ptrdiff_t width,
                         float *restrict open, double *restrict lanes)
@@ -219,7 +219,7 @@ static void pair_slopes(const float *restrict columns, ptrdiff_t n_columns, cons
     for (j = 0; j < n_columns; j++) add_lanes((const vector *)(open + j * VB_LANES), lanes + j * VB_LANES);
 }
 
-static void evaluate_pair(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
+static void evaluate_term(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
                           ptrdiff_t n_columns, const double *restrict omega, const double *restrict amplitudes,
                           ptrdiff_t n_outputs, ptrdiff_t width, float *restrict out)
 {
@@ -302,12 +302,12 @@ static double huber_rows(const float *restrict f, const float *restrict targets,
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
         const float w = weight[i], residual = kept(w, targets[i] - f[i]);
-        float held = residual < delta ? residual : delta, slope;
+        float held = residual < delta ? residual : delta, derivative;
         held = held > -delta ? held : -delta;
-        slope = w * held;
-        g[i] = slope;
+        derivative = w * held;
+        g[i] = derivative;
         h[i] = w;
-        loss += slope * (residual - 0.5f * held);
+        loss += derivative * (residual - 0.5f * held);
     }
     return (double)loss;
 }
@@ -322,10 +322,10 @@ static double quantile_rows(const float *restrict f, const float *restrict targe
 #pragma omp simd reduction(+ : loss)
     for (i = 0; i < VB_TILE; i++) {
         const float w = weight[i], residual = kept(w, targets[i] - f[i]);
-        const float slope = w * (residual < 0 ? quantile - 1 : quantile);
-        g[i] = slope;
+        const float derivative = w * (residual < 0 ? quantile - 1 : quantile);
+        g[i] = derivative;
         h[i] = w * (0.5f / (LEAST_RESIDUAL + fabsf(residual)));
-        loss += slope * residual;
+        loss += derivative * residual;
     }
     return (double)loss;
 }
@@ -384,14 +384,14 @@ static void softmax_tops(const vb_rows *rows, ptrdiff_t row, float step, const f
     }
 }
 
-/* With exponentials e of scores and sums over outputs, p = e / sum of e: the slope is own direction - sum of p d, the
-   curvature sum of p d^2 - sum of (p d)^2. */
-static void softmax_slopes(const vb_rows *rows, ptrdiff_t row, float step, double *restrict sums)
+/* With exponentials e of scores and sums over outputs, p = e / sum of e: the derivative along the step is own direction
+   - sum of p d, the curvature sum of p d^2 - sum of (p d)^2. */
+static void softmax_derivatives(const vb_rows *rows, ptrdiff_t row, float step, double *restrict sums)
 {
     ALIGNED float top[VB_TILE], own[VB_TILE], total[VB_TILE] = {0}, first[VB_TILE] = {0}, second[VB_TILE] = {0};
     ALIGNED float squares[VB_TILE] = {0};
     const float *restrict weight = rows->weight + row;
-    float slope = 0, curvature = 0;
+    float derivative = 0, curvature = 0;
     ptrdiff_t k;
     int i;
     softmax_tops(rows, row, step, rows->directions, top, own);
@@ -408,13 +408,13 @@ static void softmax_slopes(const vb_rows *rows, ptrdiff_t row, float step, doubl
             squares[i] += along * along;
         }
     }
-#pragma omp simd reduction(+ : slope, curvature)
+#pragma omp simd reduction(+ : derivative, curvature)
     for (i = 0; i < VB_TILE; i++) {
         const float w = weight[i], inverse = 1 / total[i];
-        slope += w * (own[i] - first[i] * inverse);
+        derivative += w * (own[i] - first[i] * inverse);
         curvature += w * (inverse * (second[i] - squares[i] * inverse));
     }
-    sums[0] += (double)slope;
+    sums[0] += (double)derivative;
     sums[1] += (double)curvature;
 }
 
@@ -453,22 +453,22 @@ static double softmax_rows(const vb_rows *rows, ptrdiff_t row, float *gradient, 
     return loss;
 }
 
-static void add_slopes(const float *restrict g, const float *restrict h, const float *restrict weight,
+static void add_derivatives(const float *restrict g, const float *restrict h, const float *restrict weight,
                        const float *restrict directions, double *restrict sums)
 {
-    float slope = 0, curvature = 0;
+    float derivative = 0, curvature = 0;
     int i;
-#pragma omp simd reduction(+ : slope, curvature)
+#pragma omp simd reduction(+ : derivative, curvature)
     for (i = 0; i < VB_TILE; i++) {
         const float d = kept(weight[i], directions[i]);
-        slope += g[i] * d;
+        derivative += g[i] * d;
         curvature += h[i] * d * d;
     }
-    sums[0] += (double)slope;
+    sums[0] += (double)derivative;
     sums[1] += (double)curvature;
 }
 
-static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *restrict sums)
+static void derivatives(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *restrict sums)
 {
     ALIGNED float f[VB_TILE], g[VB_TILE], h[VB_TILE];
     const float step = rows->step;
@@ -476,13 +476,13 @@ static void slopes(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double 
     int i;
     for (row = first; row < last; row += VB_TILE) {
         if (rows->loss == VB_SOFTMAX) {
-            softmax_slopes(rows, row, step, sums);
+            softmax_derivatives(rows, row, step, sums);
             continue;
         }
 #pragma omp simd
         for (i = 0; i < VB_TILE; i++) f[i] = rows->scores[row + i] + step * rows->directions[row + i];
         tile_rows(rows, f, row, g, h, 0);
-        add_slopes(g, h, rows->weight + row, rows->directions + row, sums);
+        add_derivatives(g, h, rows->weight + row, rows->directions + row, sums);
     }
 }
 
@@ -510,6 +510,6 @@ static double update(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float
 }
 
 const vb_table EXPAND2(vm_boost, VM_LEVEL) = {
-    .copy_columns = copy_columns, .pair_totals = pair_totals, .pair_sums = pair_sums, .pair_slopes = pair_slopes,
-    .evaluate_pair = evaluate_pair, .slopes = slopes, .update = update,
+    .copy_columns = copy_columns, .term_totals = term_totals, .term_sums = term_sums, .term_gradient = term_gradient,
+    .evaluate_term = evaluate_term, .derivatives = derivatives, .update = update,
 };

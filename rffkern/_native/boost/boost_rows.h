@@ -1,4 +1,4 @@
-/* Passes over rows in single precision: pairs of cosines and losses of boosting.
+/* Passes over rows in single precision: Fourier terms and losses of boosting.
  *
  * Columns lie apart by `stride` numbers: columns[j * stride + i] is column j of row i.  Widths are multiples of VB_TILE.
  * Rows whose weight is 0 add nothing, whatever they hold.
@@ -35,27 +35,27 @@ typedef struct {
                          const float *weight, ptrdiff_t width, float *out);
     /* totals[0] += sum of weight; totals[1 + k] += sum of gradient k, totals[1 + n_outputs + k] += sum of its square
        over weight */
-    void (*pair_totals)(const float *weight, const float *gradient, ptrdiff_t stride, ptrdiff_t n_outputs,
+    void (*term_totals)(const float *weight, const float *gradient, ptrdiff_t stride, ptrdiff_t n_outputs,
                         ptrdiff_t width, double *totals);
     /* sine and cosine of u = sum of omega[j] times column subset[j], or column j where there is no subset; with
        w = weight, c = cosine and s = sine, lanes of sums += w c, w s, w c^2, w c s, w s^2, then for each output
        gradient c, gradient s */
-    void (*pair_sums)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+    void (*term_sums)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
                       const double *omega, const float *weight, const float *gradient, ptrdiff_t gradient_stride,
                       ptrdiff_t n_outputs, ptrdiff_t width, float *sine, float *cosine, double *lanes);
     /* Lanes of sums += v times column j, which lie apart by `width`: v = sum over outputs of e (b c - a s),
        e = gradient - w (a c + b s + d); a, b and d lie behind each other in `numbers`, (3, n_outputs).  Of `open`,
        n_columns times VB_LANES numbers are used. */
-    void (*pair_slopes)(const float *columns, ptrdiff_t n_columns, const float *sine, const float *cosine,
+    void (*term_gradient)(const float *columns, ptrdiff_t n_columns, const float *sine, const float *cosine,
                         const float *weight, const float *gradient, ptrdiff_t gradient_stride, ptrdiff_t n_outputs,
                         const double *numbers, ptrdiff_t width, float *open, double *lanes);
     /* out[k * stride + i] = a[k] cos(u) + b[k] sin(u); a and b lie behind each other in `amplitudes`, (2, n_outputs) */
-    void (*evaluate_pair)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+    void (*evaluate_term)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
                           const double *omega, const double *amplitudes, ptrdiff_t n_outputs, ptrdiff_t width,
                           float *out);
     /* With g = -dloss/dF and h = d2loss/dF2 at F = scores + step directions, sums[0] += sum of weight g direction,
        sums[1] += sum of weight h direction^2, over rows from `first` to `last` */
-    void (*slopes)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *sums);
+    void (*derivatives)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *sums);
     /* scores += step directions; gradient = weight g and hessian = weight h, of the shape of scores, unless they are
        NULL.  Returns the sum of weight times loss. */
     double (*update)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float *gradient, float *hessian);

@@ -16,20 +16,21 @@ cdef extern from "boost_rows.h" nogil:
     void copy_columns "vm_boost->copy_columns"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const float *weight,
         Py_ssize_t width, float *out) noexcept
-    void pair_totals "vm_boost->pair_totals"(
+    void term_totals "vm_boost->term_totals"(
         const float *weight, const float *gradient, Py_ssize_t stride, Py_ssize_t n_outputs, Py_ssize_t width,
         double *totals) noexcept
-    void pair_sums "vm_boost->pair_sums"(
+    void term_sums "vm_boost->term_sums"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
         const float *weight, const float *gradient, Py_ssize_t gradient_stride, Py_ssize_t n_outputs, Py_ssize_t width,
         float *sine, float *cosine, double *lanes) noexcept
-    void pair_slopes "vm_boost->pair_slopes"(
+    void term_gradient "vm_boost->term_gradient"(
         const float *columns, Py_ssize_t n_columns, const float *sine, const float *cosine, const float *weight,
         const float *gradient, Py_ssize_t gradient_stride, Py_ssize_t n_outputs, const double *numbers,
         Py_ssize_t width, float *open, double *lanes) noexcept
-    void evaluate_columns "vm_boost->evaluate_pair"(
+    void evaluate_columns "vm_boost->evaluate_term"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
         const double *amplitudes, Py_ssize_t n_outputs, Py_ssize_t width, float *out) noexcept
-    void slopes "vm_boost->slopes"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, double *sums) noexcept
+    void derivatives "vm_boost->derivatives"(
+        const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, double *sums) noexcept
     double update_rows "vm_boost->update"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, float *gradient,
                                           float *hessian) noexcept

@@ -1,13 +1,13 @@
-"""Losses of boosting at all rows of a member, in single precision: steps along a term, gradients and curvatures.
+"""Losses of boosting at all rows of a bag, in single precision: steps along a term, gradients and Hessians.
 
-Rows from 0 to n_train are trained on, the others are held out; both are padded with rows of weight 0, which may hold
-anything.  boost_rows.h has the formulas.
+Rows from 0 to n_train are training rows, the others validation rows; both are padded with rows of weight 0, which may
+hold anything.  boost_rows.h has the formulas.
 """
 
 from libc.math cimport fabs, isfinite
 
 from .boost.boost_rows cimport (
-    VB_HUBER, VB_LOGISTIC, VB_POISSON, VB_QUANTILE, VB_SOFTMAX, VB_SQUARED, slopes, update_rows, vb_rows,
+    VB_HUBER, VB_LOGISTIC, VB_POISSON, VB_QUANTILE, VB_SOFTMAX, VB_SQUARED, derivatives, update_rows, vb_rows,
 )
 from .core.checks cimport agree, has_shape
 from .core.signals cimport COSINE, SIGNAL_WORK, look_at_signals
@@ -48,7 +48,7 @@ cdef vb_rows _rows(
     return rows
 
 
-cdef inline Py_ssize_t _piece(Py_ssize_t n_outputs) noexcept nogil:
+cdef inline Py_ssize_t _rows_per_look(Py_ssize_t n_outputs) noexcept nogil:
     """Rows between two looks at signals."""
     return TILE * max(<Py_ssize_t>1, SIGNAL_WORK // (4 * COSINE * TILE * n_outputs))
 
@@ -68,23 +68,23 @@ cdef inline vb_rows _part(const vb_rows *rows, const float *parameters, Py_ssize
     return part
 
 
-cdef int _add_slopes(
+cdef int _add_derivatives(
     vb_rows *rows, const float *parameters, Py_ssize_t n_train, double *sums, Py_ssize_t *work,
 ) except -1 nogil:
-    """sums += slope and curvature at the step of the rows."""
-    cdef Py_ssize_t first = 0, last, k, piece = _piece(rows.n_outputs)
+    """sums += first and second derivative at the step of the rows."""
+    cdef Py_ssize_t first = 0, last, k, block = _rows_per_look(rows.n_outputs)
     cdef vb_rows part
     while first < n_train:
-        last = min(n_train, first + piece)
+        last = min(n_train, first + block)
         for k in range(_n_parts(rows)):
             part = _part(rows, parameters, k)
-            slopes(&part, first, last, sums)
+            derivatives(&part, first, last, sums)
         look_at_signals(work, (last - first) * rows.n_outputs * 4 * COSINE)
         first = last
     return 0
 
 
-def step_slopes(
+def step_derivatives(
     int loss,
     const float[::1] parameters,      # IN (n_outputs,)
     const float[:, ::1] scores,       # IN (n_outputs, n)
@@ -94,7 +94,7 @@ def step_slopes(
     const float[::1] weight,          # IN (n,)
     Py_ssize_t n_train,
 ):
-    """The sum over training rows of weight times slope, and of weight times curvature, of what is gained along a step.
+    """Minus the first, and the second derivative along the step of the sum of weight times loss over training rows.
 
     Outputs of all losses but SOFTMAX have the same targets.  At scores + step directions, with g = -dloss/dF and
     h = d2loss/dF2: the sums of weight g direction and of weight h direction^2, over all outputs.
@@ -106,7 +106,7 @@ def step_slopes(
     cdef double[2] sums = [0.0, 0.0]
     cdef Py_ssize_t work = 0
     with nogil:
-        _add_slopes(&rows, &parameters[0], n_train, sums, &work)
+        _add_derivatives(&rows, &parameters[0], n_train, sums, &work)
     return sums[0], sums[1]
 
 
@@ -139,7 +139,7 @@ def best_step(
         for _k in range(n_steps):
             sums[0] = sums[1] = 0
             rows.step = <float>step
-            _add_slopes(&rows, &parameters[0], n_train, sums, &work)
+            _add_derivatives(&rows, &parameters[0], n_train, sums, &work)
             if not sums[1] > 0:
                 break
             move = min(max(sums[0] / sums[1], -largest_move), largest_move)
@@ -163,7 +163,7 @@ def update(
 ):
     """scores += step directions on all rows; then gradient and hessian of the training rows.
 
-    Return the sums of weight times loss over the training rows and over those held out.
+    Return the sums of weight times loss over the training rows and over the validation rows.
     """
     _check(loss, parameters, scores, directions, step, targets, weight, n_train)
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1]
@@ -173,12 +173,12 @@ def update(
         return 0.0, 0.0
     cdef vb_rows part, rows = _rows(loss, scores, directions, step, targets, weight)
     cdef double[2] losses = [0.0, 0.0]
-    cdef Py_ssize_t first = 0, last, k, work = 0, piece = _piece(n_outputs)
+    cdef Py_ssize_t first = 0, last, k, work = 0, block = _rows_per_look(n_outputs)
     cdef bint trains
     with nogil:
         while first < n:
             trains = first < n_train
-            last = min(n_train if trains else n, first + piece)
+            last = min(n_train if trains else n, first + block)
             for k in range(_n_parts(&rows)):
                 part = _part(&rows, &parameters[0], k)
                 losses[not trains] += update_rows(&part, first, last, &gradient[k, 0] if trains else NULL,

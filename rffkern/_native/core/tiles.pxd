@@ -55,15 +55,15 @@ cdef extern from "vecmath.h" nogil:
     void flush "vm_table->flush"(real *lanes, Py_ssize_t n_sums, double *sums) noexcept
     void phase_sums "vm_table->phase_sums"(const real *a, const real *b, const real *weight, Py_ssize_t n_pairs,
                                            const real *cosine, const real *sine, double *sums) noexcept
-    void phase_slopes "vm_table->phase_slopes"(const real *a, const real *b, const real *weight, real cosine, real sine,
-                                               double *sums) noexcept
+    void phase_derivatives "vm_table->phase_derivatives"(
+        const real *a, const real *b, const real *weight, real cosine, real sine, double *sums) noexcept
     void correlate "vm_table->correlate"(const real *r2, const real *weight, const real *h, double *sums) noexcept
     void correlate_unbounded "vm_table->correlate_unbounded"(const double *raw, const real *y, const real *weight,
                                                              const real *h, double *sums) noexcept
     void boost "vm_table->boost"(double *raw, const real *y, const real *weight, const real *h, double step, real *r2,
                                  double *sums) noexcept
-    void step_slopes "vm_table->step_slopes"(const double *raw, const real *y, const real *weight, const real *h,
-                                             double step, double *sums) noexcept
+    void step_derivatives "vm_table->step_derivatives"(
+        const double *raw, const real *y, const real *weight, const real *h, double step, double *sums) noexcept
     real squared "vm_table->squared"(const real *r, const real *weight, const real *z, real *v) noexcept
     void regress "vm_table->regress"(const real *r, const real *weight, const real *h, double *sums) noexcept
     void shrink "vm_table->shrink"(double *residual, const real *weight, const real *h, double step, real *r,

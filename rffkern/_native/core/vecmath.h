@@ -38,7 +38,8 @@
                          const REAL *sine, double *sums))                                                              \
     /* Derivatives along the phase: with z = a cosine + b sine, z' = b cosine - a sine and e = 2^-z, sums[0] +=        \
        sum of weight (e - 1), sums[1] += sum of weight z' e, sums[2] += sum of weight (z + ln(2) z'^2) e */            \
-    F(void, phase_slopes, (const REAL *a, const REAL *b, const REAL *weight, REAL cosine, REAL sine, double *sums))    \
+    F(void, phase_derivatives, (const REAL *a, const REAL *b, const REAL *weight, REAL cosine, REAL sine,              \
+                                double *sums))                                                                         \
     /* sums[0] += sum of |r|, sums[1] += sum of r h, with r = weight r2 */                                             \
     F(void, correlate, (const REAL *r2, const REAL *weight, const REAL *h, double *sums))                              \
     /* The same with r = weight y exp(-y raw), for rows whose r2 is held to a bound */                                 \
@@ -48,8 +49,8 @@
     F(void, boost, (double *raw, const REAL *y, const REAL *weight, const REAL *h, double step, REAL *r2,              \
                     double *sums))                                                                                     \
     /* With e = weight exp(-y (raw + step h)): sums[0] += sum of e, sums[1] += of y h e, sums[2] += of h^2 e */        \
-    F(void, step_slopes, (const double *raw, const REAL *y, const REAL *weight, const REAL *h, double step,            \
-                          double *sums))                                                                               \
+    F(void, step_derivatives, (const double *raw, const REAL *y, const REAL *weight, const REAL *h, double step,       \
+                               double *sums))                                                                          \
     /* v = weight (r - z), half the descent of the squared loss along z; returns sum of weight z (z - 2 r) */          \
     F(REAL, squared, (const REAL *r, const REAL *weight, const REAL *z, REAL *v))                                      \
     /* sums[0] += sum of weight r h, sums[1] += sum of weight h^2 */                                                   \

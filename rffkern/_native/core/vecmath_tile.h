@@ -102,8 +102,8 @@ static void FN(phase_sums)(const REAL *restrict a, const REAL *restrict b, const
     }
 }
 
-static void FN(phase_slopes)(const REAL *restrict a, const REAL *restrict b, const REAL *restrict weight, REAL cosine,
-                             REAL sine, double *restrict sums)
+static void FN(phase_derivatives)(const REAL *restrict a, const REAL *restrict b, const REAL *restrict weight,
+                                  REAL cosine, REAL sine, double *restrict sums)
 {
     REAL value = 0, slope = 0, curvature = 0;
     ptrdiff_t i;
@@ -175,8 +175,8 @@ static void FN(correlate_unbounded)(const double *restrict raw, const REAL *rest
     sums[1] += product;
 }
 
-static void FN(step_slopes)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
-                            const REAL *restrict h, double step, double *restrict sums)
+static void FN(step_derivatives)(const double *restrict raw, const REAL *restrict y, const REAL *restrict weight,
+                                 const REAL *restrict h, double step, double *restrict sums)
 {
     double stepped[VM_TILE];
     REAL whole[VM_TILE], fraction[VM_TILE], value = 0, slope = 0, curvature = 0;

@@ -1,4 +1,4 @@
-"""Phases of a landmark, and the waves that stand for rows in its search: inline code of `gbrff_landmark`."""
+"""Phases of a landmark, and the random Fourier features (`rff`) of rows: inline code of landmark.pyx."""
 
 from libc.math cimport M_PI, rint
 
@@ -15,8 +15,8 @@ cdef inline void scale_omegas(const double[:, ::1] omegas, real[:, ::1] scaled, 
             scaled[j, k] = <real>(omegas[j, k] / M_PI) if j < omegas.shape[0] else 0
 
 
-cdef inline void tile_waves(const real *tile, Py_ssize_t n_features, const real[:, ::1] scaled, const real *shifts,
-                            Py_ssize_t start, Py_ssize_t stop, real *waves) noexcept nogil:
+cdef inline void tile_rff(const real *tile, Py_ssize_t n_features, const real[:, ::1] scaled, const real *shifts,
+                          Py_ssize_t start, Py_ssize_t stop, real *rff) noexcept nogil:
     """Cosine and sine of each omega . x of the rows of a tile, from `start`, a multiple of TERMS, to `stop`."""
     cdef real u[TERMS * TILE]
     cdef Py_ssize_t j, k, group
@@ -24,11 +24,11 @@ cdef inline void tile_waves(const real *tile, Py_ssize_t n_features, const real[
         j = start + group * TERMS
         project_terms(tile, n_features, TILE, &scaled[j, 0], shifts, u)
         for k in range(min(<Py_ssize_t>TERMS, stop - j)):
-            sincospi(u + k * TILE, TILE, waves + (2 * (j + k) + 1) * TILE, waves + 2 * (j + k) * TILE)
+            sincospi(u + k * TILE, TILE, rff + (2 * (j + k) + 1) * TILE, rff + 2 * (j + k) * TILE)
 
 
 cdef inline void landmark_phases(const double[:, ::1] basis, const double[::1] x, double[::1] u) noexcept nogil:
-    """u = omegas x, with the transpose of omegas as basis; an empty one stands for u = x."""
+    """u = omegas x, with the transpose of omegas as basis; where it is empty, u = x."""
     cdef Py_ssize_t j, k
     if basis.shape[0] == 0:
         for j in range(x.shape[0]):
@@ -61,9 +61,9 @@ cdef inline void set_direction(const double[::1] u, Py_ssize_t n_components, dou
             direction[2 * (start + j) + 1] = <real>(length * s[j])
 
 
-cdef inline void turn_slopes(const double[:, ::1] partial, Py_ssize_t strips, double factor,
-                             const real[::1] direction, Py_ssize_t n_components, double[::1] u) noexcept nogil:
-    """u = slopes along the phases, from the sums of each strip along their directions."""
+cdef inline void phase_gradient(const double[:, ::1] partial, Py_ssize_t strips, double factor,
+                                const real[::1] direction, Py_ssize_t n_components, double[::1] u) noexcept nogil:
+    """u = gradient in the phases, from the sums of each strip along their directions."""
     cdef double along_cosine, along_sine
     cdef Py_ssize_t b, j
     for j in range(n_components):
@@ -76,7 +76,7 @@ cdef inline void turn_slopes(const double[:, ::1] partial, Py_ssize_t strips, do
 
 cdef inline void landmark_gradient(const double[:, ::1] basis, const double[::1] u,
                                    double[::1] gradient) noexcept nogil:
-    """Slopes along the landmark from those along its phases, as `landmark_phases` takes its basis."""
+    """The gradient in the landmark from that in its phases, as `landmark_phases` takes its basis."""
     cdef Py_ssize_t k
     if basis.shape[0] == 0:
         gradient[:] = u[:gradient.shape[0]]

@@ -156,7 +156,7 @@ def descend_omega(
     partial,               # TEMP double (n_strips, >= 1 + n_features)
     int n_threads,
 ):
-    """Minimise `omega_objective` over omega from where it stands; return the number of evaluations."""
+    """Minimise `omega_objective` over omega, from its first value; return the number of evaluations."""
     if tiles.itemsize == sizeof(float):
         return _descend_omega[float](search, tiles, r2, weight, omega, phase, reg_lambda, total_weight, first_length,
                                      scaled, lanes, partial, n_threads)

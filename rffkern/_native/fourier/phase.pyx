@@ -7,8 +7,8 @@ from .core.checks cimport agree, holds, is_tiled, weighs_tiles
 from .core.signals cimport COSINE, at_once, look_at_signals
 from .simd cimport team, use_team
 from .core.tiles cimport (
-    STRIP_TILES, TILE, n_strips, next_tile, phase_slopes, phase_sums, project, real, sincospi, strip_start, strip_stop,
-    weight_tile,
+    STRIP_TILES, TILE, n_strips, next_tile, phase_derivatives, phase_sums, project, real, sincospi, strip_start,
+    strip_stop, weight_tile,
 )
 
 use_team(team)
@@ -41,14 +41,14 @@ cdef void _strip_phase_sums(
                    sums)
 
 
-cdef void _strip_phase_slopes(
+cdef void _strip_phase_derivatives(
     const real[:, ::1] a, const real[:, ::1] b, const real[:, ::1] weight, double phase, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = a.shape[0]
     cdef real cosine = <real>cos(phase), sine = <real>sin(phase)
     sums[0] = sums[1] = sums[2] = 0
     for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        phase_slopes(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), cosine, sine, sums)
+        phase_derivatives(&a[t, 0], &b[t, 0], weight_tile(weight, t, n_tiles), cosine, sine, sums)
 
 
 cdef double _polish(
@@ -61,36 +61,36 @@ cdef double _polish(
     """
     cdef Py_ssize_t k, strips = n_strips(a.shape[0]), each = TILE * STRIP_TILES * 2 * COSINE, first, last
     cdef int iteration
-    cdef double left = phase - width, right = phase + width, trial, value, slope, curvature, best = phase
+    cdef double left = phase - width, right = phase + width, trial, value, derivative, curvature, best = phase
     for iteration in range(MAX_NEWTON_STEPS):
         if n_threads == 1:   # as in `_descent`: no parallel region where it would cost more than the work
             for k in range(strips):
-                _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+                _strip_phase_derivatives(a, b, weight, phase, k, &partial[k, 0])
                 look_at_signals(work, each)
         else:
             first = 0
             while first < strips:
                 last = min(strips, first + n_threads * at_once(each))
                 for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                    _strip_phase_slopes(a, b, weight, phase, k, &partial[k, 0])
+                    _strip_phase_derivatives(a, b, weight, phase, k, &partial[k, 0])
                 look_at_signals(work, (last - first) * each)
                 first = last
-        value = slope = curvature = 0
+        value = derivative = curvature = 0
         for k in range(strips):
             value += partial[k, 0]
-            slope -= M_LN2 * partial[k, 1]
+            derivative -= M_LN2 * partial[k, 1]
             curvature += M_LN2 * partial[k, 2]
-        slope /= total_weight + value
-        curvature = curvature / (total_weight + value) - slope * slope
+        derivative /= total_weight + value
+        curvature = curvature / (total_weight + value) - derivative * derivative
         value = log1p(value / total_weight)
         if iteration == 0 or value < log_loss[0]:
             log_loss[0] = value
             best = phase
-        if slope > 0:
+        if derivative > 0:
             right = phase
         else:
             left = phase
-        trial = phase - slope / curvature if curvature > 0 else right
+        trial = phase - derivative / curvature if curvature > 0 else right
         if not left < trial < right:
             trial = 0.5 * (left + right)
         # The rule squares the error: after a step this small nothing is left to gain.

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport M_LN2
 
 from .core.checks cimport agree, holds, is_tiled, weighs_tiles
-from .fourier.strips cimport strip_boost, strip_exponential, strip_shrink, strip_squared, strip_step_slopes
+from .fourier.strips cimport strip_boost, strip_exponential, strip_shrink, strip_squared, strip_step_derivatives
 from .fourier.terms cimport pack_terms, size_of_terms
 from .core.signals cimport COSINE, at_once, look_at_signals
 from .simd cimport team, use_team
@@ -121,19 +121,19 @@ cdef _loss_along_step(
     agree(is_tiled(h, n_tiles), "h must have shape (n_tiles, 128)")
     _check_sums(weight, partial, n_tiles, 3, n_threads)
     cdef Py_ssize_t b, strips = n_strips(y.shape[0]), first = 0, last, work = 0
-    cdef double value = 0, slope = 0, curvature = 0
+    cdef double value = 0, derivative = 0, curvature = 0
     with nogil:
         while first < strips:
             last = min(strips, first + n_threads * at_once(TILE * STRIP_TILES * COSINE))
             for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                strip_step_slopes(raw_prediction, y, weight, h, step, b, &partial[b, 0])
+                strip_step_derivatives(raw_prediction, y, weight, h, step, b, &partial[b, 0])
             look_at_signals(&work, (last - first) * TILE * STRIP_TILES * COSINE)
             first = last
         for b in range(strips):
             value += partial[b, 0]
-            slope -= partial[b, 1]
+            derivative -= partial[b, 1]
             curvature += partial[b, 2]
-    return value, slope, curvature
+    return value, derivative, curvature
 
 
 def loss_along_step(

@@ -2,7 +2,8 @@
 
 from ..fourier.terms cimport evaluate_terms
 from ..core.tiles cimport (
-    boost, correlate, correlate_unbounded, real, regress, shrink, step_slopes, strip_start, strip_stop, weight_tile,
+    boost, correlate, correlate_unbounded, real, regress, shrink, step_derivatives, strip_start, strip_stop,
+    weight_tile,
 )
 
 
@@ -22,14 +23,14 @@ cdef inline void strip_exponential(
             correlate(&r2[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], sums)
 
 
-cdef inline void strip_step_slopes(
+cdef inline void strip_step_derivatives(
     const double[:, ::1] raw_prediction, const real[:, ::1] y, const real[:, ::1] weight, const real[:, ::1] h,
     double step, Py_ssize_t strip, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t t, n_tiles = y.shape[0]
     sums[0] = sums[1] = sums[2] = 0
     for t in range(strip_start(strip), strip_stop(strip, n_tiles)):
-        step_slopes(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, sums)
+        step_derivatives(&raw_prediction[t, 0], &y[t, 0], weight_tile(weight, t, n_tiles), &h[t, 0], step, sums)
 
 
 cdef inline void strip_boost(

@@ -9,14 +9,14 @@ import numpy as np
 
 from .core.checks cimport agree
 from .simd cimport (
-    table_cells, table_f32, table_f64, table_forms, vecmath_f32, vecmath_f64, vm_cells_table, vm_forms_table,
+    table_trees, table_f32, table_f64, table_forms, vecmath_f32, vecmath_f64, vm_trees_table, vm_forms_table,
 )
 
 cdef extern from "rff_embed.h" nogil:
     const vecmath_f32 *rff_table_f32
     const vecmath_f64 *rff_table_f64
     const vm_forms_table *rff_forms
-    const vm_cells_table *rff_table_cells
+    const vm_trees_table *rff_table_trees
     const char *RFF_FUNCTIONS_CAPSULE
     const char *RFF_MODEL_CAPSULE
 
@@ -47,7 +47,7 @@ cdef extern from "rff_embed.h" nogil:
 
     ctypedef struct rff_expansion:
         int kind, shape, has_slopes
-        size_t n_terms, n_features, n_outputs, n_tables, depth, n_regions
+        size_t n_terms, n_features, n_outputs, n_trees, depth, n_regions
         const double *intercept
         const double *omegas
         const double *phases
@@ -63,11 +63,11 @@ cdef extern from "rff_embed.h" nogil:
         const double *lower
         const double *upper
         const double *thresholds
-        const int32_t *table_columns
+        const int32_t *tree_columns
         const int32_t *steps
-        const uint32_t *table_starts
-        const float *table_values
-        double table_unit
+        const uint32_t *tree_starts
+        const float *tree_values
+        double tree_unit
 
     ctypedef struct rff_model:
         rff_info info
@@ -113,7 +113,7 @@ cdef const void *_own(rff_model *model, array, dtype) except NULL:
 cdef int _fill_kernels(rff_model *model, dict arrays, bint is_alone) except -1:
     """Copy the arrays of kernels, which take the intercept where they are alone."""
     cdef rff_expansion *e = &model.expansion
-    e.kind, e.n_terms, e.table_unit = RFF_KERNEL, arrays["centers"].shape[0], 1
+    e.kind, e.n_terms, e.tree_unit = RFF_KERNEL, arrays["centers"].shape[0], 1
     e.n_features, e.n_outputs = arrays["center"].shape[0], arrays["intercept"].shape[0]
     intercept = arrays["intercept"] if is_alone else np.zeros(e.n_outputs)
     e.intercept = <const double *>_own(model, intercept, np.float64)
@@ -140,7 +140,7 @@ cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
         _fill_kernels(model, arrays, True)
     else:
         e.kind = RFF_TERMS
-        e.n_features, e.n_outputs, e.table_unit = arrays["center"].shape[0], arrays["intercept"].shape[0], 1
+        e.n_features, e.n_outputs, e.tree_unit = arrays["center"].shape[0], arrays["intercept"].shape[0], 1
         e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
         e.center = <const double *>_own(model, arrays["center"], np.float64)
     if "lower" in arrays:
@@ -155,13 +155,13 @@ cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
         e.has_slopes = arrays["coefficients"].any()
         e.slopes = <const double *>_own(model, arrays["coefficients"], np.float64)
     if "tree_columns" in arrays:
-        e.n_tables, e.depth = arrays["tree_columns"].shape[0], arrays["tree_columns"].shape[1]
-        e.table_unit = trees["unit"]
+        e.n_trees, e.depth = arrays["tree_columns"].shape[0], arrays["tree_columns"].shape[1]
+        e.tree_unit = trees["unit"]
         e.thresholds = <const double *>_own(model, arrays["tree_thresholds"], np.float64)
-        e.table_columns = <const int32_t *>_own(model, arrays["tree_columns"], np.int32)
+        e.tree_columns = <const int32_t *>_own(model, arrays["tree_columns"], np.int32)
         e.steps = <const int32_t *>_own(model, trees["steps"], np.int32)
-        e.table_starts = <const uint32_t *>_own(model, trees["starts"], np.uint32)
-        e.table_values = <const float *>_own(model, trees["values"], np.float32)
+        e.tree_starts = <const uint32_t *>_own(model, trees["starts"], np.uint32)
+        e.tree_values = <const float *>_own(model, trees["values"], np.float32)
     if "centers" in arrays and not are_alone:
         model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
         _fill_kernels(model.kernels, arrays, False)
@@ -180,7 +180,7 @@ cdef rff_model *_new_model(dict arrays, dict trees) except NULL:
         raise
     model.info.n_features = model.info.n_mapped = model.expansion.n_features
     model.info.n_outputs = model.expansion.n_outputs
-    model.info.n_terms = model.expansion.n_terms + model.expansion.n_tables
+    model.info.n_terms = model.expansion.n_terms + model.expansion.n_trees
     if model.kernels != NULL:
         model.info.n_terms += model.kernels.expansion.n_terms
     return model
@@ -188,8 +188,8 @@ cdef rff_model *_new_model(dict arrays, dict trees) except NULL:
 
 cdef void _use_level() noexcept:
     """Score with the functions of the level that is selected now."""
-    global rff_table_f32, rff_table_f64, rff_forms, rff_table_cells
-    rff_table_f32, rff_table_f64, rff_forms, rff_table_cells = table_f32, table_f64, table_forms, table_cells
+    global rff_table_f32, rff_table_f64, rff_forms, rff_table_trees
+    rff_table_f32, rff_table_f64, rff_forms, rff_table_trees = table_f32, table_f64, table_forms, table_trees
 
 
 cdef int _prepare(rff_model *model, bint takes_single) except -1:

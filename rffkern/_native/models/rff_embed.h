@@ -1,12 +1,12 @@
 /* Models of the C interface that are made of arrays instead of a file, for `embedding`. */
-#include "cells.h"
+#include "trees.h"
 #include "vecmath.h"
 #include "forms.h"
 
 static const vecmath_f32 *rff_table_f32;
 static const vecmath_f64 *rff_table_f64;
 static const vm_forms_table *rff_forms;
-static const vm_cells_table *rff_table_cells;
+static const vm_trees_table *rff_table_trees;
 
 #undef VM_LEVEL
 #define RFF_TABLES

@@ -2,8 +2,8 @@
 #define VM_LEVEL chosen
 #define FN(name) EXPAND3(name, SUFFIX, VM_LEVEL)
 #define VM(name) (EXPAND2(rff_table, SUFFIX)->name)
-#define CELLS(name) (rff_table_cells->name)
-#define CODE (rff_table_cells->EXPAND2(code, SUFFIX))
+#define TREES(name) (rff_table_trees->name)
+#define BIN (rff_table_trees->EXPAND2(bin, SUFFIX))
 
 #define REAL float
 #define SUFFIX f32
@@ -20,6 +20,6 @@
 static const rff_level *rff_choose_level(void)
 {
     static const rff_level chosen = {{cosines_f32_chosen, cosines_f64_chosen}, {kernels_f32_chosen, kernels_f64_chosen},
-                                     {tables_f32_chosen, tables_f64_chosen}};
+                                     {trees_f32_chosen, trees_f64_chosen}};
     return &chosen;
 }

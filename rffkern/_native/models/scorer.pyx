@@ -61,9 +61,9 @@ cdef class Scorer:
         e = &model.expansion
         self.n_features, self.n_outputs, self.takes_single = e.n_features, e.n_outputs, takes_single
         self.scratch_size = rff_scratch_size(model, 0)
-        self.row_size = (e.n_terms + n_kernels) * (e.n_features + 2) + e.n_tables * e.depth
+        self.row_size = (e.n_terms + n_kernels) * (e.n_features + 2) + e.n_trees * e.depth
         self.row_work = 1 + ((e.n_terms + n_kernels) * (e.n_features + COSINE + e.n_outputs)
-                             + e.n_tables * (e.depth + e.n_outputs))
+                             + e.n_trees * (e.depth + e.n_outputs))
 
     def __dealloc__(self):
         if self.model != NULL:

@@ -130,7 +130,7 @@ class FourierLearner(BaseLearner):
         reg_lambdas = self._reg_lambda / 2 ** (scales / 2)
         block = min(_BLOCK_TILES, n_tiles)
         sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
-        best = boosting.choose_pair(
+        best = boosting.choose_term(
             sample.columns, sample.gradient, sample.fourier_weight, omegas, reg_lambdas, self._ridge,
             int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
 
@@ -141,7 +141,7 @@ class FourierLearner(BaseLearner):
             self._scratch = np.empty(boosting.scratch_size(len(self._sources), descent_tiles), dtype=np.float32)
         if len(columns) not in self._searches:
             self._searches[len(columns)] = solvers.LBFGS(len(columns), _MAX_ITER, 1e-7, 1e-5, 1e-6)
-        boosting.descend_pair(
+        boosting.descend_term(
             self._searches[len(columns)], sample.columns, sample.gradient, sample.fourier_weight, columns, omega,
             reg_lambdas[best], self._ridge, int(rng.integers(n_tiles - descent_tiles + 1)), descent_tiles,
             _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, sums)
@@ -175,18 +175,18 @@ class TreeLearner(BaseLearner):
             return None
         binned, codes, gradient, hessian, n_train = rows.tree_rows(candidates)
         n_outputs = len(gradient)
-        columns, cuts = np.zeros((2, self._depth), dtype=np.intp)
+        columns, threshold_bins = np.zeros((2, self._depth), dtype=np.intp)
         values = np.zeros((1 << self._depth, n_outputs))
         sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
                  for n in (len(candidates), len(self._sources))]
         if self._scratch.size < sizes[0]:  # at once for all columns: memory is taken when it is used
             self._scratch = np.empty(0)  # before its successor takes memory
             self._scratch = np.empty(max(sizes))
-        if not boosting.grow_table(
+        if not boosting.grow_tree(
                 codes, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
-                _LEAF_RIDGE, n_train, columns, cuts, self._gains, values, self._scratch):
+                _LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch):
             return None
-        term = rows.with_leaf_values(TreeTerm(binned[columns], cuts, values), _LEAF_RIDGE)
+        term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), _LEAF_RIDGE)
         rows.set_direction(term)
         return term
 

@@ -69,7 +69,7 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
     low, high = np.log(_LEAST_FACTOR), -np.log(_LEAST_FACTOR)
     for _ in range(_N_HALVINGS):
         factor = float(np.exp((low + high) / 2))
-        derivative, _ = boosting.step_slopes(data.kernel, data.parameters, zeros, scores, factor, padded_targets,
+        derivative, _ = boosting.step_derivatives(data.kernel, data.parameters, zeros, scores, factor, padded_targets,
                                              weight, scores.shape[1])
         if derivative - prior * (factor - 1) > 0:
             low = np.log(factor)

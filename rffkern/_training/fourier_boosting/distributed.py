@@ -310,11 +310,12 @@ class BoostedPartition:
         rows.restore(scores)
         return sums
 
-    def leaf_sums(self, columns: Indices, cuts: Indices) -> Double:
+    def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
         rows, n_leaves = self._rows, 1 << len(columns)
         leaves = np.empty((1, rows.codes.shape[1]), dtype=np.float32)
-        boosting.evaluate_table(rows.codes, columns, cuts, np.arange(n_leaves, dtype=np.float64)[:, None], leaves)
+        numbers = np.arange(n_leaves, dtype=np.float64)[:, None]
+        boosting.evaluate_tree(rows.codes, columns, threshold_bins, numbers, leaves)
         places = leaves[0, : rows.n_train].astype(np.intp)
         return np.stack([np.stack([np.bincount(places, each[: rows.n_train], n_leaves) for each in values], axis=1)
                          for values in (rows.gradient, rows.hessian)])
@@ -465,7 +466,7 @@ class PartitionedRows:
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows."""
-        gradient, hessian = self._partitions.sum_over_rows("leaf_sums", tree.columns, tree.cuts)
+        gradient, hessian = self._partitions.sum_over_rows("leaf_sums", tree.columns, tree.threshold_bins)
         return tree._replace(values=gradient / (hessian + ridge))
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
-from ..._model.table_layout import UNREACHED, reachable_values
+from ..._model.tree_layout import UNREACHED, reachable_values
 from ..._rows.scaling import Scaling
 from .boosting import Bag
 from .terms import FourierTerm, LinearTerm, TreeTerm
@@ -54,9 +54,9 @@ def mean_of_bags(bags: Sequence[Bag], columns: Columns, scaling: Scaling, interc
     split_columns, thresholds = np.zeros((2, len(trees), depth))
     for k, (tree, *_) in enumerate(trees):
         split_columns[k] = columns.binned[tree.columns]
-        # No row is above a cut beyond the last edge, that of a depth at which nothing is divided.
-        thresholds[k] = [columns.edges[j][cut] if cut < len(columns.edges[j]) else math.inf
-                         for j, cut in zip(tree.columns, tree.cuts, strict=True)]
+        # No row is above a bin beyond the last edge, that of a depth at which nothing is split.
+        thresholds[k] = [columns.edges[j][b] if b < len(columns.edges[j]) else math.inf
+                         for j, b in zip(tree.columns, tree.threshold_bins, strict=True)]
     raw = split_columns.astype(np.intp)
     width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
     with np.errstate(over="ignore"):

@@ -21,7 +21,7 @@ class FourierTerm(NamedTuple):
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_pair(rows.columns, self.columns, self.omega, self.amplitudes, out)
+        boosting.evaluate_term(rows.columns, self.columns, self.omega, self.amplitudes, out)
 
 
 class LinearTerm(NamedTuple):
@@ -36,15 +36,15 @@ class LinearTerm(NamedTuple):
 
 
 class TreeTerm(NamedTuple):
-    """values[leaf] of a symmetric tree; bit l of the leaf says whether the code of columns[l] is above cuts[l]."""
+    """values[leaf] of a symmetric tree; bit l of the leaf is 1 if the bin of columns[l] is above threshold_bins[l]."""
 
     columns: Indices  # among those with bins
-    cuts: Indices
+    threshold_bins: Indices
     values: Double  # (2^depth, n_outputs)
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_table(rows.codes, self.columns, self.cuts, self.values, out)
+        boosting.evaluate_tree(rows.codes, self.columns, self.threshold_bins, self.values, out)
 
 
 Term = FourierTerm | LinearTerm | TreeTerm

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._model.table_layout import UNREACHED
+from ..._model.tree_layout import UNREACHED
 from ..._native import boosting
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling

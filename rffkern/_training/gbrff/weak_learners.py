@@ -111,7 +111,7 @@ class LandmarkSearch:
         self._lbfgs = solvers.LBFGS(n_variables, max_iter, _LOSS_TOLERANCE, _GRADIENT_TOLERANCE, _NOISE[dtype])
         # Scratch of the kernels, allocated once: 2 K numbers of the precision for each row of a sample.
         lanes, multiple = scoring.LANE_COUNT, scoring.TERM_MULTIPLES[0]
-        self._waves = aligned((n_tiles, 2 * n_components, TILE), dtype)  # cosine and sine of omega . x
+        self._rff = aligned((n_tiles, 2 * n_components, TILE), dtype)  # cosine and sine of omega . x
         self._padded_omegas = np.zeros((_padded(n_components, multiple), n_features), dtype)
         self._phases, self._losses = np.zeros(_padded(n_components, lanes)), np.zeros(n_components)
         self._basis = np.zeros((0 if by_phases else n_features, len(self._phases)))  # none: the variables are phases
@@ -126,20 +126,20 @@ class LandmarkSearch:
         omegas, r = self._omegas[t, output], rows.residuals(sample)
         if self._scale_residuals:
             r = in_root_mean_squares(r, rows.loss)
-        waves = self._waves[: len(sample.tiles)]
-        gbrff.make_waves(sample.tiles, omegas, waves, self._padded_omegas, self._n_threads)
+        rff = self._rff[: len(sample.tiles)]
+        gbrff.make_rff(sample.tiles, omegas, rff, self._padded_omegas, self._n_threads)
         if self._drawn is None:
-            phases, landmark = self._descend(omegas, waves, r, sample)
+            phases, landmark = self._descend(omegas, rff, r, sample)
         else:
             landmark = self._drawn[t, output]
             phases = np.einsum("kd,d->k", omegas, landmark)  # the BLAS sums in an order that depends on its threads
         if len(phases) == 1:
             return WeakLearner(omegas, phases, _ONE, landmark)
-        gbrff.component_losses(self._is_squared, waves, r, sample.weight, phases, sample.total_weight, self._losses,
+        gbrff.component_losses(self._is_squared, rff, r, sample.weight, phases, sample.total_weight, self._losses,
                                self._directions, self._partial, self._n_threads)
         return WeakLearner(omegas, phases, pseudo_posterior(-self._temperature * self._losses), landmark)
 
-    def _descend(self, omegas: Double, waves: NDArray[Any], r: NDArray[Any],
+    def _descend(self, omegas: Double, rff: NDArray[Any], r: NDArray[Any],
                  sample: Sample) -> tuple[Double, Double | None]:
         """The phases that L-BFGS ends at, and the landmark where the descent is over its coordinates."""
         x = self._start.copy()
@@ -147,12 +147,12 @@ class LandmarkSearch:
             self._basis[:, : len(omegas)] = omegas.T
         elif len(omegas) == 1:
             losses = [gbrff.landmark_objective(
-                self._is_squared, waves, r, sample.weight, self._basis, np.array([start]), sample.total_weight,
+                self._is_squared, rff, r, sample.weight, self._basis, np.array([start]), sample.total_weight,
                 self._gradient, self._phases, self._directions, self._lanes, self._partial, self._n_threads)
                 for start in _STARTS]
             x = _STARTS[[np.argmin(losses)]]
         gbrff.descend_landmark(
-            self._lbfgs, self._is_squared, waves, r, sample.weight, self._basis, x, sample.total_weight,
+            self._lbfgs, self._is_squared, rff, r, sample.weight, self._basis, x, sample.total_weight,
             self._first_length, self._phases, self._directions, self._lanes, self._partial, self._n_threads)
         self.n_iterations += self._lbfgs.n_iterations
         return self._phases[: len(omegas)].copy(), x if len(self._basis) else None

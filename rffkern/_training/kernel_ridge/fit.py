@@ -9,7 +9,7 @@ from ..._estimator.base import Fitted
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
-from ..._model.table_layout import UNREACHED
+from ..._model.tree_layout import UNREACHED
 from ..._native.array_types import NDArray
 from ..._native.sparse import SHAPES
 from ..._rows.row_blocks import take_rows

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._model.regions import Regions
-from ..._model.table_layout import UNREACHED
+from ..._model.tree_layout import UNREACHED
 from ..._native.array_types import NDArray
 
 Double = NDArray[np.float64]

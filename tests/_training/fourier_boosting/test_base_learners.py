@@ -60,7 +60,7 @@ def test_directions_are_what_a_term_gives(name):
         expected = np.outer(term.amplitudes[0], np.cos(angle)) + np.outer(term.amplitudes[1], np.sin(angle))
     else:
         cells = sum((state.codes[j] > cut).astype(int) << level
-                    for level, (j, cut) in enumerate(zip(term.columns, term.cuts, strict=True)))
+                    for level, (j, cut) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
         expected = term.values[cells].T
     np.testing.assert_allclose(state.directions, expected, atol=2e-5 * np.abs(expected).max())
 

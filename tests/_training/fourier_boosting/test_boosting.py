@@ -124,19 +124,19 @@ def test_a_round_without_a_term_changes_nothing():
 
 
 def test_the_kind_that_gains_is_asked_more():
-    """After the turns at the start, in which waves come twice as often."""
-    waves, tables = StubKind("fourier"), StubKind("tree", searches_step=False)
+    """After the turns at the start, in which Fourier terms come twice as often."""
+    fourier, trees = StubKind("fourier"), StubKind("tree", searches_step=False)
 
     class Judging(StubState):
         def add_step(self, step):
-            gain = 1.0 if step == 0.5 else 0.01  # tables do not search
+            gain = 1.0 if step == 0.5 else 0.01  # trees do not search
             self.losses = Losses(1.0, self.losses.validation - gain)
             return self.losses
 
-    train(Judging([0.0]), [waves, tables], 30)
-    assert (waves.n_fits, tables.n_fits) == (20, 10)
-    member = train(Judging([0.0]), [waves, tables], 330)
-    assert tables.n_fits - 10 > 10 * 0.8 + (waves.n_fits - 20) * 3
+    train(Judging([0.0]), [fourier, trees], 30)
+    assert (fourier.n_fits, trees.n_fits) == (20, 10)
+    member = train(Judging([0.0]), [fourier, trees], 330)
+    assert trees.n_fits - 10 > 10 * 0.8 + (fourier.n_fits - 20) * 3
     assert member.gain_shares["tree"] > 0.9
     assert sum(member.gain_shares.values()) == pytest.approx(1)
     np.testing.assert_allclose(member.relevances["fourier"], [0.25, 0.75])

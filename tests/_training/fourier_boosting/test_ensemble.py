@@ -80,8 +80,8 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
              for _ in range(3)]
     tables = [TreeTerm(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
               for _ in range(3)]
-    tables[1] = tables[1]._replace(columns=np.array([1, 1]), cuts=np.array([80, 20]))  # a column that is asked twice
-    tables[0] = tables[0]._replace(cuts=np.array([255, 7]))  # a depth that tells nothing
+    tables[1] = tables[1]._replace(columns=np.array([1, 1]), threshold_bins=np.array([80, 20]))  # one column twice
+    tables[0] = tables[0]._replace(threshold_bins=np.array([255, 7]))  # a depth that splits nothing
     bags = [Bag([(pairs[0], 0.5), (None, 0.0), (tables[0], 2.0)], [], {}, {}, None),
             Bag([(tables[1], 1.0), (pairs[1], 1.0), (pairs[2], -1.0)], [], {}, {}, None)]
     scale = rng.uniform(1, 2, n_outputs)
@@ -98,7 +98,7 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
                 expected += 0.5 * step * scale * value
             else:
                 cells = sum((columns.codes[j] > cut).astype(int) << level
-                            for level, (j, cut) in enumerate(zip(term.columns, term.cuts, strict=True)))
+                            for level, (j, cut) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
                 expected += (0.5 * step * scale * term.values[cells]).astype(np.float32)
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
     assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]

@@ -18,7 +18,7 @@ def test_what_scratch_holds_beforehand_does_not_matter(monkeypatch, rng, make, p
     expected = make(3, random_state=0, **params).fit(X, y, eval_set=(X, y))
     spoil(monkeypatch, packed_rows.PackedRows, ("h", "terms", "partial"))
     spoil(monkeypatch, weak_learners.CosineSearch, ("_scaled", "_circle", "_cosine", "_sine", "_partial"))
-    spoil(monkeypatch, weak_learners.LandmarkSearch, ("_waves", "_losses", "_directions", "_partial", "_gradient"))
+    spoil(monkeypatch, weak_learners.LandmarkSearch, ("_rff", "_losses", "_directions", "_partial", "_gradient"))
     found = make(3, random_state=0, **params).fit(X, y, eval_set=(X, y))
     np.testing.assert_array_equal(found.expansion_.fourier.amplitudes, expected.expansion_.fourier.amplitudes)
     np.testing.assert_array_equal(found.train_loss_, expected.train_loss_)

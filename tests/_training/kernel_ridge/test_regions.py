@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern._model.regions import Regions
-from rffkern._model.table_layout import UNREACHED
+from rffkern._model.tree_layout import UNREACHED
 from rffkern._training.kernel_ridge.regions import divide, undivided
 
 

@@ -1,4 +1,4 @@
-"""Where the cells of symmetric tables lie."""
+"""Where the leaves of symmetric trees lie."""
 
 import itertools
 from collections.abc import Iterable
@@ -11,33 +11,33 @@ from .._native.array_types import NDArray
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-# The threshold of a depth of a tree that divides nothing: no row is above it.
+# The threshold of a depth of a tree that splits nothing: no row is above it.
 UNREACHED = float(np.finfo(np.float64).max)
 
-# Tables whose cells are numbered together: few, so that little memory is taken.
-_TABLES_TOGETHER = 64
+# Trees whose leaves are numbered together: few, so that little memory is taken.
+_TREES_TOGETHER = 64
 
 
-class TableLayout(NamedTuple):
-    """How the answers of tables number their cells.
+class TreeLayout(NamedTuple):
+    """How trees number their leaves.
 
-    A column that a table asks k times, with k thresholds, is a digit from 0 to k: how many of them a row is above.  The
-    first column that is asked is the digit that counts least.
+    A column by which a tree splits k times, with k thresholds, is a digit from 0 to k: how many of them a row is above.
+    The first column by which it splits is the digit that counts least.
     """
 
-    steps: Indices  # (n_tables, depth) what a yes adds to the number of the cell; 0 for a depth that asks nothing
-    bases: Indices  # (n_tables, depth) k + 1 of the column
-    starts: Indices  # (n_tables + 1,) the first cell of each table among those of all
+    steps: Indices  # (n_trees, depth) what going right adds to the number of the leaf; 0 where nothing is split
+    bases: Indices  # (n_trees, depth) k + 1 of the column
+    starts: Indices  # (n_trees + 1,) the first leaf of each tree among those of all
 
     @classmethod
     def of(cls, columns: Double, thresholds: Double) -> Self:
-        """The layout of tables of whole columns and of thresholds, both (n_tables, depth)."""
-        asks = thresholds < UNREACHED
+        """The layout of trees of whole columns and of thresholds, both (n_trees, depth)."""
+        splits = thresholds < UNREACHED
         steps, bases = np.zeros(columns.shape, dtype=np.intp), np.ones(columns.shape, dtype=np.intp)
         size = np.ones(len(columns), dtype=np.intp)
-        seen = ~asks
+        seen = ~splits
         for level in range(columns.shape[1]):
-            here = asks & (columns == columns[:, level : level + 1]) & ~seen[:, level : level + 1]
+            here = splits & (columns == columns[:, level : level + 1]) & ~seen[:, level : level + 1]
             count = here.sum(axis=1) + 1
             steps += here * size[:, None]
             bases += here * (count - 1)[:, None]
@@ -45,20 +45,20 @@ class TableLayout(NamedTuple):
             seen |= here
         return cls(steps, bases, np.concatenate([[0], np.cumsum(size)]))
 
-    def of_tables(self, chosen: Indices) -> Indices:
-        """The cells of some tables, one after the other."""
+    def leaves_of(self, chosen: Indices) -> Indices:
+        """The leaves of some trees, one after the other."""
         sizes = np.diff(self.starts)[chosen]
         ends = np.cumsum(sizes)
         return np.arange(sizes.sum()) + np.repeat(self.starts[chosen] - ends + sizes, sizes)
 
-    def some(self, tables: slice) -> Self:
-        """The layout of tables next to each other."""
-        steps, bases = self.steps[tables], self.bases[tables]
-        starts = self.starts[tables.start : tables.start + len(steps) + 1]
+    def some(self, trees: slice) -> Self:
+        """The layout of trees next to each other."""
+        steps, bases = self.steps[trees], self.bases[trees]
+        starts = self.starts[trees.start : trees.start + len(steps) + 1]
         return type(self)(steps, bases, starts - starts[0])
 
-    def answers(self, columns: Double, thresholds: Double) -> Indices:
-        """For each cell the answers of its table as bits: bit l is that of level l."""
+    def paths(self, columns: Double, thresholds: Double) -> Indices:
+        """For each leaf the way to it as bits: bit l is 1 where rows go right at level l."""
         depth = columns.shape[1]
         ranks = np.zeros(columns.shape, dtype=np.intp)
         for level in range(depth):  # how many thresholds of the same column are lower, or equal and before
@@ -74,20 +74,20 @@ class TableLayout(NamedTuple):
         return bits
 
 
-def reachable_values(columns: Double, thresholds: Double, tables: Iterable[Double], n_outputs: int) -> Double:
-    """Values (n_cells, n_outputs) of the cells that answers can lead to, of those of all 2^depth answers of each table.
+def reachable_values(columns: Double, thresholds: Double, trees: Iterable[Double], n_outputs: int) -> Double:
+    """Values (n_leaves, n_outputs) of the leaves that rows can reach, of the 2^depth values of each tree.
 
-    A table that asks of a column twice has answers that contradict each other.
+    A tree that splits by a column twice has paths that contradict each other.
     """
-    layout, values_of = TableLayout.of(columns, thresholds), iter(tables)
+    layout, values_of = TreeLayout.of(columns, thresholds), iter(trees)
     values = np.empty((layout.starts[-1], n_outputs))
-    for start in range(0, len(columns), _TABLES_TOGETHER):
-        some = slice(start, start + _TABLES_TOGETHER)
+    for start in range(0, len(columns), _TREES_TOGETHER):
+        some = slice(start, start + _TREES_TOGETHER)
         part = layout.some(some)
-        answers = part.answers(columns[some], thresholds[some])
+        paths = part.paths(columns[some], thresholds[some])
         at = layout.starts[start]
         for first, stop in itertools.pairwise(part.starts):
-            values[at + first : at + stop] = next(values_of)[answers[first:stop]]
+            values[at + first : at + stop] = next(values_of)[paths[first:stop]]
     return values
 
 

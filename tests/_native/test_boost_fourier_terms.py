@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from helpers.boost_pairs import TILE, PairProblem, pair_problems
+from helpers.boost_fourier_terms import TILE, TermProblem, term_problems
 from hypothesis import given
 
 from rffkern._native import simd
@@ -17,39 +17,39 @@ def assert_alike(found, expected, tolerance=ROUNDING):
         np.testing.assert_allclose(mine, other, rtol=tolerance, atol=tolerance * (1 + np.abs(other).max()))
 
 
-@given(pair_problems())
+@given(term_problems())
 def test_objective(problem):
     assert_alike(problem.objective(), problem.twin())
 
 
-@given(pair_problems())
+@given(term_problems())
 def test_gradient_of_the_twin_by_finite_differences(problem):
     """Thus of the kernel, in more digits than single precision has."""
-    slope, step = problem.twin()[1], 1e-5
-    for j in range(slope.size):
+    gradient, step = problem.twin()[1], 1e-5
+    for j in range(gradient.size):
         there, back = problem.omega.copy(), problem.omega.copy()
         there[j] += step
         back[j] -= step
         difference = (problem.twin(there)[0] - problem.twin(back)[0]) / (2 * step)
-        assert slope[j] == pytest.approx(difference, abs=1e-6 * (1 + np.abs(slope).max()))
+        assert gradient[j] == pytest.approx(difference, abs=1e-6 * (1 + np.abs(gradient).max()))
 
 
 def test_gradient_by_finite_differences():
-    problem = PairProblem(3, 5000, 6, 2)
-    slope, step = problem.objective()[1], 0.01
-    for j in range(slope.size):
+    problem = TermProblem(3, 5000, 6, 2)
+    gradient, step = problem.objective()[1], 0.01
+    for j in range(gradient.size):
         values = []
         for side in (-2, -1, 1, 2):
             moved = problem.omega.copy()
             moved[j] += side * step
             values.append(problem.objective(moved)[0])
         difference = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * step)
-        assert slope[j] == pytest.approx(difference, abs=2e-4)
+        assert gradient[j] == pytest.approx(difference, abs=2e-4)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_some_of_the_tiles(n_outputs):
-    problem = PairProblem(4, 9 * TILE, 5, n_outputs)
+    problem = TermProblem(4, 9 * TILE, 5, n_outputs)
     problem.first_tile, problem.n_tiles = 2, 6
     assert_alike(problem.objective(), problem.twin())
     whole = problem.objective()
@@ -64,7 +64,7 @@ def assert_same_bits(found, expected):
         assert np.asarray(mine).tobytes() == np.asarray(other).tobytes()
 
 
-@given(pair_problems(weighted=True))
+@given(term_problems(weighted=True))
 def test_padding_has_no_influence(problem):
     before = problem.objective(), problem.descend()
     problem.columns[:, problem.weight == 0] = np.nan
@@ -72,7 +72,7 @@ def test_padding_has_no_influence(problem):
     assert_same_bits(problem.descend(), before[1])
 
 
-@given(pair_problems())
+@given(term_problems())
 def test_a_weight_repeats_a_row(problem):
     """Rows of weight 1, 2, 3 in turn are those rows so often."""
     times = np.where(problem.weight > 0, 1 + np.arange(problem.weight.size) % 3, 0)
@@ -89,14 +89,14 @@ def test_a_weight_repeats_a_row(problem):
     assert_alike(problem.objective(), found)
 
 
-@given(pair_problems())
+@given(term_problems())
 def test_the_scale_of_weights_changes_nothing(problem):
-    value, slope, amplitudes = problem.objective()
+    value, gradient, amplitudes = problem.objective()
     problem.weight, problem.gradient = problem.weight * np.float32(8), problem.gradient * np.float32(8)
-    assert_same_bits(problem.objective(), (value, slope, amplitudes))
+    assert_same_bits(problem.objective(), (value, gradient, amplitudes))
 
 
-@given(pair_problems())
+@given(term_problems())
 def test_descent_goes_down(problem):
     value, omega, amplitudes = problem.descend()
     assert value <= problem.objective()[0] + 1e-6
@@ -105,17 +105,17 @@ def test_descent_goes_down(problem):
 
 def test_descents_side_by_side():
     """Members are trained by threads of their own; none sees another."""
-    problems = [PairProblem(seed, 2000, 6) for seed in range(4)]
+    problems = [TermProblem(seed, 2000, 6) for seed in range(4)]
     alone = [problem.descend() for problem in problems]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(20):
-            for found, expected in zip(pool.map(PairProblem.descend, problems), alone, strict=True):
+            for found, expected in zip(pool.map(TermProblem.descend, problems), alone, strict=True):
                 assert_same_bits(found, expected)
 
 
 def test_descent_finds_a_cosine():
     """The gradient is a cosine of 1.1 omega with noise; the start is somewhat off."""
-    problem = PairProblem(5, 4000, 10, 1, size=3)
+    problem = TermProblem(5, 4000, 10, 1, size=3)
     problem.reg_lambda, problem.mu = 0.0, 1e-6
     true_omega, problem.omega = 1.1 * problem.omega, 0.8 * problem.omega
     value, omega, amplitudes = problem.descend()
@@ -125,7 +125,7 @@ def test_descent_finds_a_cosine():
     assert_alike((value, amplitudes), problem.twin(omega)[0:3:2], 1e-4)
 
 
-@given(pair_problems(n_columns=8))
+@given(term_problems(n_columns=8))
 def test_choice(problem):
     rng = np.random.default_rng(problem.subset.size)
     omegas = rng.standard_normal((6, 8)) * (rng.random((6, 8)) < 0.4)
@@ -141,7 +141,7 @@ def test_choice(problem):
 
 
 def test_choice_of_equal_and_infinite_values():
-    problem = PairProblem(6, 300, 4)
+    problem = TermProblem(6, 300, 4)
     omegas = np.tile(np.ones(4), (4, 1))
     assert problem.choose(omegas, np.zeros(4))[0] == 0
     assert problem.choose(omegas, np.array([np.nan, 1.0, 0.5, 0.5]))[0] == 2
@@ -149,7 +149,7 @@ def test_choice_of_equal_and_infinite_values():
     assert problem.choose(omegas, np.full(4, np.nan))[0] == 0
 
 
-@given(pair_problems())
+@given(term_problems())
 def test_evaluation(problem):
     amplitudes = np.random.default_rng(0).standard_normal((2, problem.n_outputs))
     angles = problem.omega @ problem.columns[problem.subset]
@@ -160,33 +160,33 @@ def test_evaluation(problem):
 @pytest.mark.parametrize("constant", [0.0, 1.0, 0.3, 1e-15, 1e10])
 def test_a_gradient_without_anything_to_learn(constant):
     """Nothing is divided by 0; a gradient that is constant has no amplitudes."""
-    problem = PairProblem(7, 400, 4, weighted=False)
+    problem = TermProblem(7, 400, 4, weighted=False)
     problem.gradient[:, :400] = constant
-    value, slope, amplitudes = problem.objective()
-    assert np.isfinite([value, *slope, *problem.descend()[1]]).all()
+    value, gradient, amplitudes = problem.objective()
+    assert np.isfinite([value, *gradient, *problem.descend()[1]]).all()
     np.testing.assert_allclose(amplitudes, 0, atol=1e-5 * constant)
     assert value == pytest.approx(1 + 0.01 * problem.omega @ problem.omega, abs=1e-3)
 
 
 def test_no_weight():
-    problem = PairProblem(8, 200, 4)
+    problem = TermProblem(8, 200, 4)
     problem.weight[:], problem.gradient[:] = 0, 0
-    value, slope, amplitudes = problem.objective()
+    value, gradient, amplitudes = problem.objective()
     assert value == pytest.approx(1 + 0.01 * problem.omega @ problem.omega)
-    np.testing.assert_allclose(slope, 0.02 * problem.omega)
+    np.testing.assert_allclose(gradient, 0.02 * problem.omega)
     assert not amplitudes.any()
 
 
 def test_omegas_beyond_single_precision():
-    problem = PairProblem(9, 200, 4)
+    problem = TermProblem(9, 200, 4)
     problem.omega[:] = 1e30
-    value, slope, amplitudes = problem.objective()
-    assert np.isfinite([value, *slope, *amplitudes.ravel()]).all()
+    value, gradient, amplitudes = problem.objective()
+    assert np.isfinite([value, *gradient, *amplitudes.ravel()]).all()
 
 
 @pytest.mark.parametrize("n_outputs", [1, 4])
 def test_levels_agree(level, n_outputs):
-    problem = PairProblem(10, 1300, 21, n_outputs)
+    problem = TermProblem(10, 1300, 21, n_outputs)
     found, amplitudes = problem.objective(), np.ones((2, n_outputs))
     out = problem.evaluate(amplitudes)
     assert_alike(found, problem.twin())

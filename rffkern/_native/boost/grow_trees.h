@@ -1,4 +1,4 @@
-/* Growth of symmetric tables at one instruction set.  Included by cells.c only. */
+/* Growth of symmetric trees at one instruction set.  Included by trees.c only. */
 
 /* Of H + reg in units of that of all rows: products of two must not vanish. */
 #define SMALLEST 1e-15f
@@ -6,49 +6,49 @@
 /* Largest exponent of that unit: its inverse is a float. */
 #define MOST_SCALED 120
 
-/* The byte of a code.  Running sums over codes are done in lanes, each of 2^shift codes in a row: code b is step
-   b % 2^shift of lane b >> shift, and its place is 16 step + lane.  Of codes with few places, the last `dropped` bits
+/* The byte of a bin.  Running sums over bins are done in lanes, each of 2^shift bins in a row: bin b is step
+   b % 2^shift of lane b >> shift, and its place is 16 step + lane.  Of bins with few places, the last `dropped` bits
    do not count for the place; they are the first bits of the byte. */
 typedef struct {
     uint8_t shift, dropped;
-} coding;
+} bin_layout;
 
-static inline int byte_of(int code, coding c)
+static inline int byte_of(int bin, bin_layout c)
 {
-    const int kept = code >> c.dropped, place = (kept & ((1 << c.shift) - 1)) << 4 | kept >> c.shift;
-    return place | (code & ((1 << c.dropped) - 1)) << VC_FEW_BITS;
+    const int kept = bin >> c.dropped, place = (kept & ((1 << c.shift) - 1)) << 4 | kept >> c.shift;
+    return place | (bin & ((1 << c.dropped) - 1)) << VT_COARSE_BITS;
 }
 
-static coding coding_of(ptrdiff_t n_bins, ptrdiff_t n_places)
+static bin_layout layout_of(ptrdiff_t n_bins, ptrdiff_t n_places)
 {
-    coding c = {0, 0};
+    bin_layout c = {0, 0};
     while (n_places << c.dropped < n_bins) c.dropped++;
-    while (VC_LANES << c.shift << c.dropped < n_bins) c.shift++;
+    while (VT_LANES << c.shift << c.dropped < n_bins) c.shift++;
     return c;
 }
 
 /* Places of the parts of a store. */
 typedef struct {
-    double *sums;        /* (n_kept, n_outputs, n_candidates, n_places, 2) g and h of codes, in the order of places */
+    double *sums;        /* (n_kept, n_outputs, n_candidates, n_places, 2) histograms of g and h */
     float *gains;        /* (n_candidates, n_places) in the order of places */
-    coding *codings;     /* (n_candidates,) */
+    bin_layout *layouts; /* (n_candidates,) */
     uint64_t *words[2];  /* (n_groups, n_rows) places of a row, a byte per column, before and after a division */
     uint64_t *pairs[2];  /* (n_outputs, n_rows) g and h of a row, as two floats */
     ptrdiff_t *starts[2];
-    ptrdiff_t *slots;    /* where the sums of cells are kept */
+    ptrdiff_t *slots;    /* where the histograms of leaves are kept */
     ptrdiff_t n_groups, n_kept, n_places;
 } parts;
 
-static parts parts_of(const vc_growth *growth)
+static parts parts_of(const vt_growth *growth)
 {
     parts p;
     uintptr_t start = ((uintptr_t)growth->store + 63) / 64 * 64;
     ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
     int i;
-    p.n_groups = (m + VC_GROUP - 1) / VC_GROUP;
-    p.n_places = vc_places(m);
+    p.n_groups = (m + VT_WORD_COLUMNS - 1) / VT_WORD_COLUMNS;
+    p.n_places = vt_places(m);
     p.sums = (double *)start;
-    p.n_kept = vc_kept_cells(n, growth->n_outputs, m, growth->max_depth);
+    p.n_kept = vt_kept_leaves(n, growth->n_outputs, m, growth->max_depth);
     p.gains = (float *)(p.sums + 2 * p.n_places * p.n_kept * growth->n_outputs * m);
     p.words[0] = (uint64_t *)(p.gains + m * p.n_places);
     for (i = 0; i < 2; i++) {
@@ -58,7 +58,7 @@ static parts parts_of(const vc_growth *growth)
     p.starts[0] = (ptrdiff_t *)(p.pairs[1] + growth->n_outputs * n);
     p.starts[1] = p.starts[0] + ((ptrdiff_t)1 << growth->max_depth) + 1;
     p.slots = p.starts[1] + ((ptrdiff_t)1 << growth->max_depth) + 1;
-    p.codings = (coding *)(p.slots + ((ptrdiff_t)1 << growth->max_depth) + 1);
+    p.layouts = (bin_layout *)(p.slots + ((ptrdiff_t)1 << growth->max_depth) + 1);
     return p;
 }
 
@@ -108,8 +108,8 @@ static inline void add_pair(double *sums, pair more)
 }
 #endif
 
-/* The sums over the rows of a cell, in four parts: additions wait for those before them. */
-static void add_cell(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double *h)
+/* The sums over the rows of a leaf, in four parts: additions wait for those before them. */
+static void add_leaf(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double *h)
 {
     double sums[8] = {0}, more[2];
     ptrdiff_t i, k;
@@ -128,7 +128,7 @@ static void add_cell(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double 
     *h = sums[1] + sums[3] + sums[5] + sums[7];
 }
 
-static void begin(vc_growth *growth)
+static void begin(vt_growth *growth)
 {
     const parts p = parts_of(growth);
     const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
@@ -138,12 +138,12 @@ static void begin(vc_growth *growth)
         ptrdiff_t first = first_of(group, p.n_groups, m);
         memset(words, 0, n * sizeof *words);
         for (j = first; j < first_of(group + 1, p.n_groups, m); j++) {
-            const uint8_t *restrict codes = growth->codes + growth->candidates[j] * growth->stride;
-            const coding c = coding_of(growth->n_bins[growth->candidates[j]], p.n_places);
+            const uint8_t *restrict binned = growth->binned + growth->candidates[j] * growth->stride;
+            const bin_layout c = layout_of(growth->n_bins[growth->candidates[j]], p.n_places);
             const int byte = 8 * (int)(j - first);
-            p.codings[j] = c;
+            p.layouts[j] = c;
 #pragma omp simd
-            for (i = 0; i < n; i++) words[i] |= (uint64_t)byte_of(codes[i], c) << byte;
+            for (i = 0; i < n; i++) words[i] |= (uint64_t)byte_of(binned[i], c) << byte;
         }
     }
     for (k = 0; k < growth->n_outputs; k++) {
@@ -189,33 +189,33 @@ static void add_rows(const uint64_t *words, const uint64_t *pairs, ptrdiff_t n_r
     }
 }
 
-/* Of a cell: reg and gains are in units of the score's. */
+/* Of a leaf: reg and gains are in units of the score's. */
 typedef struct {
     float unit, smallest, whole;
-    double all[2 * VC_LANES];
-} cell_score;
+    double all[2 * VT_LANES];
+} leaf_score;
 
-static ALWAYS_INLINE cell_score score_cell(const double *total, double reg, double scale)
+static ALWAYS_INLINE leaf_score score_leaf(const double *total, double reg, double scale)
 {
-    cell_score c = {(float)scale, (float)(reg * scale) > SMALLEST ? (float)(reg * scale) : SMALLEST,
+    leaf_score c = {(float)scale, (float)(reg * scale) > SMALLEST ? (float)(reg * scale) : SMALLEST,
                     (float)(total[0] * total[0] / (total[1] + reg) * scale), {0}};
     int i;
-    for (i = 0; i < 2 * VC_LANES; i++) c.all[i] = total[i & 1];
+    for (i = 0; i < 2 * VT_LANES; i++) c.all[i] = total[i & 1];
     return c;
 }
 
-/* gains[lane] += what a cut gains that has `left` on one side. */
-static ALWAYS_INLINE void add_sides(const double *restrict left, const cell_score *restrict c, float *restrict gains)
+/* gains[lane] += what a threshold gains that has `left` on one side. */
+static ALWAYS_INLINE void add_sides(const double *restrict left, const leaf_score *restrict c, float *restrict gains)
 {
-    float sides[2][2 * VC_LANES];
+    float sides[2][2 * VT_LANES];
     int i;
 #pragma omp simd
-    for (i = 0; i < 2 * VC_LANES; i++) {
+    for (i = 0; i < 2 * VT_LANES; i++) {
         sides[0][i] = (float)left[i] * c->unit;
         sides[1][i] = (float)(c->all[i] - left[i]) * c->unit;
     }
 #pragma omp simd
-    for (i = 0; i < VC_LANES; i++) {
+    for (i = 0; i < VT_LANES; i++) {
         const float gl = sides[0][2 * i], gr = sides[1][2 * i];
         float hl = sides[0][2 * i + 1] + c->smallest, hr = sides[1][2 * i + 1] + c->smallest;
         hl = hl > c->smallest ? hl : c->smallest;
@@ -224,34 +224,34 @@ static ALWAYS_INLINE void add_sides(const double *restrict left, const cell_scor
     }
 }
 
-/* gains[place] += scale times what the cuts of a column gain in a cell, of which `sums` are g and h.  Returns the
-   score of the cell. */
+/* gains[place] += scale times what the thresholds of a column gain in a leaf, of which `sums` are g and h.  Returns the
+   score of the leaf. */
 static double add_gains(const double *restrict sums, int shift, double reg, double scale, float *restrict gains)
 {
-    double left[2 * VC_LANES] = {0}, total[2] = {0, 0};
+    double left[2 * VT_LANES] = {0}, total[2] = {0, 0};
     const int n_steps = 1 << shift;
-    cell_score c;
+    leaf_score c;
     int step, i, k;
     for (step = 0; step < n_steps; step++)
 #pragma omp simd
-        for (i = 0; i < 2 * VC_LANES; i++) left[i] += sums[2 * VC_LANES * step + i];
-    for (i = 0; i < 2 * VC_LANES; i += 2)
+        for (i = 0; i < 2 * VT_LANES; i++) left[i] += sums[2 * VT_LANES * step + i];
+    for (i = 0; i < 2 * VT_LANES; i += 2)
         for (k = 0; k < 2; k++) {
             const double lane = left[i + k];
             left[i + k] = total[k];
             total[k] += lane;
         }
-    c = score_cell(total, reg, scale);
+    c = score_leaf(total, reg, scale);
     for (step = 0; step < n_steps; step++) {
 #pragma omp simd
-        for (i = 0; i < 2 * VC_LANES; i++) left[i] += sums[2 * VC_LANES * step + i];
-        add_sides(left, &c, gains + VC_LANES * step);
+        for (i = 0; i < 2 * VT_LANES; i++) left[i] += sums[2 * VT_LANES * step + i];
+        add_sides(left, &c, gains + VT_LANES * step);
     }
     return total[0] * total[0] / (total[1] + reg);
 }
 
-/* Sums of the rows of a cell over codes. */
-static void sum_codes(const vc_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, double *sums)
+/* Histograms of the rows of a leaf. */
+static void build_histograms(const vt_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, double *sums)
 {
     const int now = growth->depth & 1;
     const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
@@ -265,7 +265,7 @@ static void sum_codes(const vc_growth *growth, const parts *p, ptrdiff_t start, 
         }
 }
 
-static void set_scale(vc_growth *growth, const double *sums, ptrdiff_t n_places)
+static void set_scale(vt_growth *growth, const double *sums, ptrdiff_t n_places)
 {
     double h = growth->reg;
     ptrdiff_t place;
@@ -276,15 +276,15 @@ static void set_scale(vc_growth *growth, const double *sums, ptrdiff_t n_places)
     growth->scale = ldexp(1, -exponent);
 }
 
-static void subtract(double *restrict sums, const double *restrict less, ptrdiff_t size)
+static void subtract_histogram(double *restrict sums, const double *restrict less, ptrdiff_t size)
 {
     ptrdiff_t i;
 #pragma omp simd
     for (i = 0; i < size; i++) sums[i] -= less[i];
 }
 
-/* Gains of all questions in a cell. */
-static void add_cell_gains(vc_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, const double *sums)
+/* Gains of all splits in a leaf. */
+static void add_leaf_gains(vt_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, const double *sums)
 {
     const ptrdiff_t m = growth->n_candidates;
     ptrdiff_t k, j;
@@ -292,108 +292,109 @@ static void add_cell_gains(vc_growth *growth, const parts *p, ptrdiff_t start, p
     for (k = 0; k < growth->n_outputs; k++)
         if (n_rows > 1)
             for (j = 0; j < m; j++) {
-                double score = add_gains(sums + 2 * p->n_places * (k * m + j), p->codings[j].shift, growth->reg,
+                double score = add_gains(sums + 2 * p->n_places * (k * m + j), p->layouts[j].shift, growth->reg,
                                          growth->scale, p->gains + p->n_places * j);
                 growth->score += j == 0 ? score : 0;
             }
-        else if (n_rows == 1) { /* no question gains anything */
-            add_cell(p->pairs[growth->depth & 1] + k * growth->n_rows + start, 1, &g, &h);
+        else if (n_rows == 1) { /* no split gains anything */
+            add_leaf(p->pairs[growth->depth & 1] + k * growth->n_rows + start, 1, &g, &h);
             growth->score += g * g / (h + growth->reg);
         }
 }
 
-/* Gains of all questions, over all cells. */
-static void find_gains(vc_growth *growth, const parts *p)
+/* Gains of all splits, over all leaves. */
+static void find_gains(vt_growth *growth, const parts *p)
 {
-    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_cells = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
     const ptrdiff_t size = 2 * p->n_places * growth->n_outputs * growth->n_candidates;
-    ptrdiff_t cell, i;
+    ptrdiff_t leaf, i;
     memset(p->gains, 0, growth->n_candidates * p->n_places * sizeof *p->gains);
     growth->score = 0;
     if (growth->depth == 0) {
-        sum_codes(growth, p, 0, growth->n_rows, p->sums);
+        build_histograms(growth, p, 0, growth->n_rows, p->sums);
         set_scale(growth, p->sums, p->n_places);
-        add_cell_gains(growth, p, 0, growth->n_rows, p->sums);
+        add_leaf_gains(growth, p, 0, growth->n_rows, p->sums);
         return;
     }
-    if (n_cells > p->n_kept) {
-        for (cell = 0; cell < n_cells; cell++) {
-            const ptrdiff_t start = starts[cell], n_rows = starts[cell + 1] - start;
-            if (n_rows > 1) sum_codes(growth, p, start, n_rows, p->sums);
-            add_cell_gains(growth, p, start, n_rows, p->sums);
+    if (n_leaves > p->n_kept) {
+        for (leaf = 0; leaf < n_leaves; leaf++) {
+            const ptrdiff_t start = starts[leaf], n_rows = starts[leaf + 1] - start;
+            if (n_rows > 1) build_histograms(growth, p, start, n_rows, p->sums);
+            add_leaf_gains(growth, p, start, n_rows, p->sums);
         }
         return;
     }
-    for (cell = n_cells - 2; cell >= 0; cell -= 2) { /* backwards: a pair of slots takes the place of one */
-        const ptrdiff_t middle = starts[cell + 1], n_left = middle - starts[cell], n_right = starts[cell + 2] - middle;
-        const ptrdiff_t both = p->slots[cell / 2], fresh = (n_cells + cell) / 2;
+    for (leaf = n_leaves - 2; leaf >= 0; leaf -= 2) { /* backwards: a pair of slots takes the place of one */
+        const ptrdiff_t middle = starts[leaf + 1], n_left = middle - starts[leaf], n_right = starts[leaf + 2] - middle;
+        const ptrdiff_t both = p->slots[leaf / 2], fresh = (n_leaves + leaf) / 2;
         double *smaller = p->sums + fresh * size, *larger = p->sums + both * size;
-        p->slots[cell] = n_left < n_right ? fresh : both;
-        p->slots[cell + 1] = n_left < n_right ? both : fresh;
+        p->slots[leaf] = n_left < n_right ? fresh : both;
+        p->slots[leaf + 1] = n_left < n_right ? both : fresh;
         if (n_left + n_right > 1) {
-            sum_codes(growth, p, n_left < n_right ? starts[cell] : middle, n_left < n_right ? n_left : n_right, smaller);
-            subtract(larger, smaller, size);
+            build_histograms(growth, p, n_left < n_right ? starts[leaf] : middle, n_left < n_right ? n_left : n_right,
+                             smaller);
+            subtract_histogram(larger, smaller, size);
         }
         for (i = 0; i < 2; i++)
-            add_cell_gains(growth, p, starts[cell + i], starts[cell + i + 1] - starts[cell + i],
-                           p->sums + p->slots[cell + i] * size);
+            add_leaf_gains(growth, p, starts[leaf + i], starts[leaf + i + 1] - starts[leaf + i],
+                           p->sums + p->slots[leaf + i] * size);
     }
 }
 
-/* The question of the largest gain, of cuts after the last code of a place. */
-static int choose(vc_growth *growth, const parts *p)
+/* The split of the largest gain, of thresholds after the last bin of a place. */
+static int choose_split(vt_growth *growth, const parts *p)
 {
-    float best = (float)(VC_FLOOR * growth->score * growth->scale);
-    ptrdiff_t j, cut;
+    float best = (float)(VT_MIN_GAIN * growth->score * growth->scale);
+    ptrdiff_t j, threshold;
     int i;
     growth->candidate = -1;
     for (j = 0; j < growth->n_candidates; j++) {
-        const coding c = p->codings[j];
+        const bin_layout c = p->layouts[j];
         const ptrdiff_t last = growth->n_bins[growth->candidates[j]] - 1;
-        const int n_places = VC_LANES << c.shift;
+        const int n_places = VT_LANES << c.shift;
         const float *restrict gains = p->gains + p->n_places * j;
         float largest = gains[0];
 #pragma omp simd reduction(max : largest)
         for (i = 0; i < n_places; i++) largest = gains[i] > largest ? gains[i] : largest;
         if (!(largest > best)) continue;
-        for (cut = (1 << c.dropped) - 1; cut < last; cut += 1 << c.dropped)
-            if (gains[byte_of((int)cut, c) & (p->n_places - 1)] > best) {
-                best = gains[byte_of((int)cut, c) & (p->n_places - 1)];
+        for (threshold = (1 << c.dropped) - 1; threshold < last; threshold += 1 << c.dropped)
+            if (gains[byte_of((int)threshold, c) & (p->n_places - 1)] > best) {
+                best = gains[byte_of((int)threshold, c) & (p->n_places - 1)];
                 growth->candidate = j;
-                growth->cut = cut;
+                growth->threshold = threshold;
             }
     }
     return growth->candidate >= 0;
 }
 
-/* A column that is asked about. */
+/* The column and the threshold by which rows are split. */
 typedef struct {
     const uint64_t *words;
-    coding code;
+    bin_layout layout;
     int byte;
-    ptrdiff_t cut;
-} question;
+    ptrdiff_t threshold;
+} split;
 
-static question ask(const vc_growth *growth, const parts *p)
+static split split_of(const vt_growth *growth, const parts *p)
 {
     const ptrdiff_t m = growth->n_candidates;
     ptrdiff_t group = 0;
-    question asked = {NULL, p->codings[growth->candidate], 0, growth->cut};
+    split found = {NULL, p->layouts[growth->candidate], 0, growth->threshold};
     while (first_of(group + 1, p->n_groups, m) <= growth->candidate) group++;
-    asked.words = p->words[growth->depth & 1] + group * growth->n_rows;
-    asked.byte = 8 * (int)(growth->candidate - first_of(group, p->n_groups, m));
-    return asked;
+    found.words = p->words[growth->depth & 1] + group * growth->n_rows;
+    found.byte = 8 * (int)(growth->candidate - first_of(group, p->n_groups, m));
+    return found;
 }
 
-/* Codes below a window of cuts, those in it, and those above. */
-#define WINDOW (VC_LANES + 2)
+/* Bins below a window of thresholds, those in it, and those above. */
+#define WINDOW (VT_LANES + 2)
 
-/* gains[lane] += what a cut gains after code `first + lane`, by the rows of a cell.  part: of a code. */
+/* gains[lane] += what a threshold gains after bin `first + lane`, by the rows of a leaf.  part: of a bin. */
 static void add_window(const uint64_t *words, int byte, const uint64_t *pairs, ptrdiff_t n_rows, const uint8_t *part,
                        double reg, double scale, float *gains)
 {
-    double sums[2][2 * WINDOW] = {{0}}, left[2 * VC_LANES], total[2] = {0, 0};
-    cell_score c;
+    double sums[2][2 * WINDOW] = {{0}}, left[2 * VT_LANES], total[2] = {0, 0};
+    leaf_score c;
     ptrdiff_t i;
     int k;
     for (i = 0; i < n_rows; i++) add_pair(sums[i & 1] + 2 * part[words[i] >> byte & 255], read_wide(pairs + i));
@@ -401,50 +402,50 @@ static void add_window(const uint64_t *words, int byte, const uint64_t *pairs, p
         total[k & 1] += sums[0][k] + sums[1][k];
         if (k >= 2 && k < 2 * WINDOW - 2) left[k - 2] = total[k & 1];
     }
-    c = score_cell(total, reg, scale);
+    c = score_leaf(total, reg, scale);
     add_sides(left, &c, gains);
 }
 
-/* Where places stand for several codes: the best of the cuts around the one that was chosen. */
-static void refine(vc_growth *growth, const parts *p)
+/* Where places stand for several bins: the best of the thresholds around the one that was chosen. */
+static void refine_split(vt_growth *growth, const parts *p)
 {
-    const question asked = ask(growth, p);
-    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_cells = (ptrdiff_t)1 << growth->depth;
+    const split chosen = split_of(growth, p);
+    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
     const ptrdiff_t last = growth->n_bins[growth->candidates[growth->candidate]] - 1;
-    const ptrdiff_t first = growth->cut - VC_LANES / 2 + 1 > 0 ? growth->cut - VC_LANES / 2 + 1 : 0;
-    uint8_t part[VC_CODES] = {0};
-    float gains[VC_LANES] = {0}, best = -INFINITY;
-    ptrdiff_t cell, k, code;
-    if (!asked.code.dropped) return;
-    for (code = 0; code <= last; code++)
-        part[byte_of((int)code, asked.code)] =
-            (uint8_t)(code < first ? 0 : code < first + VC_LANES ? code - first + 1 : WINDOW - 1);
-    for (cell = 0; cell < n_cells; cell++)
-        for (k = 0; k < growth->n_outputs && starts[cell + 1] - starts[cell] > 1; k++)
-            add_window(asked.words + starts[cell], asked.byte,
-                       p->pairs[growth->depth & 1] + k * growth->n_rows + starts[cell], starts[cell + 1] - starts[cell],
+    const ptrdiff_t first = growth->threshold - VT_LANES / 2 + 1 > 0 ? growth->threshold - VT_LANES / 2 + 1 : 0;
+    uint8_t part[VT_BINS] = {0};
+    float gains[VT_LANES] = {0}, best = -INFINITY;
+    ptrdiff_t leaf, k, bin;
+    if (!chosen.layout.dropped) return;
+    for (bin = 0; bin <= last; bin++)
+        part[byte_of((int)bin, chosen.layout)] =
+            (uint8_t)(bin < first ? 0 : bin < first + VT_LANES ? bin - first + 1 : WINDOW - 1);
+    for (leaf = 0; leaf < n_leaves; leaf++)
+        for (k = 0; k < growth->n_outputs && starts[leaf + 1] - starts[leaf] > 1; k++)
+            add_window(chosen.words + starts[leaf], chosen.byte,
+                       p->pairs[growth->depth & 1] + k * growth->n_rows + starts[leaf], starts[leaf + 1] - starts[leaf],
                        part, growth->reg, growth->scale, gains);
-    for (code = first; code < first + VC_LANES && code < last; code++)
-        if (gains[code - first] > best) {
-            best = gains[code - first];
-            growth->cut = code;
+    for (bin = first; bin < first + VT_LANES && bin < last; bin++)
+        if (gains[bin - first] > best) {
+            best = gains[bin - first];
+            growth->threshold = bin;
         }
 }
 
 #if VM_AVX512
 #include <immintrin.h>
 /* Which of eight rows go right. */
-static ALWAYS_INLINE __mmask8 right_of(const question *asked, const uint64_t *words)
+static ALWAYS_INLINE __mmask8 right_of(const split *by, const uint64_t *words)
 {
-    const coding c = asked->code;
-    const __m512i byte = _mm512_and_si512(_mm512_srl_epi64(_mm512_loadu_si512(words), _mm_cvtsi32_si128(asked->byte)),
+    const bin_layout c = by->layout;
+    const __m512i byte = _mm512_and_si512(_mm512_srl_epi64(_mm512_loadu_si512(words), _mm_cvtsi32_si128(by->byte)),
                                           _mm512_set1_epi64(255));
-    const __m512i few = _mm512_set1_epi64((1 << VC_FEW_BITS) - 1), rest = _mm512_srli_epi64(byte, VC_FEW_BITS);
+    const __m512i few = _mm512_set1_epi64((1 << VT_COARSE_BITS) - 1), rest = _mm512_srli_epi64(byte, VT_COARSE_BITS);
     const __m512i place = c.dropped ? _mm512_and_si512(byte, few) : byte;
     const __m512i lane = _mm512_sll_epi64(_mm512_and_si512(place, _mm512_set1_epi64(15)), _mm_cvtsi32_si128(c.shift));
-    __m512i code = _mm512_or_si512(lane, _mm512_srli_epi64(place, 4));
-    if (c.dropped) code = _mm512_or_si512(_mm512_sll_epi64(code, _mm_cvtsi32_si128(c.dropped)), rest);
-    return _mm512_cmpgt_epi64_mask(code, _mm512_set1_epi64(asked->cut));
+    __m512i bin = _mm512_or_si512(lane, _mm512_srli_epi64(place, 4));
+    if (c.dropped) bin = _mm512_or_si512(_mm512_sll_epi64(bin, _mm_cvtsi32_si128(c.dropped)), rest);
+    return _mm512_cmpgt_epi64_mask(bin, _mm512_set1_epi64(by->threshold));
 }
 
 /* to[left...] = those of eight numbers that go left, to[... right] = the others, the last first; what lies between may
@@ -466,19 +467,19 @@ static ALWAYS_INLINE void move(const uint64_t *from, uint64_t *to, ptrdiff_t lef
 }
 #endif
 
-/* Move what two arrays, or one, have of the rows of a cell: of those that go left from the start on, of the others from
+/* Move what two arrays, or one, have of the rows of a leaf: of those that go left from the start on, of the others from
    the end back.  Returns the first row of those that go right. */
-static ALWAYS_INLINE ptrdiff_t separate_in(const question *asked, const uint8_t *restrict goes_right,
-                                           const uint64_t *restrict a, uint64_t *restrict a_to,
-                                           const uint64_t *restrict b, uint64_t *restrict b_to, ptrdiff_t start,
-                                           ptrdiff_t stop, const int both)
+static ALWAYS_INLINE ptrdiff_t partition_leaf(const split *by, const uint8_t *restrict goes_right,
+                                              const uint64_t *restrict a, uint64_t *restrict a_to,
+                                              const uint64_t *restrict b, uint64_t *restrict b_to, ptrdiff_t start,
+                                              ptrdiff_t stop, const int both)
 {
-    const uint64_t *restrict words = asked->words;
-    const int byte = asked->byte;
+    const uint64_t *restrict words = by->words;
+    const int byte = by->byte;
     ptrdiff_t i = start, left = start, right = stop - 1;
 #if VM_AVX512
     for (; i + 8 <= stop; i += 8) {
-        const __mmask8 is_right = right_of(asked, words + i);
+        const __mmask8 is_right = right_of(by, words + i);
         const int has_room = right - left >= 16;
         if (has_room) {
             move(a + i, a_to, left, right, is_right, 1);
@@ -505,57 +506,57 @@ static ALWAYS_INLINE ptrdiff_t separate_in(const question *asked, const uint8_t 
     return left;
 }
 
-/* Move the rows of all cells; words are not needed any more after the last level. */
-static void separate(const vc_growth *growth, const parts *p, int is_last)
+/* Move the rows of all leaves; words are not needed any more after the last level. */
+static void partition_rows(const vt_growth *growth, const parts *p, int is_last)
 {
-    const question asking = ask(growth, p), *asked = &asking;
+    const split chosen = split_of(growth, p), *by = &chosen;
     const int now = growth->depth & 1, next = 1 - now;
     const ptrdiff_t n = growth->n_rows, *starts = p->starts[now];
-    uint8_t goes_right[VC_CODES] = {0};
-    ptrdiff_t cell, k, start, stop, middle;
-    for (k = growth->cut + 1; k < growth->n_bins[growth->candidates[growth->candidate]]; k++)
-        goes_right[byte_of((int)k, asked->code)] = 1;
-    for (cell = 0; cell < (ptrdiff_t)1 << growth->depth; cell++) {
-        start = starts[cell];
-        stop = starts[cell + 1];
-        if (is_last) middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], NULL, NULL, start, stop, 0);
+    uint8_t goes_right[VT_BINS] = {0};
+    ptrdiff_t leaf, k, start, stop, middle;
+    for (k = growth->threshold + 1; k < growth->n_bins[growth->candidates[growth->candidate]]; k++)
+        goes_right[byte_of((int)k, by->layout)] = 1;
+    for (leaf = 0; leaf < (ptrdiff_t)1 << growth->depth; leaf++) {
+        start = starts[leaf];
+        stop = starts[leaf + 1];
+        if (is_last) middle = partition_leaf(by, goes_right, p->pairs[now], p->pairs[next], NULL, NULL, start, stop, 0);
         else
-            middle = separate_in(asked, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], start,
+            middle = partition_leaf(by, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], start,
                                  stop, 1);
         for (k = 1; k < p->n_groups && !is_last; k++)
-            separate_in(asked, goes_right, p->words[now] + k * n, p->words[next] + k * n, NULL, NULL, start, stop, 0);
+            partition_leaf(by, goes_right, p->words[now] + k * n, p->words[next] + k * n, NULL, NULL, start, stop, 0);
         for (k = 1; k < growth->n_outputs; k++)
-            separate_in(asked, goes_right, p->pairs[now] + k * n, p->pairs[next] + k * n, NULL, NULL, start, stop, 0);
-        p->starts[next][2 * cell] = start;
-        p->starts[next][2 * cell + 1] = middle;
+            partition_leaf(by, goes_right, p->pairs[now] + k * n, p->pairs[next] + k * n, NULL, NULL, start, stop, 0);
+        p->starts[next][2 * leaf] = start;
+        p->starts[next][2 * leaf + 1] = middle;
     }
-    p->starts[next][2 * cell] = n;
+    p->starts[next][2 * leaf] = n;
 }
 
-static int divide(vc_growth *growth)
+static int split_leaves(vt_growth *growth)
 {
     const parts p = parts_of(growth);
     find_gains(growth, &p);
-    if (!choose(growth, &p)) return 0;
-    refine(growth, &p);
-    separate(growth, &p, growth->depth + 1 == growth->max_depth);
+    if (!choose_split(growth, &p)) return 0;
+    refine_split(growth, &p);
+    partition_rows(growth, &p, growth->depth + 1 == growth->max_depth);
     growth->depth++;
     return 1;
 }
 
-static void finish(vc_growth *growth, double *values)
+static void finish(vt_growth *growth, double *values)
 {
     const parts p = parts_of(growth);
     const int now = growth->depth & 1;
     ptrdiff_t place, k, level;
     growth->score = 0;
     for (place = 0; place < (ptrdiff_t)1 << growth->depth; place++) {
-        ptrdiff_t cell = 0, start = p.starts[now][place];
-        for (level = 0; level < growth->depth; level++) cell |= (place >> level & 1) << (growth->depth - 1 - level);
+        ptrdiff_t leaf = 0, start = p.starts[now][place];
+        for (level = 0; level < growth->depth; level++) leaf |= (place >> level & 1) << (growth->depth - 1 - level);
         for (k = 0; k < growth->n_outputs; k++) {
             double g, h;
-            add_cell(p.pairs[now] + k * growth->n_rows + start, p.starts[now][place + 1] - start, &g, &h);
-            values[cell * growth->n_outputs + k] = g / (h + growth->reg);
+            add_leaf(p.pairs[now] + k * growth->n_rows + start, p.starts[now][place + 1] - start, &g, &h);
+            values[leaf * growth->n_outputs + k] = g / (h + growth->reg);
             growth->score += g * g / (h + growth->reg);
         }
     }

@@ -1,4 +1,4 @@
-"""Pairs of cosines fitted to the gradients of boosting: a[k] cos(omega . x) + c[k] sin(omega . x) for each output k.
+"""Fourier terms fitted to the gradients of boosting: a[k] cos(omega . x) + c[k] sin(omega . x) for each output k.
 
 The objective at omega is the squared error that the best amplitudes leave, over that of a constant, with a ridge on the
 amplitudes and one on omega.  With weights w of sum W, C = cos(X omega), S = sin(X omega), g_k = gradient[k] (which is
@@ -9,13 +9,13 @@ already multiplied by w) and means mC = sum w C / W, mS = sum w S / W:
     value = 1 - sum over k of b_k . (a_k, c_k) / total + lambda |omega|^2
     total = sum over k of (sum g_k^2 / w - (sum g_k)^2 / W)
 
-The gradient is exact without that of the amplitudes, for they are the best ones.  Angles are counted in half turns.
-Sums run in single precision within a block of rows, and in double precision from block to block in order.
+The gradient in omega is exact without that of the amplitudes, for they are the best ones.  Angles are counted in half
+turns.  Sums run in single precision within a block of rows, and in double precision from block to block in order.
 """
 
 from libc.math cimport isfinite
 
-from .boost.passes cimport BLOCK, N_PLAIN, Rows, evaluate_rows, pair_value, take_rows
+from .boost.fourier_objective cimport BLOCK, N_PLAIN, Rows, evaluate_rows, term_value, take_rows
 from .boost.boost_rows cimport copy_columns, evaluate_columns
 from .core.checks cimport agree, are_indices, has_shape
 from .solvers cimport LBFGS
@@ -32,8 +32,8 @@ cdef inline float *_aligned(float[::1] scratch) noexcept nogil:
     return start + (-(<size_t>start // sizeof(float))) % ALIGNMENT
 
 
-cdef const float *_copy(Rows *rows, const float[:, ::1] columns, const Py_ssize_t[::1] subset, Py_ssize_t first_tile,
-                        float *blocks) noexcept nogil:
+cdef const float *_copy_blocks(Rows *rows, const float[:, ::1] columns, const Py_ssize_t[::1] subset,
+                               Py_ssize_t first_tile, float *blocks) noexcept nogil:
     """The columns of a subset in blocks of rows, one block after the other."""
     cdef Py_ssize_t row = 0, width, s = subset.shape[0]
     while row < rows.n_rows:
@@ -44,7 +44,7 @@ cdef const float *_copy(Rows *rows, const float[:, ::1] columns, const Py_ssize_
     return blocks
 
 
-cdef void _give(Rows *rows, double[:, ::1] amplitudes) noexcept nogil:
+cdef void _copy_amplitudes(Rows *rows, double[:, ::1] amplitudes) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(rows.n_outputs):
         amplitudes[0, k] = rows.amplitudes[k]
@@ -65,8 +65,8 @@ def sums_size(Py_ssize_t n_columns, Py_ssize_t n_outputs):
     return 1 + 5 * n_outputs + n_columns + LANES * max(n_columns, N_PLAIN + 2 * n_outputs)
 
 
-cdef int _check_pairs(const float[:, ::1] columns, const float[:, ::1] gradient, const float[::1] weight, double mu,
-                      Py_ssize_t first_tile, Py_ssize_t n_tiles, Py_ssize_t n_columns, double[::1] sums) except -1:
+cdef int _check_term(const float[:, ::1] columns, const float[:, ::1] gradient, const float[::1] weight, double mu,
+                     Py_ssize_t first_tile, Py_ssize_t n_tiles, Py_ssize_t n_columns, double[::1] sums) except -1:
     cdef Py_ssize_t n = columns.shape[1]
     agree(columns.shape[0] >= 1 and n >= TILE and n % TILE == 0,
           "columns must have shape (n_columns, n), n a multiple of 128")
@@ -94,11 +94,11 @@ cdef double _candidate(Rows *rows, const float[:, ::1] columns, Py_ssize_t first
             subset[s], packed[s] = j, omega[j]
             square += omega[j] * omega[j]
             s += 1
-    return reg_lambda * square + pair_value(rows, &columns[0, first_tile * TILE], columns.shape[1], subset, s, packed,
+    return reg_lambda * square + term_value(rows, &columns[0, first_tile * TILE], columns.shape[1], subset, s, packed,
                                             sine, cosine, False)
 
 
-def choose_pair(
+def choose_term(
     const float[:, ::1] columns,        # IN   (n_columns, n)
     const float[:, ::1] gradient,       # IN   (n_outputs, n) times weight
     const float[::1] weight,            # IN   (n,)
@@ -113,7 +113,7 @@ def choose_pair(
 ):
     """Values of the objective at each candidate; return the first of the smallest, 0 if none is finite."""
     cdef Py_ssize_t m, best = -1, work = 0, n_columns = columns.shape[0], n_candidates = omegas.shape[0]
-    _check_pairs(columns, gradient, weight, mu, first_tile, n_tiles, n_columns, sums)
+    _check_term(columns, gradient, weight, mu, first_tile, n_tiles, n_columns, sums)
     agree(n_candidates >= 1 and omegas.shape[1] == n_columns, "omegas must have shape (n_candidates, n_columns)")
     agree(reg_lambdas.shape[0] == n_candidates, "reg_lambdas must have shape (n_candidates,)")
     agree(values.shape[0] == n_candidates, "values must have shape (n_candidates,)")
@@ -130,7 +130,7 @@ def choose_pair(
     return max(best, <Py_ssize_t>0)
 
 
-def pair_objective(
+def term_objective(
     const float[:, ::1] columns,        # IN   (n_columns, n)
     const float[:, ::1] gradient,       # IN   (n_outputs, n) times weight
     const float[::1] weight,            # IN   (n,)
@@ -140,29 +140,29 @@ def pair_objective(
     double mu,
     Py_ssize_t first_tile,
     Py_ssize_t n_tiles,
-    double[::1] slope,                  # OUT  (size,)
+    double[::1] omega_gradient,         # OUT  (size,)
     double[:, ::1] amplitudes,          # OUT  (2, n_outputs)
     float[::1] scratch,                 # TEMP (scratch_size(size, n_tiles),)
     double[::1] sums,                   # TEMP (sums_size(size, n_outputs),)
 ):
     """The objective at omega, its gradient and the best amplitudes there."""
-    _check_pairs(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
+    _check_term(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
     _check_subset(columns, subset, omega)
     agree(scratch.shape[0] >= scratch_size(subset.shape[0], n_tiles), "scratch must have scratch_size numbers")
-    agree(slope.shape[0] == omega.shape[0], "slope must have the length of omega")
+    agree(omega_gradient.shape[0] == omega.shape[0], "omega_gradient must have the length of omega")
     agree(has_shape(amplitudes, 2, gradient.shape[0]), "amplitudes must have shape (2, n_outputs)")
     cdef Rows rows
     cdef double value
     cdef float *start = _aligned(scratch)
     with nogil:
         take_rows(&rows, gradient, weight, mu, first_tile, n_tiles, sums)
-        blocks = _copy(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
-        value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, slope)
-        _give(&rows, amplitudes)
+        blocks = _copy_blocks(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
+        value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, omega_gradient)
+        _copy_amplitudes(&rows, amplitudes)
     return value
 
 
-def descend_pair(
+def descend_term(
     LBFGS search,                       # TEMP for as many variables as the subset has columns
     const float[:, ::1] columns,        # IN   (n_columns, n)
     const float[:, ::1] gradient,       # IN   (n_outputs, n) times weight
@@ -178,9 +178,9 @@ def descend_pair(
     float[::1] scratch,                 # TEMP (scratch_size(size, n_tiles),)
     double[::1] sums,                   # TEMP (sums_size(size, n_outputs),)
 ):
-    """Minimise the objective over omega from where it stands; return its value at the end."""
+    """Minimise the objective over omega, from its first value; return its value at the end."""
     agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of as many variables as omega")
-    _check_pairs(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
+    _check_term(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
     _check_subset(columns, subset, omega)
     agree(scratch.shape[0] >= scratch_size(subset.shape[0], n_tiles), "scratch must have scratch_size numbers")
     agree(has_shape(amplitudes, 2, gradient.shape[0]), "amplitudes must have shape (2, n_outputs)")
@@ -191,7 +191,7 @@ def descend_pair(
     cdef bint there
     with nogil:
         take_rows(&rows, gradient, weight, mu, first_tile, n_tiles, sums)
-        blocks = _copy(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
+        blocks = _copy_blocks(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
         search.reset(omega, first_length)
         while True:
             omega[:] = search.x
@@ -205,11 +205,11 @@ def descend_pair(
         if not there:   # the last evaluation was not at the best point
             omega[:] = search.x
             value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, search.gradient)
-        _give(&rows, amplitudes)
+        _copy_amplitudes(&rows, amplitudes)
     return value
 
 
-def evaluate_pair(
+def evaluate_term(
     const float[:, ::1] columns,        # IN   (n_columns, n)
     const Py_ssize_t[::1] subset,       # IN   (size,) of columns
     const double[::1] omega,            # IN   (size,)

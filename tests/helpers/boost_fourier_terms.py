@@ -1,4 +1,4 @@
-"""Pairs of cosines of boosting: problems, calls of the kernels, and their twins in plain NumPy."""
+"""Fourier terms of boosting: problems, calls of the kernels, and their twins in plain NumPy."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -27,8 +27,8 @@ def objective(X, gradient, weight, omega, reg_lambda, mu):
     return value, -2 / total * (X.T @ along) + 2 * reg_lambda * omega, amplitudes
 
 
-class PairProblem:
-    """Rows of boosting with padding, and a pair of cosines on some of their columns."""
+class TermProblem:
+    """Rows of boosting with padding, and a Fourier term on some of their columns."""
 
     def __init__(self, seed, n_rows, n_columns, n_outputs=1, weighted=True, size=None):
         rng = np.random.default_rng(seed)
@@ -64,35 +64,35 @@ class PairProblem:
                 np.full(boosting.sums_size(self.subset.size, self.n_outputs), np.nan))
 
     def objective(self, omega=None):
-        slope, amplitudes = np.empty(self.subset.size), np.empty((2, self.n_outputs))
+        gradient, amplitudes = np.empty(self.subset.size), np.empty((2, self.n_outputs))
         omega = self.omega if omega is None else omega
-        value = boosting.pair_objective(self.columns, self.gradient, self.weight, self.subset, omega,
-                                        self.reg_lambda, self.mu, self.first_tile, self.n_tiles, slope, amplitudes,
+        value = boosting.term_objective(self.columns, self.gradient, self.weight, self.subset, omega,
+                                        self.reg_lambda, self.mu, self.first_tile, self.n_tiles, gradient, amplitudes,
                                         *self.memory())
-        return value, slope, amplitudes
+        return value, gradient, amplitudes
 
     def descend(self):
         omega, amplitudes = self.omega.copy(), np.empty((2, self.n_outputs))
-        value = boosting.descend_pair(self.search, self.columns, self.gradient, self.weight, self.subset, omega,
+        value = boosting.descend_term(self.search, self.columns, self.gradient, self.weight, self.subset, omega,
                                       self.reg_lambda, self.mu, self.first_tile, self.n_tiles, 0.1, amplitudes,
                                       *self.memory())
         return value, omega, amplitudes
 
     def choose(self, omegas, reg_lambdas):
         values, n_columns = np.empty(len(omegas)), len(self.columns)
-        best = boosting.choose_pair(self.columns, self.gradient, self.weight, omegas, reg_lambdas, self.mu,
+        best = boosting.choose_term(self.columns, self.gradient, self.weight, omegas, reg_lambdas, self.mu,
                                     self.first_tile, self.n_tiles, values, np.empty(n_columns, np.intp),
                                     np.full(boosting.sums_size(n_columns, self.n_outputs), np.nan))
         return best, values
 
     def evaluate(self, amplitudes):
         out = np.empty((self.n_outputs, self.columns.shape[1]), np.float32)
-        boosting.evaluate_pair(self.columns, self.subset, self.omega, amplitudes, out)
+        boosting.evaluate_term(self.columns, self.subset, self.omega, amplitudes, out)
         return out
 
 
-def pair_problems(**fixed):
+def term_problems(**fixed):
     """Few rows and many, around the edges of tiles and of blocks of four tiles."""
     choices = {"seed": st.integers(0, 999), "n_rows": st.sampled_from([5, 127, 128, 129, 511, 512, 513, 1300]),
                "n_columns": st.integers(1, 9), "n_outputs": st.sampled_from([1, 1, 2, 5]), "weighted": st.booleans()}
-    return st.builds(PairProblem, **choices | {name: st.just(value) for name, value in fixed.items()})
+    return st.builds(TermProblem, **choices | {name: st.just(value) for name, value in fixed.items()})

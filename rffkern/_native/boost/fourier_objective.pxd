@@ -1,8 +1,8 @@
-"""One evaluation of the objective of `boost_pairs`, which says what it is, on rows that lie in blocks."""
+"""One evaluation of the objective of fourier_terms.pyx, which says what it is, on rows that lie in blocks."""
 
 from libc.float cimport DBL_MIN
 
-from ..boost.boost_rows cimport pair_slopes, pair_sums, pair_totals
+from ..boost.boost_rows cimport term_gradient, term_sums, term_totals
 from ..core.tiles cimport LANES, TILE
 
 cdef enum:
@@ -15,7 +15,7 @@ cdef struct Rows:
     const float *gradient    # (n_outputs, stride)
     const float *weight
     double mu, weight_sum, total
-    double *totals           # (1 + 2 n_outputs,) of `pair_totals`
+    double *totals           # (1 + 2 n_outputs,) of `term_totals`
     double *amplitudes       # (3, n_outputs): a, c and the constant d
     double *lanes
 
@@ -32,7 +32,7 @@ cdef inline void take_rows(Rows *rows, const float[:, ::1] gradient, const float
     rows.lanes = rows.amplitudes + 3 * n_outputs
     for k in range(1 + 2 * n_outputs):
         rows.totals[k] = 0
-    pair_totals(rows.weight, rows.gradient, rows.stride, n_outputs, rows.n_rows, rows.totals)
+    term_totals(rows.weight, rows.gradient, rows.stride, n_outputs, rows.n_rows, rows.totals)
     rows.weight_sum = max(rows.totals[0], DBL_MIN)
     rows.total = 0
     for k in range(n_outputs):
@@ -75,7 +75,7 @@ cdef inline void _clear(double *lanes, Py_ssize_t n_sums) noexcept nogil:
         lanes[i] = 0
 
 
-cdef inline double pair_value(Rows *rows, const float *columns, Py_ssize_t stride, const Py_ssize_t *subset,
+cdef inline double term_value(Rows *rows, const float *columns, Py_ssize_t stride, const Py_ssize_t *subset,
                               Py_ssize_t n_columns, const double *omega, float *sine, float *cosine,
                               bint keep) noexcept nogil:
     """1 - the share that is explained at omega.  Columns lie in blocks where there is no subset.
@@ -87,7 +87,7 @@ cdef inline double pair_value(Rows *rows, const float *columns, Py_ssize_t strid
     while row < rows.n_rows:
         width = min(<Py_ssize_t>BLOCK, rows.n_rows - row)
         place = row if keep else 0
-        pair_sums(columns + row * (n_columns if subset == NULL else 1), width if subset == NULL else stride, subset,
+        term_sums(columns + row * (n_columns if subset == NULL else 1), width if subset == NULL else stride, subset,
                   n_columns, omega, rows.weight + row, rows.gradient + row, rows.stride, rows.n_outputs, width,
                   sine + place, cosine + place, rows.lanes)
         row += width
@@ -95,23 +95,23 @@ cdef inline double pair_value(Rows *rows, const float *columns, Py_ssize_t strid
 
 
 cdef inline double evaluate_rows(Rows *rows, const float *blocks, const double[::1] omega, double reg_lambda,
-                                 float *scratch, double[::1] slope) noexcept nogil:
+                                 float *scratch, double[::1] omega_gradient) noexcept nogil:
     """The objective at omega, and its gradient."""
     cdef float *sine = scratch
     cdef float *cosine = sine + rows.n_rows
     cdef Py_ssize_t j, i, width, row = (rows.n_rows - 1) // BLOCK * BLOCK, n_columns = omega.shape[0]
-    cdef double sum, value = pair_value(rows, blocks, 0, NULL, n_columns, &omega[0], sine, cosine, True)
+    cdef double sum, value = term_value(rows, blocks, 0, NULL, n_columns, &omega[0], sine, cosine, True)
     _clear(rows.lanes, n_columns)
     while row >= 0:   # backwards: the last blocks are still in the first cache
         width = min(<Py_ssize_t>BLOCK, rows.n_rows - row)
-        pair_slopes(blocks + row * n_columns, n_columns, sine + row, cosine + row, rows.weight + row,
-                    rows.gradient + row, rows.stride, rows.n_outputs, rows.amplitudes, width,
-                    cosine + rows.n_rows, rows.lanes)
+        term_gradient(blocks + row * n_columns, n_columns, sine + row, cosine + row, rows.weight + row,
+                      rows.gradient + row, rows.stride, rows.n_outputs, rows.amplitudes, width,
+                      cosine + rows.n_rows, rows.lanes)
         row -= BLOCK
     for j in range(n_columns):
         sum = 0
         for i in range(LANES):
             sum += rows.lanes[j * LANES + i]
-        slope[j] = 2 * reg_lambda * omega[j] - 2 / rows.total * sum
+        omega_gradient[j] = 2 * reg_lambda * omega[j] - 2 / rows.total * sum
         value += reg_lambda * omega[j] * omega[j]
     return value

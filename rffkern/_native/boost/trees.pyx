@@ -1,0 +1,115 @@
+"""Symmetric trees as weak learners: every level splits all rows by bin > threshold of one column.
+
+The number of a leaf is the sum over levels of (binned[columns[level]] > threshold_bins[level]) << level.  Growth takes
+at each level the split of the largest gain, summed over leaves and outputs.
+"""
+
+from libc.stdint cimport uint8_t
+
+from .boost.trees cimport (
+    VT_FEW_CANDIDATES, VT_MAX_DEPTH, begin, finish, look_up, split_leaves, vt_growth, vt_store_size,
+)
+from .core.checks cimport agree, are_indices
+from .core.signals cimport look_at_signals
+from .core.tiles cimport TILE
+
+MAX_DEPTH = VT_MAX_DEPTH
+FEW_CANDIDATES = VT_FEW_CANDIDATES
+ALWAYS_LEFT = 255   # the threshold of a level that splits nothing
+
+
+def store_size(Py_ssize_t n_train, Py_ssize_t n_outputs, Py_ssize_t n_candidates, Py_ssize_t depth):
+    """Numbers in the TEMP array `store`: 2 MB, and 2 or 3 times n_outputs + n_candidates / 8 for each training row."""
+    agree(n_train >= 1 and n_outputs >= 1 and n_candidates >= 1,
+          "n_train, n_outputs and n_candidates must be at least 1")
+    agree(0 <= depth <= VT_MAX_DEPTH, "depth must be from 0 to MAX_DEPTH")
+    return vt_store_size(n_train, n_outputs, n_candidates, depth)
+
+
+def grow_tree(
+    const uint8_t[:, ::1] binned,          # IN   (n_columns, n) bins
+    const Py_ssize_t[::1] n_bins,          # IN   (n_columns,) bins of a column are below
+    const float[:, ::1] gradient,          # IN   (n_outputs, n) times weight
+    const float[:, ::1] hessian,           # IN   (n_outputs, n) times weight
+    const Py_ssize_t[::1] candidates,      # IN   (n_candidates,) columns to split by
+    Py_ssize_t depth,
+    double reg,                            # above 0
+    Py_ssize_t n_train,                    # the first rows, which the tree is grown on
+    Py_ssize_t[::1] columns,               # OUT  (depth,)
+    Py_ssize_t[::1] threshold_bins,        # OUT  (depth,) ALWAYS_LEFT from the depth reached on
+    double[::1] gains,                     # OUT  (depth,)
+    double[:, ::1] values,                 # OUT  (2^depth, n_outputs) G / (H + reg) of each leaf
+    double[::1] store,                     # TEMP (store_size,)
+):
+    """Grow a tree; return the depth reached.
+
+    The gain of a split is the sum over leaves and outputs of GL^2 / (HL + reg) + GR^2 / (HR + reg) - G^2 / (H + reg),
+    where L has the rows with bin <= threshold.  Of equal gains the first wins, in the order of candidates, then of
+    thresholds.  Of more than FEW_CANDIDATES, only every second threshold of a column of more than 64 bins is looked at
+    first, or every fourth of more than 128; then the 16 around the best of these, from the seventh before it.
+    Gains are compared in single precision: one below 1e-6 of the sum of G^2 / (H + reg) counts as none.
+    """
+    cdef Py_ssize_t n_outputs = gradient.shape[0], level, i, k, work = 0
+    cdef bint grows = True
+    cdef vt_growth growth
+    agree(n_bins.shape[0] == binned.shape[0], "n_bins must have shape (n_columns,)")
+    for i in range(n_bins.shape[0]):
+        agree(1 <= n_bins[i] <= 256, "n_bins must be from 1 to 256")
+    agree(n_outputs >= 1 and gradient.shape[1] == binned.shape[1], "gradient must have shape (n_outputs, n)")
+    agree(hessian.shape[0] == n_outputs and hessian.shape[1] == binned.shape[1],
+          "hessian must have shape (n_outputs, n)")
+    agree(candidates.shape[0] >= 1 and are_indices(candidates, binned.shape[0]), "candidates must be columns")
+    agree(0 <= depth <= VT_MAX_DEPTH, "depth must be from 0 to MAX_DEPTH")
+    agree(reg > 0, "reg must be above 0")
+    agree(1 <= n_train <= binned.shape[1], "n_train must be from 1 to n")
+    agree(columns.shape[0] == depth, "columns must have shape (depth,)")
+    agree(threshold_bins.shape[0] == depth, "threshold_bins must have shape (depth,)")
+    agree(gains.shape[0] == depth, "gains must have shape (depth,)")
+    agree(values.shape[0] == <Py_ssize_t>1 << depth and values.shape[1] == n_outputs,
+          "values must have shape (2^depth, n_outputs)")
+    agree(store.shape[0] >= vt_store_size(n_train, n_outputs, candidates.shape[0], depth),
+          "store must have shape (store_size,)")
+    growth.binned, growth.gradient, growth.hessian = &binned[0, 0], &gradient[0, 0], &hessian[0, 0]
+    growth.n_bins, growth.candidates, growth.store = &n_bins[0], &candidates[0], &store[0]
+    growth.stride, growth.n_rows, growth.n_outputs = binned.shape[1], n_train, n_outputs
+    growth.n_candidates, growth.max_depth, growth.reg = candidates.shape[0], depth, reg
+    with nogil:
+        begin(&growth)
+        for level in range(depth):
+            grows = grows and split_leaves(&growth)
+            columns[level] = candidates[growth.candidate] if grows else columns[0] if level > 0 else candidates[0]
+            threshold_bins[level] = growth.threshold if grows else 255
+            gains[level] = -growth.score if grows else 0
+            if level > 0 and growth.depth >= level:
+                gains[level - 1] += growth.score
+            look_at_signals(&work, n_train * n_outputs * (candidates.shape[0] + 8))
+        for i in range(values.shape[0]):
+            for k in range(n_outputs):
+                values[i, k] = 0
+        finish(&growth, &values[0, 0])
+        if growth.depth == depth and depth > 0:
+            gains[depth - 1] += growth.score
+    return growth.depth
+
+
+def evaluate_tree(
+    const uint8_t[:, ::1] binned,          # IN   (n_columns, n)
+    const Py_ssize_t[::1] columns,         # IN   (depth,)
+    const Py_ssize_t[::1] threshold_bins,  # IN   (depth,)
+    const double[:, ::1] values,           # IN   (2^depth, n_outputs)
+    float[:, ::1] out,                     # OUT  (n_outputs, n)
+):
+    """out = the values of the leaves of all rows."""
+    cdef Py_ssize_t tile, start, n = binned.shape[1], depth = columns.shape[0], work = 0
+    agree(depth <= VT_MAX_DEPTH and are_indices(columns, binned.shape[0]), "columns must be those of binned")
+    agree(threshold_bins.shape[0] == depth and are_indices(threshold_bins, 256),
+          "threshold_bins must have shape (depth,) and be bins")
+    agree(values.shape[0] == <Py_ssize_t>1 << depth and values.shape[1] >= 1,
+          "values must have shape (2^depth, n_outputs)")
+    agree(out.shape[0] == values.shape[1] and out.shape[1] == n, "out must have shape (n_outputs, n)")
+    with nogil:
+        for tile in range((n + TILE - 1) // TILE):
+            start = tile * TILE
+            look_up(&binned[0, start], n, min(<Py_ssize_t>TILE, n - start), &columns[0] if depth else NULL,
+                    &threshold_bins[0] if depth else NULL, depth, &values[0, 0], values.shape[1], &out[0, start])
+            look_at_signals(&work, TILE * (depth + values.shape[1]))

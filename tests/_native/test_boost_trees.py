@@ -1,0 +1,166 @@
+"""Growth of symmetric trees against its twin."""
+
+import numpy as np
+import pytest
+from helpers.boost_trees import Problem, evaluate, grow, leaves_of
+from helpers.packing import SIZES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rffkern._native import boosting
+
+# Gains are compared in single precision.
+RESOLUTION = 3e-6
+
+problems = st.builds(Problem, seed=st.integers(0, 2**32 - 1), n=st.sampled_from(SIZES), n_columns=st.integers(1, 19),
+                     n_outputs=st.integers(1, 3), most_bins=st.sampled_from([2, 3, 16, 17, 33, 255, 256]),
+                     reg=st.sampled_from([1e-3, 1.0, 10.0]), weighted=st.booleans())
+
+
+def check_growth(problem, tree):
+    """Every level has the split that `split_gains` and `best_splits` lead to, and leaves have their values."""
+    for level in range(tree.depth):
+        gains, score = problem.gains(tree.columns[:level], tree.threshold_bins[:level])
+        tolerance = RESOLUTION * (score + max(found.max() for found in gains if len(found)))
+        assert (tree.columns[level], tree.threshold_bins[level]) in problem.best_splits(gains, tolerance)
+        column = list(problem.candidates).index(tree.columns[level])
+        np.testing.assert_allclose(tree.gains[level], gains[column][tree.threshold_bins[level]], rtol=0,
+                                   atol=1e-6 * tolerance)
+    values = problem.values(tree.columns[: tree.depth], tree.threshold_bins[: tree.depth])
+    np.testing.assert_allclose(tree.values[: 2**tree.depth], values, rtol=1e-9, atol=1e-12)
+    assert (tree.values[2**tree.depth :] == 0).all()
+    assert (tree.threshold_bins[tree.depth :] == boosting.ALWAYS_LEFT).all()
+    assert (tree.gains[tree.depth :] == 0).all()
+
+
+@given(problems, st.integers(0, 7))
+def test_growth(problem, depth):
+    tree = problem.grow(depth)
+    check_growth(problem, tree)
+    if tree.depth < depth:
+        gains, score = problem.gains(tree.columns[: tree.depth], tree.threshold_bins[: tree.depth])
+        steps = problem.steps()
+        assert max((found[step - 1 :: step].max() for found, step in zip(gains, steps, strict=True)
+                    if len(found) >= step), default=0.0) <= 2 * RESOLUTION * score
+
+
+def test_growth_at_every_level(level):
+    problem = Problem(1, 5000, n_columns=11, n_outputs=2, most_bins=255)
+    tree = problem.grow(8)
+    assert tree.depth == 8
+    check_growth(problem, tree)
+
+
+def test_deep_trees_of_many_rows():
+    problem = Problem(2, 60_000, n_columns=4, most_bins=255)
+    tree = problem.grow(10)
+    assert tree.depth == 10
+    check_growth(problem, tree)
+
+
+@given(problems, st.integers(0, 7))
+def test_evaluation(problem, depth):
+    tree = problem.grow(depth)
+    leaves = leaves_of(problem.binned, tree.columns, tree.threshold_bins)
+    np.testing.assert_array_equal(evaluate(problem.binned, tree), tree.values.T.astype(np.float32)[:, leaves])
+
+
+@pytest.mark.parametrize("depth", [0, 1, 8, 9, boosting.MAX_DEPTH])
+def test_evaluation_at_every_level(level, rng, depth):
+    binned = rng.integers(0, 256, (5, 1000), dtype=np.uint8)
+    columns, threshold_bins = rng.integers(0, 5, depth), rng.integers(0, 256, depth)
+    values, out = rng.standard_normal((2**depth, 2)), np.empty((2, 1000), np.float32)
+    boosting.evaluate_tree(binned, columns, threshold_bins, values, out)
+    np.testing.assert_array_equal(out, values.T.astype(np.float32)[:, leaves_of(binned, columns, threshold_bins)])
+
+
+def test_rows_beyond_the_training_rows_have_no_influence():
+    problem = Problem(3, 700, n_train=512, n_outputs=2)
+    tree = problem.grow(4)
+    problem.gradient[:, 512:], problem.hessian[:, 512:] = 1e6, np.nan
+    problem.binned[:, 512:] = 0
+    for a, b in zip(tree, problem.grow(4), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_rows_without_weight_have_no_influence():
+    problem, longer = Problem(4, 600, n_train=600), Problem(4, 600)
+    longer.binned = np.hstack([problem.binned, np.zeros((5, 168), np.uint8)])
+    longer.gradient, longer.hessian = (np.hstack([rows, np.zeros((1, 168), np.float32)])
+                                       for rows in (problem.gradient, problem.hessian))
+    longer.n_train = 768
+    expected, found = problem.grow(4), longer.grow(4)
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    np.testing.assert_array_equal(found.threshold_bins, expected.threshold_bins)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+
+
+def test_a_repeated_row_is_a_weight():
+    problem = Problem(5, 900, weighted=True)
+    times = problem.weight.astype(int)
+    repeated = Problem(5, 900)
+    with np.errstate(invalid="ignore"):
+        repeated.gradient, repeated.hessian = (np.repeat(np.where(times > 0, rows / problem.weight, 0), times, axis=1)
+                                               .astype(np.float32) for rows in (problem.gradient, problem.hessian))
+    repeated.binned, repeated.n_train = np.repeat(problem.binned, times, axis=1), times.sum()
+    expected, found = problem.grow(4), repeated.grow(4)
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    np.testing.assert_array_equal(found.threshold_bins, expected.threshold_bins)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-5, atol=1e-7)
+
+
+def test_of_equal_splits_the_first_wins():
+    """Columns that are copies of others, and bins that no row has: a threshold before them is as good as one after."""
+    problem = Problem(6, 500, n_columns=2, most_bins=200)
+    binned = problem.binned[0] // 20 * 20
+    copies = np.stack([binned, binned, binned])
+    for candidates in ([0, 1, 2], [2, 0, 1]):
+        tree = grow(copies, np.full(3, 200), problem.gradient, problem.hessian, candidates, 1, 1.0, 500)
+        assert tree.columns[0] == candidates[0]
+        assert tree.threshold_bins[0] % 20 == 0
+
+
+def test_a_tree_by_hand():
+    binned = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.uint8)
+    gradient, hessian = np.array([[1, 2, 4, 9]], np.float32), np.ones((1, 4), np.float32)
+    tree = grow(binned, np.array([2, 2]), gradient, hessian, [1, 0], 3, 0.25, 4)
+    assert tree.depth == 2
+    np.testing.assert_array_equal(tree.columns, [0, 1, 0])
+    np.testing.assert_array_equal(tree.threshold_bins, [0, 0, boosting.ALWAYS_LEFT])
+    np.testing.assert_allclose(tree.values[:, 0], [0.8, 3.2, 1.6, 7.2, 0, 0, 0, 0], rtol=1e-15)
+    np.testing.assert_allclose(tree.gains, [178 / 2.25 - 256 / 4.25, 102 / 1.25 - 178 / 2.25, 0], rtol=1e-12)
+
+
+def test_nothing_to_gain():
+    binned, ones = np.zeros((2, 300), np.uint8), np.ones((1, 300), np.float32)
+    binned[1] = np.arange(300) % 7
+    for gradient, expected in ((np.zeros_like(ones), 0.0), (ones, 300 / 301)):
+        tree = grow(binned, np.array([1, 7]), gradient, ones, [0, 1], 3, 1.0, 300)
+        assert tree.depth == 0
+        np.testing.assert_array_equal(tree.columns, 0)
+        np.testing.assert_allclose(tree.values[0], expected)
+        np.testing.assert_array_equal(evaluate(binned, tree), np.float32(expected))
+
+
+def test_sums_of_many_rows_keep_their_digits():
+    """A single-precision sum of a million equal numbers is off by a thousandth."""
+    n = 1_200_000
+    binned, hessian = np.zeros((1, n), np.uint8), np.full((1, n), 0.1, np.float32)
+    binned[0, ::3] = 1
+    gradient = np.where(binned > 0, 0.1, -0.1).astype(np.float32)
+    tree = grow(binned, np.array([2]), gradient, hessian, [0], 1, 1.0, n)
+    share = float(np.float32(0.1)) * n * np.array([2 / 3, 1 / 3])
+    np.testing.assert_allclose(tree.values[:, 0], np.array([-1, 1]) * share / (share + 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e18])
+def test_weights_of_any_scale(scale):
+    """Sums are neither squared nor multiplied before they are divided."""
+    problem = Problem(7, 2000, n_columns=4, most_bins=100)
+    expected = problem.grow(4)
+    problem.gradient, problem.hessian, problem.reg = problem.gradient * np.float32(scale), problem.hessian * np.float32(
+        scale), scale
+    found = problem.grow(4)
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    np.testing.assert_array_equal(found.threshold_bins, expected.threshold_bins)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
