@@ -71,6 +71,9 @@ def run(arguments: argparse.Namespace) -> None:
     save(model, output)
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
         f"{time.perf_counter() - started:.2f} s: {shown}")
+    if getattr(model, "timed_out_", False):
+        say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
+            "gone on")
     column_map = getattr(model, "column_map_", None)
     described: Iterable[Any] = () if column_map is None else column_map.describe()
     dropped = [f"{row['column']} ({row['reason']})" for row in described if row["form"] == "dropped"]
@@ -169,6 +172,11 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             params |= {} if arguments.threads is None else {"n_jobs": arguments.threads}
             if arguments.time is not None and "validation" in model._param_names():
                 params = {"validation": "last"} | params
+            if arguments.max_seconds is not None:
+                if "max_seconds" not in model._param_names():
+                    raise InvalidInputError(f"--max-seconds needs a model that is trained in rounds, which {name} is "
+                                            "not: leave it out, or choose another --model")
+                params["max_seconds"] = arguments.max_seconds
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:

@@ -130,6 +130,9 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
                      help=f"numeric columns to treat as categories: {_COLUMNS}")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    fit.add_argument("--max-seconds", type=_seconds, metavar="S",
+                     help="end training S seconds after it begins, and keep the best rounds so far; for families that "
+                          "learn in rounds (default: no limit)")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="FRACTION",
                      help="fraction of the rows, >= 0 and < 1, to exclude from training and report the score on, drawn "
                           "at random unless --time or --groups is given (default: 0)")
@@ -215,6 +218,13 @@ def _job_count(text: str, largest: int = _MAX_JOBS) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= largest:
         raise argparse.ArgumentTypeError(f"expected a number from 1 to {largest}, got {text!r}")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) <= 1e9:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected a number of seconds > 0, got {text!r}")
 
 
 def _thread_count(text: str) -> int:

@@ -25,7 +25,7 @@ Check = Callable[[Any, Any, Any], "Training"]  # of rows, labels or targets, and
 _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
 
 # And what such a trial has no use for: its labels are others.
-_TRIAL_PARAMS = {"class_weight": None, "warm_start": False}
+_TRIAL_PARAMS = {"class_weight": None, "warm_start": False, "max_seconds": None}
 
 
 class Fitted(NamedTuple):

@@ -1,6 +1,7 @@
-"""Loss curves, early stopping and progress of training in rounds or epochs."""
+"""Loss curves, early stopping, limits of time and progress of training in rounds or epochs."""
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ _LOSS_FLOOR = 1e-30
 # that is not known), and a note.
 Listener = Callable[[str, int, int | None, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+_clock = time.monotonic
 
 # Shortest time between two lines about such work.
 SECONDS_BETWEEN = 1.0
@@ -77,6 +80,39 @@ class Steps:
         tell(self._work, self._done, self._total, note)
 
 
+class OutOfTime(Exception):
+    """Work has been given up because its time is over."""
+
+
+class TimeLimit:
+    """The end of the time that training may take, so many seconds after this is made; None for none."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = math.inf if seconds is None else _clock() + seconds
+
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return self._end <= _clock()
+
+    def share(self, n_shares: int) -> "TimeLimit":
+        """The end of the first of so many equal parts of the time that is left."""
+        return self if math.isinf(self._end) else TimeLimit(max(0.0, self._end - _clock()) / n_shares)
+
+    @contextlib.contextmanager
+    def ending_steps(self) -> Iterator[None]:
+        """Raise OutOfTime from the first step of work in this context that is reported when no time is left."""
+        outer = _listener.get()
+
+        def listen(work: str, done: int, total: int | None, note: str) -> None:
+            if outer is not None:
+                outer(work, done, total, note)
+            if self.is_over():
+                raise OutOfTime
+
+        with listening(listen):
+            yield
+
+
 class RoundInfo(NamedTuple):
     """What a callback gets after each round; returning anything true ends the fit."""
 
@@ -92,16 +128,18 @@ class Monitor:
     """Loss curves, the best round, and whether to go on."""
 
     def __init__(self, n_estimators: int, early_stopping_rounds: int | None = None,
-                 callback: Callable[[RoundInfo], Any] | None = None, verbose: int = 0, unit: str = "round") -> None:
+                 callback: Callable[[RoundInfo], Any] | None = None, verbose: int = 0, unit: str = "round",
+                 limit: TimeLimit | None = None) -> None:
         if callback is not None and not callable(callback):
             raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
         self.n_estimators, self.early_stopping_rounds = n_estimators, early_stopping_rounds
         self.callback, self.verbose = callback, verbose
         self.unit = unit  # what a line of progress begins with
+        self._limit = TimeLimit(None) if limit is None else limit
         self.train_loss: list[float] = []
         self.eval_loss: list[float] = []
         self.watched: dict[str, list[float]] = {}  # losses on rows that decide nothing, by name
-        self.asked_to_stop = False
+        self.asked_to_stop = self.timed_out = False
         self.started = time.perf_counter()
 
     @property
@@ -124,7 +162,10 @@ class Monitor:
         if self.verbose and (n_rounds % self.verbose == 0 or finished):
             print(_progress_line(info, self.unit), file=sys.stderr)
         self.asked_to_stop = self.callback is not None and bool(self.callback(info))
-        return not (finished or self.asked_to_stop)
+        self.timed_out = not (finished or self.asked_to_stop) and self._limit.is_over()
+        if self.verbose and self.timed_out:
+            print(f"max_seconds has ended training after {self.unit} {n_rounds}", file=sys.stderr)
+        return not (finished or self.asked_to_stop or self.timed_out)
 
     def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float],
                watched: Mapping[str, Sequence[float]]) -> None:

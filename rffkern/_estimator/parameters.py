@@ -110,6 +110,13 @@ WARM_START = Parameter(
     "parameters that training depends on, are an error.  Draws come from four generators, so that each goes on: their "
     "seeds are the only draw, an `integers` of four.  For n rows and k outputs a model keeps 8 n k bytes for this, "
     "not in model files.")
+MAX_SECONDS = Parameter(
+    "max_seconds", Number(float, 0, 1e9, open_low=True, optional=True),
+    "Seconds after which `fit` ends early and keeps the best rounds so far, counted from its call.  Time is looked at "
+    "after each round, so that there is always one; `fit` takes longer by what a round and the last steps take.  Which "
+    "rounds are kept then depends on the speed of the machine; a fit that ends before has the bits of one without a "
+    "limit.  With `warm_start`, the next call goes on, with as many seconds anew.  None: no limit.  Not kept in model "
+    "files.")
 CLASS_WEIGHT = Parameter(
     "class_weight", ClassWeights(), 'Factor on the weights of the rows of each label; "balanced" gives all classes '
     "the same sum of weights.  None: 1.")
@@ -139,6 +146,8 @@ N_FEATURES_IN_ = Attribute("n_features_in_", "int",
                            "Number of columns; `feature_names_in_` has their names where `fit` saw a data frame.")
 COLUMN_MAP_ = Attribute("column_map_", "ColumnMap or None",
                         "The fitted map of the columns, None if there is no map; `columns=None` does not set it.")
+TIMED_OUT_ = Attribute("timed_out_", "bool",
+                       "Whether `max_seconds` has ended the last `fit`; not kept in model files.")
 N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")
 EVAL_LOSSES_ = Attribute("eval_losses_", "dict of arrays",
                          "Losses on each set of held-out rows by its name, as eval_loss_, which is that of the first; "

@@ -120,7 +120,7 @@ def _anew(weights: RowWeights, rows: Indices) -> RowWeights:
 
 # Parameters that may change while training goes on.  Those of rows and weights show in these.
 _FREE = {"n_estimators", "early_stopping_rounds", "warm_start", "class_weight", "columns", "random_state", "n_jobs",
-         "verbose"}
+         "verbose", "max_seconds"}
 _REMEDY = "with warm_start=False, fit starts anew"
 
 Arrays = Iterable[NDArray[Any]]

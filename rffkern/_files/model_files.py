@@ -36,7 +36,7 @@ Buffer = bytes | bytearray | memoryview
 
 _MAP_FAMILY, _MAP_CLASS = "column_map", "ColumnMap"
 _EXPANSION_FAMILY, _EXPANSION_CLASS = "expansion", "Expansion"
-_OF_MACHINE = {"n_jobs"}  # parameters that a file does not hold
+_OF_MACHINE = {"n_jobs", "max_seconds"}  # parameters that a file does not hold
 _BY_TABLE = ("auto", "search")  # of the parameter columns: whether there is a map depends on the table
 
 

@@ -211,3 +211,15 @@ def test_complete_numbers_stay_as_they_are(command, folder, table):
     assert "chosen columns as they are\n" in command("info", "a.npz")[1]
     assert command("predict", "a.npz", "t.npz", "-o", "o.npy")[0] == 0
     assert command("fit", "t.npz", "-o", "a.npz", "--set", "columns=all")[0] == 2
+
+
+def test_max_seconds(folder):
+    done = run("fit", "train.csv", "-o", "s.npz", "--max-seconds", "1e-9", cwd=folder)
+    assert "training was ended by max_seconds=1e-09 with the best rounds so far" in done.stderr
+    assert load(folder / "s.npz").n_estimators_ == 1
+    done = run("fit", "train.csv", "-o", "s.npz", "--max-seconds", "1e9", cwd=folder)
+    assert "max_seconds" not in done.stderr
+    done = run("fit", "train.csv", "-o", "s.npz", "--max-seconds", "9", "--model", "pbrff", cwd=folder, expect=2)
+    assert "--max-seconds needs a model that is trained in rounds, which pbrff is not" in done.stderr
+    done = run("fit", "train.csv", "-o", "s.npz", "--max-seconds", "-1", cwd=folder, expect=2)
+    assert "expected a number of seconds > 0, got '-1'" in done.stderr

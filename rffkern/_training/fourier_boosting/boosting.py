@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._estimator.monitor import RoundInfo, current_listener
+from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
 from .base_learners import BaseLearner, make_base_learners
 from .parameters import Hyperparameters
@@ -69,6 +69,7 @@ class Bag(NamedTuple):
     relevances: dict[str, Double]  # of columns, by base learner, sum 1
     validation_scores: Any  # (n_outputs, n_validation) after the rounds kept
     checkpoint: Checkpoint | None = None  # for more rounds
+    is_complete: bool = True  # False where its time or the callback has ended it
 
 
 def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
@@ -117,6 +118,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         if not after_round(len(steps), after):
             break
 
+    is_complete = len(steps) >= n_rounds or _has_ended(len(steps), best, patience, rows.losses)
     checkpoint = Checkpoint(rng, steps, curve, best, validation_scores,
                             {learner.name: learner.history() for learner in learners}, rows.scores,
                             [each.scores for each in evaluation_sets])
@@ -127,7 +129,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     total = sum(gains.values())
     gain_shares = {name: gain / total if total else 1 / len(gains) for name, gain in gains.items()}
     relevances = {learner.name: learner.relevances / max(learner.relevances.sum(), 1e-300) for learner in learners}
-    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores, checkpoint)
+    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores, checkpoint, is_complete)
 
 
 def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.random.Generator") -> BaseLearner:
@@ -153,15 +155,17 @@ def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -
 
 def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
                open_rows: Callable[[int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
-               one_by_one: bool = False) -> tuple[list[Bag], bool]:
+               limit: TimeLimit, one_by_one: bool = False) -> tuple[list[Bag], bool]:
     """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
 
-    `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets.
+    `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets.  A bag gets an equal
+    share of the time that is left for those that have not begun.  Those that it ends go on from their checkpoints
+    with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.
     """
     stop, lock, started = threading.Event(), threading.Lock(), time.perf_counter()
     progress = ProgressReporter(len(checkpoints), model.n_estimators)
 
-    def after_round(bag: int, n_rounds: int, losses: Losses) -> bool:
+    def after_round(bag: int, end: TimeLimit, n_rounds: int, losses: Losses) -> bool:
         progress.round_done(bag, n_rounds, losses)
         if callback is not None and callback(
                 RoundInfo(n_rounds, model.n_estimators, losses.train, losses.validation, time.perf_counter() - started,
@@ -172,21 +176,34 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
                 print(f"bag {bag + 1}/{len(checkpoints)}  round {n_rounds}/{model.n_estimators}  train loss "
                       f"{losses.train:.6g}  eval loss {losses.validation:.6g}  {time.perf_counter() - started:.1f} s",
                       file=sys.stderr)
-        return not stop.is_set()
+        return not (stop.is_set() or end.is_over())
 
-    def train(index: int) -> Bag:
+    def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index)
         learners = make_base_learners(model.base_learners, columns, sizes, rows)
-        bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, checkpoints[index],
-                        partial(after_round, index))
-        progress.bag_done(index)
-        return bag if model.warm_start else bag._replace(checkpoint=None)
+        end = limit.share(-(-n_waiting // n_threads))
+        bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
+                        partial(after_round, index, end))
+        if bag.is_complete:
+            progress.bag_done(index)
+        return bag if model.warm_start or not bag.is_complete else bag._replace(checkpoint=None)
 
     n_threads = 1
     if not one_by_one and callback is None:  # else which rounds a callback keeps would be up to chance
         n_threads = min(len(checkpoints), check_n_threads(model.n_jobs, _MANY_ROWS))
-    bags = run_in_threads([partial(train, index) for index in range(len(checkpoints))], n_threads, stop)
-    return bags, stop.is_set()
+    states, bags = [*checkpoints], dict[int, Bag]()
+    unfinished = list(range(len(checkpoints)))
+    while unfinished:
+        jobs = [partial(train, index, len(unfinished) - place) for place, index in enumerate(unfinished)]
+        bags |= dict(zip(unfinished, run_in_threads(jobs, n_threads, stop), strict=True))
+        unfinished = [index for index in unfinished if not bags[index].is_complete]
+        if stop.is_set() or limit.is_over() or one_by_one:
+            break
+        for index in unfinished:
+            states[index] = bags[index].checkpoint or states[index]
+    if model.verbose and unfinished and not stop.is_set():
+        print(f"max_seconds has ended {len(unfinished)} of {len(checkpoints)} bags", file=sys.stderr)
+    return [bags[index] for index in range(len(checkpoints))], stop.is_set()
 
 
 def run_in_threads(jobs: Sequence[Callable[[], Bag]], n_threads: int, stop: threading.Event) -> list[Bag]:

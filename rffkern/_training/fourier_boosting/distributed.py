@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
+from ..._estimator.monitor import TimeLimit
 from ..._native import boosting
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, scaling_from
@@ -105,6 +106,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                    callback: Callback | None) -> None:
     """Fit a Fourier boosting model on rows in partitions, which were opened by `open_partition`."""
     model._check_params()
+    limit = TimeLimit(model.max_seconds)
     refuse_values(model, _ACCEPTED)
     check_callback(callback)
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
@@ -154,7 +156,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         return (PartitionedRows(table, validation, rows, data, sizes.max_samples),
                 [EvaluationRows(each, rows._replace(is_evaluation=True)) for each in evaluation_tables[1:]])
 
-    bags, _ = train_bags(model, columns, sizes, checkpoints, open_rows, callback, one_by_one=True)
+    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit, one_by_one=True)
 
     # Calibration, and the mean of the bags.
     validation = evaluation_tables[0] if evaluation_tables else table
@@ -167,7 +169,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
     attributes = fitted_attributes(bags, list(tables.evaluation) or ["valid_0"]) | {
         "term_rounds_": term_rounds, "feature_importances_": feature_importances(bags, columns.n_sources),
-        "_kernel_ridge_report": report_numbers(reason)}
+        "_kernel_ridge_report": report_numbers(reason),
+        "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
     model._keep(Fitted(tables.names, classes, expansion, attributes))
 
 

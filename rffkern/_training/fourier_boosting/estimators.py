@@ -39,7 +39,7 @@ class _FourierBoosting(Inspection, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
-    _rare_parameters = ("max_samples", "warm_start")
+    _rare_parameters = ("max_samples", "warm_start", "max_seconds")
     _auto_forms = "standard", "rank"
     _trial_params: ClassVar[dict[str, Any]] = {"n_bags": 1, "kernel_ridge": False, "loss": "squared_error"}
 
@@ -139,10 +139,11 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
-                 base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"),
-                 kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192, class_weight: ClassWeight = None,
+                 base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"), kernel_ridge: bool | Auto = "auto",
+                 max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
-                 validation: Validation = "random", warm_start: bool = False, columns: MapOrNone = "auto",
+                 validation: Validation = "random", warm_start: bool = False, max_seconds: float | None = None,
+                 columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_bags = n_bags
@@ -155,6 +156,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         self.validation_fraction = validation_fraction
         self.validation = validation
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -261,10 +263,10 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                  quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
                  learning_rate: float | Auto = "auto",
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
-                 kernel_ridge: bool | Auto = "auto",
-                 max_samples: int | None = 8192, early_stopping_rounds: int | Auto | None = "auto",
-                 validation_fraction: float | Auto = "auto", validation: Validation = "random",
-                 warm_start: bool = False, columns: MapOrNone = "auto",
+                 kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192,
+                 early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
+                 validation: Validation = "random", warm_start: bool = False, max_seconds: float | None = None,
+                 columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
@@ -278,6 +280,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.validation_fraction = validation_fraction
         self.validation = validation
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
-from ..._estimator.monitor import printing
+from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._estimator.training_rows import RowPrints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
@@ -53,6 +53,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     """
     check_callback(callback)
     warm_start: WarmStart | None = state_to_continue(model)
+    limit = TimeLimit(model.max_seconds)
     training = model._check_training(X, y, sample_weight, eval_set)
     loss = loss_of(model, training.rows.n_classes if training.classes is not None else None, len(training.center))
     if training.classes is None and model.loss == "poisson":
@@ -105,23 +106,27 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         rows, *evaluation_sets = (LocalRows.of(columns, data, weights, order) for order in (orders[bag], *additional))
         return rows, evaluation_sets
 
-    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback)
+    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit)
+    timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
     rows, scores = out_of_fold_scores(bags, orders, weights)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_try(model.kernel_ridge, data.kernel in STACKED_LOSSES, len(training_rows),
                                len(columns.values))
-    if reason is None and was_stopped:
+    if reason is None and (was_stopped or timed_out):
         reason = Reason.STOPPED
     if reason is not None:
         stack = without_kernels(factor, len(data.intercept), reason)
     else:
         started = time.perf_counter()
-        with printing() if model.verbose else contextlib.nullcontext():
-            stack = stack_kernel_ridge(bags, orders, columns, data, weights, training_rows, (rows, scores), factor,
-                                       model.kernel_ridge is True, model.n_jobs,
-                                       not evaluation and (model.validation == "last" or groups is not None))
+        try:
+            with printing() if model.verbose else contextlib.nullcontext(), limit.ending_steps():
+                stack = stack_kernel_ridge(bags, orders, columns, data, weights, training_rows, (rows, scores), factor,
+                                           model.kernel_ridge is True, model.n_jobs,
+                                           not evaluation and (model.validation == "last" or groups is not None))
+        except OutOfTime:
+            timed_out, stack = True, without_kernels(factor, len(data.intercept), Reason.STOPPED)
         if model.verbose:
             sentence = KernelRidgeReport.of_numbers(stack.report).reason
             print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
@@ -138,7 +143,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     used = np.unique(sources)  # a map leaves out constant columns
     importances[used] = feature_importances(bags, len(used))
     attributes = fitted_attributes(bags, set_names) | {
-        "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report}
+        "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report,
+        "timed_out_": timed_out}
     state = None
     if prints is not None:
         state = WarmStart(fixed_params(model), prints, orders,

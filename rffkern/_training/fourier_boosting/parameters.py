@@ -13,11 +13,13 @@ from ..._estimator.parameters import (
     EVAL_LOSSES_,
     EXPANSION_,
     MAX_SAMPLES,
+    MAX_SECONDS,
     N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
     N_JOBS,
     RANDOM_STATE,
+    TIMED_OUT_,
     VERBOSE,
     Attribute,
     Parameter,
@@ -145,7 +147,7 @@ _SENTENCES = {
     Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows, or {FEWEST_AT_ALL} with kernel_ridge=True",
     Reason.MANY: f"not used: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
                  f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
-    Reason.STOPPED: "not used: the callback ended the fit",
+    Reason.STOPPED: "not used: the callback or max_seconds ended the fit",
     Reason.LITTLE: f"not used: validation loss {{without:.6g}} without it, {{loss:.6g}} with it, not lower by "
                    f"{LEAST_SHARE:.0%} and {STANDARD_ERRORS:.0f} standard errors",
     Reason.GAINS: "used: validation loss {without:.6g} without it, {loss:.6g} with it",
@@ -271,6 +273,11 @@ PARAMETERS = (
               "they are.  `random_state` has no effect then.  Other rows, or other values of parameters that training "
               "depends on, are an error.  For n rows, k outputs and M bags, a model keeps n M (9 + 4 k) bytes and "
               "all terms for this, not in model files."),
+    MAX_SECONDS.described(
+        MAX_SECONDS.text + "  Bags share the time: each gets an equal part of what is left when it begins, and those "
+        "that it has ended early go on, as long as time is left that others have not used.  Kernel ridge regression is "
+        "trained in the time that is left once all bags have ended by themselves, and is not used if that is too "
+        "short."),
     COLUMNS.described(
         '"auto" maps the columns of any table by `ColumnMap(("standard", "rank"))`.  Another `ColumnMap` takes its '
         "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
@@ -294,6 +301,7 @@ ATTRIBUTES = (
               "after t rounds, up to the largest number of rounds kept; a bag with fewer rounds counts with its last."),
     EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before scores are calibrated in "
                            "the end."),
+    TIMED_OUT_,
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
-from ..._estimator.monitor import Monitor, RoundInfo
+from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
 from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
@@ -77,10 +77,11 @@ class Checkpoint(NamedTuple):
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callback | None) -> Fitted:
     """Check rows and boost a model on them, from the first round or from where its last fit ended."""
     checkpoint = state_to_continue(model)
+    limit = TimeLimit(model.max_seconds)
     rngs, seeds = sources_of_draws(model, checkpoint)
     # Nothing here keeps the checked rows: `boost` releases them once they are packed.
     return boost(model, LocalData(check_training(model, X, y, sample_weight, eval_set, rngs[0]), model), callback, rngs,
-                 seeds, checkpoint)
+                 seeds, limit, checkpoint)
 
 
 def sources_of_draws(model: Any,
@@ -97,9 +98,9 @@ def sources_of_draws(model: Any,
 
 
 def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequence["np.random.Generator"],
-          seeds: Sequence[int], checkpoint: Checkpoint | None = None) -> Fitted:
+          seeds: Sequence[int], limit: TimeLimit, checkpoint: Checkpoint | None = None) -> Fitted:
     """Boost a model on checked rows (ECML 2020, Algorithms 2 and 3; 2019, Algorithm 1)."""
-    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
+    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose, limit=limit)
     names, classes, column_map, prints = data.names, data.classes, data.column_map, data.prints
     center, scale = data.center, data.scale
     if checkpoint is not None and prints is not None:
@@ -138,6 +139,7 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
         "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
+        "timed_out_": monitor.timed_out,
         "feature_importances_": feature_importances(kept, monitor.train_loss, omegas.shape[-1], column_map)}
     if model.family != "gbrff2":
         attributes["landmarks_"] = fitted_landmarks([[h for h, _ in terms] for terms in kept], omegas, scaling)

@@ -20,6 +20,7 @@ from ..._estimator.parameters import (
     LEARNING_RATE,
     MAX_ITER,
     MAX_SAMPLES,
+    MAX_SECONDS,
     N_COMPONENTS,
     N_COMPONENTS_,
     N_ESTIMATORS,
@@ -29,6 +30,7 @@ from ..._estimator.parameters import (
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
+    TIMED_OUT_,
     VALIDATION_FRACTION,
     VERBOSE,
     WARM_START,
@@ -90,7 +92,8 @@ class _Boosted(Model):
 
     n_components_: int
 
-    _rare_parameters = ("max_iter", "max_samples", "standardize", "validation_fraction", "warm_start", "precision")
+    _rare_parameters = ("max_iter", "max_samples", "standardize", "validation_fraction", "warm_start", "max_seconds",
+                        "precision")
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
     _arguments = {"eval_set": eval_sets(SHARED["eval_set"].text)}
 
@@ -197,6 +200,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         EARLY_STOPPING_ROUNDS,
         VALIDATION_FRACTION,
         WARM_START,
+        MAX_SECONDS,
         PRECISION,
         CLASS_WEIGHT,
         COLUMNS,
@@ -214,6 +218,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         _N_LBFGS_ITER_,
         _loss_curves("exponential loss (over outputs too)"),
         EVAL_LOSSES_,
+        TIMED_OUT_,
         _FEATURE_IMPORTANCES_,
         N_FEATURES_IN_,
     )
@@ -221,9 +226,9 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     def __init__(self, n_estimators: int = 100, *, gamma: Gamma = "scale", reg_lambda: float = 2**-5,
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 class_weight: ClassWeight = None, columns: MapOrNone = "auto", random_state: RandomSource = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
         self.reg_lambda = reg_lambda
@@ -234,6 +239,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.precision = precision
         self.class_weight = class_weight
         self.columns = columns
@@ -341,6 +347,7 @@ class GBRFF1Classifier(_Boosted, StagedClassifier):
         EARLY_STOPPING_ROUNDS,
         VALIDATION_FRACTION,
         WARM_START,
+        MAX_SECONDS,
         PRECISION,
         CLASS_WEIGHT,
         COLUMNS,
@@ -358,6 +365,7 @@ class GBRFF1Classifier(_Boosted, StagedClassifier):
         _N_LBFGS_ITER_,
         _loss_curves("exponential loss (over outputs too)"),
         EVAL_LOSSES_,
+        TIMED_OUT_,
         _FEATURE_IMPORTANCES_,
         N_FEATURES_IN_,
     )
@@ -366,9 +374,9 @@ class GBRFF1Classifier(_Boosted, StagedClassifier):
                  landmarks: Literal["learn", "random"] = "learn", step: Literal["closed", "exact"] = "closed",
                  learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 class_weight: ClassWeight = None, columns: MapOrNone = "auto", random_state: RandomSource = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -382,6 +390,7 @@ class GBRFF1Classifier(_Boosted, StagedClassifier):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.precision = precision
         self.class_weight = class_weight
         self.columns = columns
@@ -431,6 +440,7 @@ _PARAMETERS = (
     EARLY_STOPPING_ROUNDS,
     VALIDATION_FRACTION,
     WARM_START,
+    MAX_SECONDS,
     PRECISION.described(PRECISION.text.replace("predictions kept", "residuals kept")),
     COLUMNS,
     _LANDMARK_RANDOM_STATE,
@@ -447,6 +457,7 @@ _ATTRIBUTES = (
     _N_LBFGS_ITER_,
     _loss_curves("squared residual (over outputs too), of a regressor in units of the variance of y,"),
     EVAL_LOSSES_,
+    TIMED_OUT_,
     _FEATURE_IMPORTANCES_,
     N_FEATURES_IN_,
 )
@@ -506,13 +517,13 @@ class GBRFFRegressor(_Boosted, StagedRegressor):
     _parameters = _PARAMETERS
     _attributes = _ATTRIBUTES
 
-    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale",
-                 beta: float = 16.0, landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale", beta: float = 16.0,
+                 landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
-                 verbose: int = 0) -> None:
+                 validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
+                 precision: Precision = "single", columns: MapOrNone = "auto", random_state: RandomSource = None,
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -526,6 +537,7 @@ class GBRFFRegressor(_Boosted, StagedRegressor):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.precision = precision
         self.columns = columns
         self.random_state = random_state
@@ -605,13 +617,13 @@ class GBRFFClassifier(_Boosted, StagedClassifier):
     _parameters = (*_PARAMETERS[:_N_TRAINING], CLASS_WEIGHT, *_PARAMETERS[_N_TRAINING:])
     _attributes = (CLASSES_, *_ATTRIBUTES)
 
-    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale",
-                 beta: float = 16.0, landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale", beta: float = 16.0,
+                 landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
                  learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
                  standardize: bool = True, early_stopping_rounds: int | None = 20,
-                 validation_fraction: float | None = None, warm_start: bool = False, precision: Precision = "single",
-                 class_weight: ClassWeight = None, columns: MapOrNone = "auto", random_state: RandomSource = None,
-                 n_jobs: int | None = None, verbose: int = 0) -> None:
+                 validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
+                 precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
+                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
@@ -625,6 +637,7 @@ class GBRFFClassifier(_Boosted, StagedClassifier):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.precision = precision
         self.class_weight = class_weight
         self.columns = columns

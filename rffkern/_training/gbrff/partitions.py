@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._estimator.monitor import TimeLimit
 from ..._estimator.training_rows import RowPrints
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.threads import check_n_threads
@@ -38,9 +39,10 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                    callback: Callback | None) -> None:
     """Fit a boosted model on rows in partitions, which were opened by `open_partition`."""
     model._check_params()
+    limit = TimeLimit(model.max_seconds)
     refuse_values(model, {"warm_start": [False], "validation_fraction": [None], "columns": ["auto", None]})
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
-    model._keep(boost(model, PartitionedData(tables, model.n_jobs), callback, *sources_of_draws(model)))
+    model._keep(boost(model, PartitionedData(tables, model.n_jobs), callback, *sources_of_draws(model), limit))
 
 
 # Where the rows are.

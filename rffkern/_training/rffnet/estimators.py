@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._estimator.base import Model
 from ..._estimator.links import SoftmaxLink
+from ..._estimator.monitor import TimeLimit
 from ..._estimator.parameters import ARGUMENTS as SHARED
 from ..._estimator.parameters import (
     CLASS_WEIGHT,
@@ -17,12 +18,14 @@ from ..._estimator.parameters import (
     EVAL_LOSSES_,
     EXPANSION_,
     LEARNING_RATE,
+    MAX_SECONDS,
     N_COMPONENTS_,
     N_FEATURES_IN_,
     N_JOBS,
     PRECISION,
     RANDOM_STATE,
     STANDARDIZE,
+    TIMED_OUT_,
     VERBOSE,
     Attribute,
     ClassWeight,
@@ -102,6 +105,8 @@ _RARE = (
     Parameter("warm_start", Choice((True, False)),
               "Whether `fit` continues from the state in which the last call ended, without restarts and with the same "
               "random features and units.  The same rows are validated on if the number of rows is the same."),
+    MAX_SECONDS.described(MAX_SECONDS.text.replace("after each round, so that there is always one;",
+                                                   "after each epoch, and between the parts of a long one;")),
     STANDARDIZE.described(
         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of "
         "their standard deviations."),
@@ -134,6 +139,7 @@ _ATTRIBUTES = (
               "restart that was kept.  They are empty after `partial_fit`."),
     EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Where an epoch has several parts, the losses are those of all sets "
                            "after the part in which that of the first was lowest."),
+    TIMED_OUT_,
     N_FEATURES_IN_,
 )
 
@@ -155,7 +161,8 @@ class _RFFNet(Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "relevances_")
     _arguments = _ARGUMENTS
     _keeps_map = True
-    _rare_parameters = ("delta", "reg_l1", "batch_size", "n_restarts", "warm_start", "standardize", "precision")
+    _rare_parameters = ("delta", "reg_l1", "batch_size", "n_restarts", "warm_start", "max_seconds", "standardize",
+                        "precision")
 
     warm_start: bool
     validation_fraction: float
@@ -273,7 +280,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
                  early_stopping_rounds: int | None = 10, validation_fraction: float = 0.1, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0, delta: float = 1.35,
                  reg_l1: float = 0.0, batch_size: int = 32, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: Precision = "single") -> None:
+                 max_seconds: float | None = None, standardize: bool = True, precision: Precision = "single") -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.loss = loss
@@ -292,6 +299,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         self.batch_size = batch_size
         self.n_restarts = n_restarts
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.standardize = standardize
         self.precision = precision
 
@@ -326,11 +334,13 @@ class RFFNetRegressor(_RFFNet, Regressor):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
+        self._check_params()
+        limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
                                         unmapped=self._validation_rows(y, sample_weight, eval_set, rng))
         state = state_to_continue(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, self._loss(), callback, state, rng))
+        self._keep(fit_network(self, training, self._loss(), callback, state, rng, limit))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -438,7 +448,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
                  validation_fraction: float = 0.1, class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0, reg_l1: float = 0.0,
                  batch_size: int = 32, n_restarts: int | None = None, warm_start: bool = False,
-                 standardize: bool = True, precision: Precision = "single") -> None:
+                 max_seconds: float | None = None, standardize: bool = True, precision: Precision = "single") -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.learning_rate = learning_rate
@@ -455,6 +465,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         self.batch_size = batch_size
         self.n_restarts = n_restarts
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.standardize = standardize
         self.precision = precision
 
@@ -484,11 +495,13 @@ class RFFNetClassifier(_RFFNet, Classifier):
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
+        self._check_params()
+        limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
                                         unmapped=self._validation_rows(y, sample_weight, eval_set, rng))
         state = state_to_continue(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, classification_loss(training.center.size), callback, state, rng))
+        self._keep(fit_network(self, training, classification_loss(training.center.size), callback, state, rng, limit))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._estimator.monitor import Monitor
+from ..._estimator.monitor import Monitor, TimeLimit
 from ..._native.array_types import NDArray
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import Training
@@ -67,7 +67,7 @@ class Stage(NamedTuple):
 
 
 def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[..., Any] | None,
-                state: TrainingState | None, rng: "np.random.Generator") -> Fitted:
+                state: TrainingState | None, rng: "np.random.Generator", limit: TimeLimit) -> Fitted:
     """Train on checked rows, from the start or from the state in which an earlier training ended."""
     units = None if state is None else (state.center, state.scale)
     rows = numeric_rows(training.rows, training, units)
@@ -95,7 +95,7 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
     else:
         scaling, n_restarts = state.scaling, 1
     stages = (stages_from_start if state is None else stages_to_continue)
-    best_loss, best = math.inf, None
+    best_loss, best, timed_out = math.inf, None, False
     for restart in range(1, n_restarts + 1):
         if state is None:
             start = _initial_state(model, rows, training, scaling, loss, rng)._replace(validation_rows=validation_rows)
@@ -109,7 +109,7 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
         losses = {name: objective.mean_loss(each) for name, each in validation.items()}
         schedule = Schedule(network, stages(model, loss.penalty_factor, len(members)), _first(losses, train_loss))
         monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose,
-                          unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch")
+                          unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch", limit=limit)
         monitor.record(train_loss, _first(losses), losses)
         goes_on = True
         while goes_on:
@@ -121,20 +121,22 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
                 if ends_part and validation:
                     of_parts.append({name: objective.mean_loss(each) for name, each in validation.items()})
                     goes_on = schedule.judge(_first(of_parts[-1]))
-                    if not goes_on:
-                        break
+                if not goes_on or (ends_part and limit.is_over()):
+                    break
             train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
             if not validation:
                 goes_on = schedule.judge(train_loss)
-            losses = min(of_parts, key=_first, default={})
+            losses, wants_more = min(of_parts, key=_first, default={}), goes_on
             goes_on = monitor.record(train_loss, _first(losses), losses) and goes_on
         del objective  # its scratch, before that of the next restart
         if best is None or schedule.lowest < best_loss:
             best_loss, best = schedule.lowest, (start, schedule.best, monitor)
-        if monitor.asked_to_stop:
+        if monitor.asked_to_stop or limit.is_over():
+            timed_out = not monitor.asked_to_stop and ((monitor.timed_out and wants_more) or restart < n_restarts)
             break
     assert best is not None  # there is always a restart
-    return _fitted(training, *best)
+    fitted = _fitted(training, *best)
+    return fitted._replace(attributes={**fitted.attributes, "timed_out_": timed_out})
 
 
 def _first(losses: Mapping[str, float], without: Any = None) -> Any:
@@ -248,7 +250,7 @@ def _fitted(training: Training, state: TrainingState, best: Values, monitor: Mon
     attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(state.scaling),
                   "train_loss_": train_loss, "eval_loss_": eval_loss,
                   "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
-                  **counted_epochs(train_loss, eval_loss)}
+                  "timed_out_": False, **counted_epochs(train_loss, eval_loss)}
     expansion = network.expansion(state.center, state.scale, state.scaling)
     return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map)
 

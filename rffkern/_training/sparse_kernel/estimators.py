@@ -16,11 +16,13 @@ from ..._estimator.parameters import (
     EARLY_STOPPING_ROUNDS,
     EVAL_LOSSES_,
     EXPANSION_,
+    MAX_SECONDS,
     N_ESTIMATORS,
     N_ESTIMATORS_,
     N_FEATURES_IN_,
     N_JOBS,
     RANDOM_STATE,
+    TIMED_OUT_,
     VALIDATION_FRACTION,
     VERBOSE,
     WARM_START,
@@ -104,6 +106,7 @@ _REST = (
         "and one for all others, so that each goes on: their seeds are the only draw, an `integers` of two.  For n "
         "rows and k outputs a model keeps 16 n k bytes for this, and 8 k for each held-out row, not in model files; "
         "columns of base learners are evaluated again."),
+    MAX_SECONDS,
 )
 _LAST = (
     COLUMNS,
@@ -129,6 +132,7 @@ _FITTED = (
               "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves "
               "out count in train_loss_ with the residual they had when it began."),
     EVAL_LOSSES_,
+    TIMED_OUT_,
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the table, its share in the squared distances between basis vectors: the variance of "
               "their values over the square of the length scale, divided by its sum over columns.  Columns that a map "
@@ -142,7 +146,7 @@ class _SparseKernelMachine(Model):
     """What the regressor and the classifier share."""
 
     _parts = ("kernels",)
-    _rare_parameters = ("max_samples", "validation_fraction", "warm_start")
+    _rare_parameters = ("max_samples", "validation_fraction", "warm_start", "max_seconds")
     _fitted_curves = CURVES
     _arguments = {"X": ARGUMENTS["X"].described(
         "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
@@ -264,10 +268,10 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
 
     def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
                  selection: Selection = "max-res", update: Literal["full", "one", "group"] = "full",
-                 kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto",
-                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, columns: MapOrNone = "auto",
-                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
+                 kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto", early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
+                 columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
+                 verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.basis_size = basis_size
         self.max_samples = max_samples
@@ -278,6 +282,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -366,10 +371,10 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
                  selection: Selection = "max-res", update: Literal["full", "one", "group", "active"] = "full",
-                 kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto",
-                 early_stopping_rounds: int | None = 20, validation_fraction: float | None = None,
-                 warm_start: bool = False, class_weight: ClassWeight = None, columns: MapOrNone = "auto",
-                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
+                 kernel: KernelSpec = "auto", reg_lambda: float | Auto = "auto", early_stopping_rounds: int | None = 20,
+                 validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
+                 class_weight: ClassWeight = None, columns: MapOrNone = "auto", random_state: RandomSource = None,
+                 n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.basis_size = basis_size
         self.max_samples = max_samples
@@ -380,6 +385,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
+        self.max_seconds = max_seconds
         self.class_weight = class_weight
         self.columns = columns
         self.random_state = random_state

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._estimator.monitor import Monitor
+from ..._estimator.monitor import Monitor, TimeLimit
 from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
@@ -45,6 +45,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
           callback: Callable[..., Any] | None) -> Fitted:
     """Check rows and train a machine on them, from the first round or from where its training stands."""
     before: Checkpoint | None = state_to_continue(model)
+    limit = TimeLimit(model.max_seconds)
     # One generator for all draws, or one for each purpose where training may go on.
     held_out_rng = rng = check_rng(model.random_state)
     seeds: Sequence[int] = ()
@@ -59,7 +60,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
         before.prints.check(prints)
 
     # The kernel, in units of standardised columns, and lambda.
-    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose)
+    monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose, limit=limit)
     data, n_threads = training.rows, model.n_jobs
     sets = dict(training.watched) or ({} if training.evaluation is None else {"valid_0": training.evaluation})
     training = training._replace(rows=None, evaluation=None, watched=())  # which go with `data` and `sets`
@@ -103,7 +104,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     expansion = stages.expansion(X, kernel.inverse_lengths(scaling))
     return Fitted(training.names, training.classes, expansion, {
         "n_estimators_": len(counts),
-        "n_skipped_": ensemble.n_skipped,
+        "n_skipped_": ensemble.n_skipped, "timed_out_": monitor.timed_out,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
         "kernel_parameters_": np.array([machine.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale]),
