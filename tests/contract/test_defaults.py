@@ -10,7 +10,7 @@ from rffkern._protocol.arguments import Number
 
 SHARED = {"standardize": True, "precision": "single", "columns": "auto", "random_state": None, "n_jobs": None}
 ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
-                   "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False}
+                   "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "max_seconds": None}
 GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",
                   "scale_residuals": True, "learning_rate": 0.1}
 LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", "beta": 1.0, "landmarks": "random",
@@ -18,11 +18,11 @@ LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", 
 RFFNET = SHARED | {
     "n_components": None, "kernel": "gaussian", "learning_rate": 0.03, "reg_lambda": "auto",
     "reg_l1": 0.0, "batch_size": 32, "max_epochs": 300, "early_stopping_rounds": 10, "validation_fraction": 0.1,
-    "n_restarts": None, "warm_start": False, "verbose": 0}
+    "n_restarts": None, "warm_start": False, "max_seconds": None, "verbose": 0}
 SPARSE = {
     "n_estimators": 500, "basis_size": 50, "max_samples": 500, "selection": "max-res", "update": "full",
     "kernel": "auto", "reg_lambda": "auto", "early_stopping_rounds": 20, "validation_fraction": None,
-    "warm_start": False, "columns": "auto", "random_state": None, "n_jobs": None, "verbose": 0}
+    "warm_start": False, "max_seconds": None, "columns": "auto", "random_state": None, "n_jobs": None, "verbose": 0}
 KERNEL_RIDGE = SHARED | {
     "kernel": "exponential", "length_scale": "auto", "reg_lambda": "auto", "region_size": "auto",
     "n_landmarks": 512, "cache_size": 512, "tol": 1e-3, "max_iter": 500, "verbose": 0}
@@ -30,8 +30,8 @@ BOOSTING = {
     "kernel_ridge": "auto",
     "n_estimators": 3000, "n_bags": None, "learning_rate": "auto",
     "base_learners": ("fourier", "tree"), "max_samples": 8192, "early_stopping_rounds": "auto",
-    "validation_fraction": "auto", "validation": "random", "warm_start": False, "columns": "auto",
-    "random_state": None, "n_jobs": None, "verbose": 0}
+    "validation_fraction": "auto", "validation": "random", "warm_start": False, "max_seconds": None,
+    "columns": "auto", "random_state": None, "n_jobs": None, "verbose": 0}
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
@@ -69,7 +69,8 @@ INTEGERS = {
 # Values that are accepted, and values that are not.
 REALS = {
     "gamma": ((5e-324, 1e100), (0, 1.1e100)), "beta": ((0, 1e100), (-5e-324, 1.1e100)),
-    "C": ((5e-324, 1e6), (0, 1.1e6)), "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
+    "max_seconds": ((5e-324, 1e9), (0, 1.1e9)), "C": ((5e-324, 1e6), (0, 1.1e6)),
+    "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
     "delta": ((5e-324, 1e10), (0, 1.1e10)), "quantile": ((1e-6, 1 - 1e-6), (0.9e-6, 1 - 0.9e-6)),
     "reg_l1": ((0, 1e10), (-5e-324, 1.1e10)), "validation_fraction": ((0, 0.9), (-5e-324, 0.91))}
 VALIDATION_FRACTION = {"_training.fourier_boosting": ((1e-6, 0.5), (0.9e-6, 0.51)),
@@ -78,7 +79,7 @@ VALIDATION_FRACTION = {"_training.fourier_boosting": ((1e-6, 0.5), (0.9e-6, 0.51
 REG_LAMBDA = {"gbrff2": ((0, 1e150), (-5e-324,)), "_training.rffnet": ((0, 1e10), (-5e-324, 1.1e10)),
               "_training.kernel_ridge": ((5e-324, 1e100), (0, 1.1e100)),
               "_training.sparse_kernel": ((5e-324, 1e100), (0, 1.1e100))}
-OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "n_restarts",
+OPTIONAL = ("n_bags", "max_samples", "early_stopping_rounds", "n_restarts", "max_seconds",
             "region_size")
 
 

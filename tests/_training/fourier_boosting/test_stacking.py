@@ -320,7 +320,7 @@ def test_more_rounds_have_the_bits_of_one_fit():
 
 def test_a_callback_that_ends_the_fit_ends_it():
     model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y, callback=lambda info: info.n_rounds == 3)
-    assert model.kernel_ridge_report_.reason == "not used: the callback ended the fit"
+    assert model.kernel_ridge_report_.reason == "not used: the callback or max_seconds ended the fit"
 
 
 @pytest.mark.slow
