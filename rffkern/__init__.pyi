@@ -1,6 +1,7 @@
 from . import errors as errors
 from ._column_map.column_map import ColumnMap as ColumnMap
 from ._export.export import export as export
+from ._files.checkpoint import checkpoint as checkpoint
 from ._files.model_files import dumps as dumps
 from ._files.model_files import load as load
 from ._files.model_files import loads as loads
@@ -69,6 +70,7 @@ __all__ = [
     "__version__",
     "c_functions",
     "c_model",
+    "checkpoint",
     "dumps",
     "export",
     "get_include",

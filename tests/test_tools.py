@@ -33,7 +33,8 @@ def test_help(tool):
     assert run(tool, "--help").startswith("usage: ")
 
 
-@pytest.mark.parametrize("command", ["fit", "families", "rows", "threads", "predict", "one-row", "start", "compare"])
+@pytest.mark.parametrize("command", ["fit", "families", "rows", "cost", "threads", "predict", "one-row", "start",
+                                     "compare"])
 def test_help_of_the_bench(command):
     assert run("bench", command, "--help").startswith(f"usage: bench.py {command}")
 

@@ -3,6 +3,7 @@
     python tools/bench.py fit --sizes 1702 43606        GBRFF2 beside NumPy/SciPy, LightGBM and others, and its memory
     python tools/bench.py families --log new.jsonl      every class: fit, scores, one row, size of its file
     python tools/bench.py rows --models fourier lightgbm --sizes 6000 200000     models of tools/compare.py as rows grow
+    python tools/bench.py cost --log FILE --page FILE   time and memory by rows, columns, classes, threads: docs/cost.md
     python tools/bench.py threads                       fits and scores on one and two threads
     python tools/bench.py predict                       scores of many rows, and `rffkern predict` from file to file
     python tools/bench.py one-row                       a single row, step by step
@@ -18,7 +19,7 @@ import argparse
 import json
 
 import common  # noqa: F401  (one thread, before numpy)
-from benchmarks import scoring, start, training
+from benchmarks import cost, scoring, start, training
 from common.measure import compare
 
 
@@ -53,6 +54,11 @@ def parse_arguments():
                       help="those of tools/compare.py, with parameters or not; %(default)s by default")
     rows.add_argument("--set", metavar="NAME", help="a data set in place of the generated ones")
     rows.add_argument("--data", metavar="DIR", help="folder of NAME.npz files, for --set")
+    page = parser_of(commands, "cost", cost.cost, sizes=[], limit=60, repeat=1)
+    page.add_argument("--axes", nargs="+", choices=list(cost.AXES), default=list(cost.AXES))
+    page.add_argument("--models", nargs="+", choices=list(cost.MODELS), metavar="NAME",
+                      help=f"of {', '.join(cost.MODELS)}; all by default")
+    page.add_argument("--page", metavar="FILE", help="write the page, and a drawing beside it, from the log")
     parser_of(commands, "threads", training.threads, sizes=[200_000])
     predict = parser_of(commands, "predict", scoring.predict, sizes=[200_000])
     predict.add_argument("--no-files", action="store_true", help="rows in memory alone")

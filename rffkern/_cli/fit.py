@@ -1,6 +1,7 @@
 """`rffkern fit`: train a model on a table and save it."""
 
 import argparse
+import contextlib
 import inspect
 import json
 import operator
@@ -19,6 +20,7 @@ from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
+from .._files.checkpoint import checkpoint
 from .._files.model_files import save
 from .._rows.groups import start_of_last
 from ..errors import InvalidInputError
@@ -59,10 +61,13 @@ def run(arguments: argparse.Namespace) -> None:
     _warn_identifiers(rows, table.path)
     _remark_dates(arguments, rows, table.path, model)
     rows, held_out_rows = rows.split(_held_out(rows, arguments.holdout, arguments.seed or 0))
+    if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
+        say(printable(f"training goes on from {arguments.checkpoint}"))
     started = time.perf_counter()
     eval_X = None if eval_rows is None else _to_fit(eval_rows, columns)
     try:
-        _train(model, _to_fit(rows, columns), rows, eval_X, eval_rows)
+        with contextlib.nullcontext() if arguments.checkpoint is None else checkpoint(model, arguments.checkpoint):
+            _train(model, _to_fit(rows, columns), rows, eval_X, eval_rows)
     except InvalidInputError as error:
         text = str(error)
         path = eval_path if text.startswith("eval_set ") or _OF_EVAL in text else table.path
@@ -127,11 +132,13 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     stem, ending = os.path.splitext(arguments.output)
     if ending not in ("", ".npz") and not is_stream(arguments.output):
         say(printable(f"{arguments.output}: model files are .npz archives; a better name is {stem}.npz"))
-    outputs = [output for output in (arguments.output, arguments.reject) if output not in (None, STDIN)]
+    outputs = [output for output in (arguments.output, arguments.reject,
+                                                      arguments.checkpoint) if output not in (None, STDIN)]
     for output in outputs:
         check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))
     if len(set(map(os.path.realpath, outputs))) < len(outputs):
-        raise UsageError(f"MODEL and --reject must be two files, got {arguments.reject!r} for both")
+        raise UsageError(f"MODEL, --reject and --checkpoint must be different files, got "
+                         f"{', '.join(map(repr, outputs))}")
 
 
 # --- the model and its parameters
@@ -177,6 +184,11 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
                     raise InvalidInputError(f"--max-seconds needs a model that is trained in rounds, which {name} is "
                                             "not: leave it out, or choose another --model")
                 params["max_seconds"] = arguments.max_seconds
+            if arguments.checkpoint is not None:
+                if not {"warm_start", "n_estimators"} <= set(model._param_names()):
+                    raise InvalidInputError(f"--checkpoint needs a model whose training goes on with the same bits, "
+                                            f"which {name} is not: leave it out, or choose another --model")
+                params["warm_start"] = True
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:

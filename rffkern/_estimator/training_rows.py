@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from .._rows.training_rows import Training
 from .._rows.validation import LARGEST_VALUE, as_numeric, check_labels, to_array
 from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
+from .checkpoints import current_store, kept_state
 
 
 def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDArray[np.float64]:
@@ -121,9 +122,15 @@ def _anew(weights: RowWeights, rows: Indices) -> RowWeights:
 # Parameters that may change while training goes on.  Those of rows and weights show in these.
 _FREE = {"n_estimators", "early_stopping_rounds", "warm_start", "class_weight", "columns", "random_state", "n_jobs",
          "verbose", "max_seconds"}
-_REMEDY = "with warm_start=False, fit starts anew"
 
 Arrays = Iterable[NDArray[Any]]
+
+
+def _remedy() -> str:
+    """How to train on what is other than before."""
+    store = current_store()
+    return "with warm_start=False, fit starts anew" if store is None else (
+        f"a new model starts anew where {store.name} is deleted")
 
 
 class RowPrints(NamedTuple):
@@ -161,10 +168,11 @@ class RowPrints(NamedTuple):
         """InvalidInputError unless other rows are the same."""
         if other.n_rows != self.n_rows:
             raise InvalidInputError(f"X must have the rows of the training that goes on, {self.n_rows} that count, got "
-                                    f"{other.n_rows}; {_REMEDY}")
+                                    f"{other.n_rows}; {_remedy()}")
         for name, mark in self.parts.items():
             if other.parts[name] != mark:
-                raise InvalidInputError(f"{name} must be as in the training that goes on, got other values; {_REMEDY}")
+                raise InvalidInputError(f"{name} must be as in the training that goes on, got other values; "
+                                        f"{_remedy()}")
 
 
 def marks_of_sets(training: Training) -> NDArray[np.uint8]:
@@ -200,24 +208,28 @@ def fixed_params(model: Any) -> dict[str, Any]:
             if name not in _FREE}
 
 
-def state_to_continue(model: Any) -> Any:
+def state_to_continue(model: Any, types: Sequence[type]) -> Any:
     """The state from which `fit` goes on, one of `RoundsSoFar`; None to start anew.
 
-    TrainingStateError for a model that was not trained with `warm_start` or comes from a file, InvalidInputError for
-    parameters that do not agree with the state.
+    It is that of the model, or of a checkpoint, which is made of the given classes.  TrainingStateError for a model
+    that was not trained with `warm_start` or comes from a file, InvalidInputError for parameters that do not agree with
+    the state.
     """
     model._check_params()
-    if not model.warm_start or not hasattr(model, "expansion_"):
+    if not model.warm_start:
         return None
-    state: RoundsSoFar | None = model._rounds_so_far()
+    is_fitted = hasattr(model, "expansion_")
+    state: RoundsSoFar | None = model._rounds_so_far() if is_fitted else kept_state(model, types)
+    if state is None and not is_fitted:
+        return None
     if state is None:
         raise model._without_training_state(
             "to go on", "was read from a file or trained with warm_start=False", "call fit of a new one")
     for key, value in fixed_params(model).items():
         if value != state.params[key]:
             raise InvalidInputError(f"{key} must be {state.params[key]!r}, as in the training that goes on, got "
-                                    f"{value!r}; {_REMEDY}")
+                                    f"{value!r}; {_remedy()}")
     if model.n_estimators < state.n_rounds:
         raise InvalidInputError(f"n_estimators must be at least {state.n_rounds}, the rounds of the training that goes "
-                                f"on, got {model.n_estimators}; {_REMEDY}")
+                                f"on, got {model.n_estimators}; {_remedy()}")
     return state

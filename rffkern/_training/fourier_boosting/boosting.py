@@ -74,11 +74,12 @@ class Bag(NamedTuple):
 
 def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
               n_rounds: int, patience: int | None, checkpoint: Checkpoint,
-              after_round: Callable[[int, Losses], bool]) -> Bag:
+              after_round: Callable[[int, Losses, Callable[[], Checkpoint]], bool]) -> Bag:
     """Boost up to so many rounds in all, from a checkpoint on.
 
     With patience, rounds end that many after the lowest validation loss, and those up to it are kept.  A checkpoint
-    where they have ended has no more.  `evaluation_sets` decide nothing.  `after_round` says whether to go on.
+    where they have ended has no more.  `evaluation_sets` decide nothing.  `after_round` says whether to go on; it may
+    call its last argument for a checkpoint.
     """
     rng, steps, best = copy.deepcopy(checkpoint.rng), [*checkpoint.steps], checkpoint.best_round
     validation_scores = checkpoint.validation_scores
@@ -91,6 +92,13 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     else:
         validation_scores = rows.validation_scores()
     curve = [*checkpoint.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
+
+    def checkpoint_of(scores: Any, others: Sequence[Any]) -> Checkpoint:
+        return Checkpoint(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores,
+                          {learner.name: learner.history() for learner in learners}, scores, others)
+
+    def checkpoint_now() -> Checkpoint:
+        return checkpoint_of(rows.scores.copy(), [each.scores.copy() for each in evaluation_sets])
 
     while len(steps) < n_rounds and not _has_ended(len(steps), best, patience, rows.losses):
         learner = _sample_learner(learners, len(steps), rng)
@@ -115,13 +123,11 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         curve.append(_with_evaluation(after, evaluation_sets))
         if after.validation < curve[best].validation:
             best, validation_scores = len(steps), rows.validation_scores()
-        if not after_round(len(steps), after):
+        if not after_round(len(steps), after, checkpoint_now):
             break
 
     is_complete = len(steps) >= n_rounds or _has_ended(len(steps), best, patience, rows.losses)
-    checkpoint = Checkpoint(rng, steps, curve, best, validation_scores,
-                            {learner.name: learner.history() for learner in learners}, rows.scores,
-                            [each.scores for each in evaluation_sets])
+    checkpoint = checkpoint_of(rows.scores, [each.scores for each in evaluation_sets])
     n_kept = best
     if patience is None:
         n_kept, validation_scores = len(steps), rows.validation_scores()
@@ -155,18 +161,27 @@ def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -
 
 def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
                open_rows: Callable[[int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
-               limit: TimeLimit, one_by_one: bool = False) -> tuple[list[Bag], bool]:
+               limit: TimeLimit, save: Callable[[Callable[[], Sequence[Checkpoint]], bool], None] | None = None,
+               one_by_one: bool = False) -> tuple[list[Bag], bool]:
     """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
 
     `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets.  A bag gets an equal
     share of the time that is left for those that have not begun.  Those that it ends go on from their checkpoints
-    with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.
+    with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.  `save` is called
+    after each round with a function that makes checkpoints of all bags, and whether the bag has ended.
     """
     stop, lock, started = threading.Event(), threading.Lock(), time.perf_counter()
     progress = ProgressReporter(len(checkpoints), model.n_estimators)
 
-    def after_round(bag: int, end: TimeLimit, n_rounds: int, losses: Losses) -> bool:
+    def keep(bag: int, checkpoint_now: Callable[[], Checkpoint]) -> Sequence[Checkpoint]:
+        states[bag] = checkpoint_now()
+        return [*states]
+
+    def after_round(bag: int, end: TimeLimit, n_rounds: int, losses: Losses,
+                    checkpoint_now: Callable[[], Checkpoint]) -> bool:
         progress.round_done(bag, n_rounds, losses)
+        if save is not None:
+            save(partial(keep, bag, checkpoint_now), False)
         if callback is not None and callback(
                 RoundInfo(n_rounds, model.n_estimators, losses.train, losses.validation, time.perf_counter() - started,
                           bag)):
@@ -184,6 +199,10 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         end = limit.share(-(-n_waiting // n_threads))
         bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
                         partial(after_round, index, end))
+        if bag.checkpoint is not None and (save is not None or not bag.is_complete):
+            states[index] = bag.checkpoint
+        if save is not None:
+            save(lambda: [*states], True)
         if bag.is_complete:
             progress.bag_done(index)
         return bag if model.warm_start or not bag.is_complete else bag._replace(checkpoint=None)
@@ -199,8 +218,6 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         unfinished = [index for index in unfinished if not bags[index].is_complete]
         if stop.is_set() or limit.is_over() or one_by_one:
             break
-        for index in unfinished:
-            states[index] = bags[index].checkpoint or states[index]
     if model.verbose and unfinished and not stop.is_set():
         print(f"max_seconds has ended {len(unfinished)} of {len(checkpoints)} bags", file=sys.stderr)
     return [bags[index] for index in range(len(checkpoints))], stop.is_set()

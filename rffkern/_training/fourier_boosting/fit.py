@@ -3,13 +3,14 @@
 import contextlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
+from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._estimator.training_rows import RowPrints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
@@ -25,7 +26,8 @@ from .ensemble import mean_of_bags
 from .losses import loss_of, with_counts
 from .parameters import KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
 from .stacking import STACKED_LOSSES, stack_kernel_ridge, without_kernels
-from .training_rows import Columns, LocalRows, RowOrder, assign_folds, read_columns
+from .terms import FourierTerm, LinearTerm, TreeTerm
+from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, read_columns
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -45,6 +47,9 @@ class WarmStart(NamedTuple):
         return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
 
 
+_STATE_TYPES = WarmStart, RowPrints, RowOrder, Checkpoint, Losses, FourierTerm, TreeTerm, LinearTerm
+
+
 def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: Any,
         callback: Callback | None) -> Fitted:
     """Train a Fourier boosting model, from the first round or from where the last `fit` ended.
@@ -52,8 +57,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     The order of random draws is documented and stays: a seed of each bag, then the folds of the rows.
     """
     check_callback(callback)
-    warm_start: WarmStart | None = state_to_continue(model)
-    limit = TimeLimit(model.max_seconds)
+    warm_start: WarmStart | None = state_to_continue(model, _STATE_TYPES)
+    limit, writer = TimeLimit(model.max_seconds), CheckpointWriter(model, _STATE_TYPES)
     training = model._check_training(X, y, sample_weight, eval_set)
     loss = loss_of(model, training.rows.n_classes if training.classes is not None else None, len(training.center))
     if training.classes is None and model.loss == "poisson":
@@ -106,7 +111,13 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         rows, *evaluation_sets = (LocalRows.of(columns, data, weights, order) for order in (orders[bag], *additional))
         return rows, evaluation_sets
 
-    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit)
+    def save(make_checkpoints: Callable[[], Sequence[Checkpoint]], has_ended: bool) -> None:
+        if prints is not None:
+            params, known = fixed_params(model), prints
+            writer.offer(lambda: WarmStart(params, known, orders, make_checkpoints()), has_ended)
+
+    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit,
+                                   None if prints is None else save)
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.

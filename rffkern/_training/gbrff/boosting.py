@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
+from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
 from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
@@ -74,9 +75,12 @@ class Checkpoint(NamedTuple):
         return len(self.rounds)
 
 
+_STATE_TYPES = Checkpoint, RowPrints, WeakLearner
+
+
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callback | None) -> Fitted:
     """Check rows and boost a model on them, from the first round or from where its last fit ended."""
-    checkpoint = state_to_continue(model)
+    checkpoint = state_to_continue(model, _STATE_TYPES)
     limit = TimeLimit(model.max_seconds)
     rngs, seeds = sources_of_draws(model, checkpoint)
     # Nothing here keeps the checked rows: `boost` releases them once they are packed.
@@ -127,13 +131,19 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
         monitor.resume(*checkpoint.losses)
         for rows, scores in zip(all_rows, checkpoint.scores, strict=True):
             rows.restore(scores)
-    run_rounds(rounds, outputs, evaluation, samples, search, model.learning_rate, monitor)
 
-    state = None
-    if prints is not None:
+    def state_now() -> Checkpoint | None:
+        if prints is None:
+            return None
         losses = monitor.train_loss, monitor.eval_loss, monitor.watched
-        state = Checkpoint(fixed_params(model), prints, seeds, rounds, losses, [rows.scores for rows in all_rows],
-                           search.n_iterations)
+        return Checkpoint(fixed_params(model), prints, seeds, rounds, losses, [rows.scores for rows in all_rows],
+                          search.n_iterations)
+
+    writer = CheckpointWriter(model, _STATE_TYPES)
+    run_rounds(rounds, outputs, evaluation, samples, search, model.learning_rate, monitor,
+               lambda: writer.offer(state_now))
+    writer.offer(state_now, is_last=True)
+    state = state_now()
     kept = rounds[: monitor.best_round]
     attributes = {
         "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
@@ -148,7 +158,8 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
 
 
 def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: Mapping[str, Sequence[OutputRows]],
-               samples: Samples, search: CosineSearch | LandmarkSearch, learning_rate: float, monitor: Monitor) -> None:
+               samples: Samples, search: CosineSearch | LandmarkSearch, learning_rate: float, monitor: Monitor,
+               after_round: Callable[[], None]) -> None:
     """The boosting loop: append to the rounds so far until the monitor ends it.
 
     `outputs` are the `TrainingRows` of each output, and `evaluation` the same of each evaluation set, of which the
@@ -173,6 +184,7 @@ def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: M
             terms.append((h, step))
         rounds.append(terms)
         goes_on = record_losses()
+        after_round()
 
 
 def _mean_loss(outputs: Sequence[Any]) -> float:

@@ -6,15 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
+from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, TimeLimit
 from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import measure_scaling
+from .basis_selection import BaseLearner
 from .ensemble import Ensemble, EnsembleState, RowsWithTargets, make_ensemble
-from .kernel import RegularisedKernel, given_kernel
+from .kernel import Kernel, RegularisedKernel, given_kernel
 from .kernel_choice import choose_kernel
+from .least_squares import Coefficients, FitState
 from .leave_one_out import calibrated_scores
 from .stages import Stages, TrainingState
 
@@ -41,10 +44,13 @@ class Checkpoint(NamedTuple):
         return len(self.counts)
 
 
+_STATE_TYPES = (Checkpoint, RowPrints, RegularisedKernel, Kernel, EnsembleState, FitState, BaseLearner, Coefficients)
+
+
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
           callback: Callable[..., Any] | None) -> Fitted:
     """Check rows and train a machine on them, from the first round or from where its training stands."""
-    before: Checkpoint | None = state_to_continue(model)
+    before: Checkpoint | None = state_to_continue(model, _STATE_TYPES)
     limit = TimeLimit(model.max_seconds)
     # One generator for all draws, or one for each purpose where training may go on.
     held_out_rng = rng = check_rng(model.random_state)
@@ -86,11 +92,18 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     if before is not None:
         monitor.resume(*before.losses)
         ensemble.resume(before.ensemble)
-    counts = _grow(ensemble, monitor, tuple(sets), () if before is None else before.counts)
-    checkpoint = None
-    if prints is not None:
-        checkpoint = Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, machine, ensemble.state(),
-                                counts, (monitor.train_loss, monitor.eval_loss, monitor.watched))
+    counts = [] if before is None else [*before.counts]
+
+    def state_now() -> Checkpoint | None:
+        if prints is None:
+            return None
+        return Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, machine, ensemble.state(),
+                          [*counts], (monitor.train_loss, monitor.eval_loss, monitor.watched))
+
+    writer = CheckpointWriter(model, _STATE_TYPES)
+    _grow(ensemble, monitor, tuple(sets), counts, lambda: writer.offer(state_now))
+    writer.offer(state_now, is_last=True)
+    checkpoint = state_now()
 
     # The model: the rounds up to the best one, in units of targets or of log odds.
     counts = counts[: monitor.best_round]
@@ -111,8 +124,9 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     }, TrainingState(stages, expansion, checkpoint), training.column_map)
 
 
-def _grow(ensemble: Ensemble, monitor: Monitor, names: Sequence[str], counts: Sequence[int]) -> list[int]:
-    """Grow an ensemble round by round; return how many base learners it had after each, those of before first.
+def _grow(ensemble: Ensemble, monitor: Monitor, names: Sequence[str], counts: list[int],
+          after_round: Callable[[], None]) -> None:
+    """Grow an ensemble round by round; append to `counts` how many base learners it has after each.
 
     `names` are those of the held-out sets.
     """
@@ -120,12 +134,11 @@ def _grow(ensemble: Ensemble, monitor: Monitor, names: Sequence[str], counts: Se
         losses = ensemble.eval_losses
         return monitor.record(ensemble.loss, losses[0] if losses else None, dict(zip(names, losses, strict=True)))
 
-    counts = [*counts]
     go_on = record() if not monitor.train_loss else not monitor.has_finished()
     while go_on and ensemble.grow():
         counts.append(len(ensemble.learners))
         go_on = record()
-    return counts
+        after_round()
 
 
 def restored(model: Any, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
