@@ -9,8 +9,7 @@
 #define RFF_MOST_DEPTH 12
 #define RFF_LARGEST_SLOPE_PART 1e290
 
-/* The arrays of each part, in the order of files; a part is there if its first array is. */
-enum { RFF_PART_FOURIER, RFF_PART_LINEAR, RFF_PART_TREES, RFF_PART_KERNELS, RFF_N_PARTS };
+/* The arrays of each part; a part is there if its first array is. */
 static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
     {"omegas", "phases", "amplitudes", NULL},
     {"coefficients", NULL},
@@ -21,13 +20,12 @@ static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
 
 static int rff_has_part(const rff_file *file, int part) { return rff_find_array(file, rff_part_arrays[part][0]) != NULL; }
 
-/* What the arrays of a file are: kernels alone, Fourier terms alone, or a sum of parts. */
-static rff_expansion_kind rff_kind_of(const rff_file *file)
+/* The parts of a file, as bits. */
+static int rff_parts_of(const rff_file *file)
 {
-    const int fourier = rff_has_part(file, RFF_PART_FOURIER), kernels = rff_has_part(file, RFF_PART_KERNELS);
-    if (rff_has_part(file, RFF_PART_LINEAR) || rff_has_part(file, RFF_PART_TREES)) return RFF_TERMS;
-    if (kernels) return fourier ? RFF_TERMS : RFF_KERNEL;
-    return fourier ? RFF_FOURIER : RFF_TERMS;
+    int part, parts = 0;
+    for (part = 0; part < RFF_N_PARTS; part++) parts |= rff_has_part(file, part) << part;
+    return parts;
 }
 
 /* Whether the arrays of a file are those of an expansion, then those of the lists given, in this order. */
@@ -317,7 +315,7 @@ static int rff_read_expansion(rff_file *file, rff_model *model)
     const rff_array *center = rff_find_array(file, "center"), *intercept = rff_find_array(file, "intercept");
     RFF_REQUIRE(&file->refusal, center->n_dimensions == 1 && intercept->n_dimensions == 1 && center->size
                 && intercept->size && center->size < INT32_MAX, "shapes must agree");
-    e->kind = rff_kind_of(file);
+    e->kind = rff_kind_of(rff_parts_of(file));
     e->n_features = center->size;
     e->n_outputs = intercept->size;
     e->tree_unit = 1;

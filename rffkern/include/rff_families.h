@@ -243,37 +243,39 @@ static int rff_check_boosted_targets(rff_file *file, rff_model *model)
 typedef struct {
     const char *name, *class_name;
     rff_kind kind;
-    rff_expansion_kind expansion; /* RFF_TERMS for any parts */
+    int parts; /* that it has, as bits; 0 for any */
     rff_link link;
     double slope;
     const char *const *arrays; /* beside those of the expansion */
     int (*check)(rff_file *file, rff_model *model);
 } rff_family;
 
+enum { RFF_COSINES = 1 << RFF_PART_FOURIER, RFF_KERNELS = 1 << RFF_PART_KERNELS };
+
 static const rff_family rff_families[] = {
-    {"expansion", "Expansion", RFF_FUNCTION, RFF_TERMS, RFF_NO_LINK, 0, NULL, NULL},
-    {"column_map", "ColumnMap", RFF_COLUMN_MAP, RFF_NO_EXPANSION, RFF_NO_LINK, 0, NULL, NULL},
-    {"fourier_boosting", "FourierBoostingClassifier", RFF_CLASSIFIER, RFF_TERMS, RFF_SOFTMAX, 1, rff_of_boosting,
+    {"expansion", "Expansion", RFF_FUNCTION, 0, RFF_NO_LINK, 0, NULL, NULL},
+    {"column_map", "ColumnMap", RFF_COLUMN_MAP, 0, RFF_NO_LINK, 0, NULL, NULL},
+    {"fourier_boosting", "FourierBoostingClassifier", RFF_CLASSIFIER, 0, RFF_SOFTMAX, 1, rff_of_boosting,
      rff_check_boosting},
-    {"fourier_boosting_regressor", "FourierBoostingRegressor", RFF_REGRESSOR, RFF_TERMS, RFF_NO_LINK, 0,
+    {"fourier_boosting_regressor", "FourierBoostingRegressor", RFF_REGRESSOR, 0, RFF_NO_LINK, 0,
      rff_of_boosting, rff_check_boosted_targets},
-    {"gbrff", "GBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LINEAR, 0, rff_of_rounds, rff_check_landmarks},
-    {"gbrff1", "GBRFF1Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_landmarks},
-    {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_cosines},
-    {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_rounds, rff_check_landmarks},
-    {"kernel_ridge", "KernelRidgeClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_SOFTMAX, 1, rff_of_regression,
+    {"gbrff", "GBRFFClassifier", RFF_CLASSIFIER, RFF_COSINES, RFF_LINEAR, 0, rff_of_rounds, rff_check_landmarks},
+    {"gbrff1", "GBRFF1Classifier", RFF_CLASSIFIER, RFF_COSINES, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_landmarks},
+    {"gbrff2", "GBRFF2Classifier", RFF_CLASSIFIER, RFF_COSINES, RFF_LOGISTIC, 2, rff_of_rounds, rff_check_cosines},
+    {"gbrff_regressor", "GBRFFRegressor", RFF_REGRESSOR, RFF_COSINES, RFF_NO_LINK, 0, rff_of_rounds, rff_check_landmarks},
+    {"kernel_ridge", "KernelRidgeClassifier", RFF_CLASSIFIER, RFF_KERNELS, RFF_SOFTMAX, 1, rff_of_regression,
      rff_check_regression},
-    {"kernel_ridge_regressor", "KernelRidgeRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0,
+    {"kernel_ridge_regressor", "KernelRidgeRegressor", RFF_REGRESSOR, RFF_KERNELS, RFF_NO_LINK, 0,
      rff_of_regression, rff_check_regression},
-    {"pbrff", "PBRFFClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_LOGISTIC, 0, rff_of_slope, rff_check_slope},
-    {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_FOURIER, RFF_NO_LINK, 0, NULL,
+    {"pbrff", "PBRFFClassifier", RFF_CLASSIFIER, RFF_COSINES, RFF_LOGISTIC, 0, rff_of_slope, rff_check_slope},
+    {"pbrff_transformer", "PBRFFTransformer", RFF_TRANSFORMER, RFF_COSINES, RFF_NO_LINK, 0, NULL,
      rff_check_transformer},
-    {"rffnet", "RFFNetClassifier", RFF_CLASSIFIER, RFF_FOURIER, RFF_SOFTMAX, 1, rff_of_network, rff_check_network},
-    {"rffnet_regressor", "RFFNetRegressor", RFF_REGRESSOR, RFF_FOURIER, RFF_NO_LINK, 0, rff_of_network,
+    {"rffnet", "RFFNetClassifier", RFF_CLASSIFIER, RFF_COSINES, RFF_SOFTMAX, 1, rff_of_network, rff_check_network},
+    {"rffnet_regressor", "RFFNetRegressor", RFF_REGRESSOR, RFF_COSINES, RFF_NO_LINK, 0, rff_of_network,
      rff_check_network},
-    {"sparse_kernel", "SparseKernelClassifier", RFF_CLASSIFIER, RFF_KERNEL, RFF_SOFTMAX, 1, rff_of_machine,
+    {"sparse_kernel", "SparseKernelClassifier", RFF_CLASSIFIER, RFF_KERNELS, RFF_SOFTMAX, 1, rff_of_machine,
      rff_check_machine},
-    {"sparse_kernel_regressor", "SparseKernelRegressor", RFF_REGRESSOR, RFF_KERNEL, RFF_NO_LINK, 0, rff_of_machine,
+    {"sparse_kernel_regressor", "SparseKernelRegressor", RFF_REGRESSOR, RFF_KERNELS, RFF_NO_LINK, 0, rff_of_machine,
      rff_check_machine},
 };
 
@@ -315,7 +317,7 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
     const uint32_t columns = rff_value_of(json, 0, "columns");
     const int has_map = json->nodes[columns].type != RFF_NULL;
     if (!rff_check_array_names(file, family->arrays, has_map)) return 0;
-    RFF_REQUIRE(&file->refusal, family->expansion == RFF_TERMS || family->expansion == rff_kind_of(file),
+    RFF_REQUIRE(&file->refusal, family->parts == 0 || family->parts == rff_parts_of(file),
                 "the parts are not those of the family");
     if ((has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model)
         || !rff_check_choice(file, has_map))

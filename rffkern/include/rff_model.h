@@ -6,11 +6,17 @@
 
 typedef enum {
     RFF_NO_EXPANSION, /* a column map alone */
-    RFF_FOURIER,      /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m]) */
     RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_length_scales|) */
-    RFF_TERMS,        /* a Fourier expansion, + slopes' (x - center) + the values of the leaves of trees, each of which
-                         may be missing; `kernels` may be beside it */
+    RFF_TERMS,        /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m])
+                         + slopes' (x - center) + the values of the leaves of trees, each of which may be missing;
+                         `kernels` may be beside it */
 } rff_expansion_kind;
+
+/* In the order of files; a set of parts is a sum of bits 1 << RFF_PART_FOURIER and so on. */
+enum { RFF_PART_FOURIER, RFF_PART_LINEAR, RFF_PART_TREES, RFF_PART_KERNELS, RFF_N_PARTS };
+
+/* Kernels alone are scored by themselves, beside other parts as a model of their own. */
+static rff_expansion_kind rff_kind_of(int parts) { return parts == 1 << RFF_PART_KERNELS ? RFF_KERNEL : RFF_TERMS; }
 
 typedef enum {
     RFF_GAUSSIAN,    /* exp(-r^2 / 2) */
@@ -75,7 +81,7 @@ typedef struct {
     size_t n_features; /* columns of a mapped row */
     size_t n_outputs;
     const double *intercept; /* (n_outputs,) */
-    /* RFF_FOURIER and RFF_TERMS */
+    /* RFF_TERMS */
     const double *omegas;     /* (n_terms, n_features) */
     const double *phases;     /* (n_terms,) */
     const double *amplitudes; /* (n_terms, n_outputs) */
@@ -89,7 +95,7 @@ typedef struct {
     const uint32_t *region_columns;     /* (n_regions - 1,) node k has the children 2 k + 1 and 2 k + 2 */
     const double *region_thresholds;    /* (n_regions - 1,) rows above go to the second */
     const size_t *region_starts;        /* (n_regions + 1,) first center of each */
-    /* RFF_TERMS */
+    /* RFF_TERMS again */
     const double *slopes; /* (n_features, n_outputs) */
     int has_slopes;       /* whether one of them is not 0 */
     size_t n_trees, depth;

@@ -451,8 +451,7 @@ static rff_error rff_prepare_for(rff_model *model, int for_single)
                && 2 * prepared->piece * (e->n_features + e->n_outputs) * sizeof(double) <= RFF_PIECE_BYTES)
             prepared->piece *= 2;
     if (model->has_map) done = rff_prepare_map(model, prepared);
-    if (done && (e->kind == RFF_FOURIER || e->kind == RFF_TERMS))
-        done = rff_prepare_cosines(model, prepared, for_single);
+    if (done && e->kind == RFF_TERMS) done = rff_prepare_cosines(model, prepared, for_single);
     if (done && e->lower) done = rff_prepare_bounds(model, prepared);
     if (done && e->n_trees) done = rff_pack_trees(model, &prepared->trees);
     for (region = 0; model->regions && region < e->n_regions && done; region++)
@@ -591,7 +590,6 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
         return;
     }
     rff_score_cosines(model, X, row, n_rows, out, work);
-    if (e->kind != RFF_TERMS) return;
     if (e->has_slopes) rff_add_lines(e, X, row, n_rows, out);
     if (e->n_trees == 0) return;
     if (e->tree_unit == 1) {

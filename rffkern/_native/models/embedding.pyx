@@ -86,7 +86,8 @@ cdef extern from "rff_embed.h" nogil:
     void rff_release(rff_model *model) noexcept
     int rff_divide(rff_model *model) noexcept
     int rff_prepare_for(rff_model *model, int for_single) noexcept
-    int RFF_KERNEL, RFF_TERMS, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
+    int rff_kind_of(int parts) noexcept
+    int RFF_KERNEL, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
     int RFF_GAUSSIAN, RFF_EXPONENTIAL
     int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
 
@@ -110,12 +111,11 @@ cdef const void *_own(rff_model *model, array, dtype) except NULL:
     return place
 
 
-cdef int _fill_kernels(rff_model *model, dict arrays, bint is_alone) except -1:
-    """Copy the arrays of kernels, which take the intercept where they are alone."""
+cdef int _fill_kernels(rff_model *model, dict arrays, intercept) except -1:
+    """Copy the arrays of kernels."""
     cdef rff_expansion *e = &model.expansion
     e.kind, e.n_terms, e.tree_unit = RFF_KERNEL, arrays["centers"].shape[0], 1
     e.n_features, e.n_outputs = arrays["center"].shape[0], arrays["intercept"].shape[0]
-    intercept = arrays["intercept"] if is_alone else np.zeros(e.n_outputs)
     e.intercept = <const double *>_own(model, intercept, np.float64)
     e.centers = <const double *>_own(model, arrays["centers"], np.float64)
     e.weights = <const double *>_own(model, arrays["weights"], np.float64)
@@ -133,13 +133,14 @@ cdef int _fill_kernels(rff_model *model, dict arrays, bint is_alone) except -1:
 cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
     """Copy the arrays of an expansion, and what is known of its trees."""
     cdef rff_expansion *e = &model.expansion
-    cdef bint are_alone = "centers" in arrays and not {"omegas", "coefficients", "tree_columns"} & {*arrays}
+    cdef int parts = sum((name in arrays) << k
+                         for k, name in enumerate(("omegas", "coefficients", "tree_columns", "centers")))
+    e.kind = rff_kind_of(parts)
     for array in arrays.values():
         agree(array.flags.c_contiguous, "arrays must be contiguous")
-    if are_alone:
-        _fill_kernels(model, arrays, True)
+    if e.kind == RFF_KERNEL:
+        _fill_kernels(model, arrays, arrays["intercept"])
     else:
-        e.kind = RFF_TERMS
         e.n_features, e.n_outputs, e.tree_unit = arrays["center"].shape[0], arrays["intercept"].shape[0], 1
         e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
         e.center = <const double *>_own(model, arrays["center"], np.float64)
@@ -162,9 +163,9 @@ cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
         e.steps = <const int32_t *>_own(model, trees["steps"], np.int32)
         e.tree_starts = <const uint32_t *>_own(model, trees["starts"], np.uint32)
         e.tree_values = <const float *>_own(model, trees["values"], np.float32)
-    if "centers" in arrays and not are_alone:
+    if "centers" in arrays and e.kind != RFF_KERNEL:
         model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
-        _fill_kernels(model.kernels, arrays, False)
+        _fill_kernels(model.kernels, arrays, np.zeros(e.n_outputs))
     return 0
 
 

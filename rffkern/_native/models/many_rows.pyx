@@ -30,7 +30,7 @@ def tile_width(Py_ssize_t n_features, Py_ssize_t n_bytes):
     return width
 
 
-cdef bint _is_laid_out(const source[:, :, ::1] X, Py_ssize_t n_samples) noexcept nogil:
+cdef bint _is_laid_out(const real[:, :, ::1] X, Py_ssize_t n_samples) noexcept nogil:
     """Whether X holds so many rows, one by one or in tiles."""
     cdef Py_ssize_t width = X.shape[2]
     return ((width == 1 or (width % LANES == 0 and 0 < width <= TILE))
