@@ -3,8 +3,8 @@
 The whole of `FourierBoostingRegressor` (squared error) and of `FourierBoostingClassifier` (two classes) with
 `columns=None, kernel_ridge=False`, rows of equal weight, and enough patience; with the same seed it trains the same
 model.
-A term is a function of standardised rows Z (n_rows, n_columns) that returns one value for each row.  A base learner
-returns a term, and what the term, taken with a step, owes to each column.
+A term is a function of standardised rows Z (n_rows, n_columns).  A base learner returns a term, and a function that
+gives the relevances of columns in it for a step.
 """
 
 import numpy as np
@@ -64,24 +64,26 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     fourier_rate, tree_rate = 0.15 * (0.2 / 0.15) ** rising, 0.025 * (0.12 / 0.025) ** rising
     if loss is squared_error:
         fourier_rate, tree_rate = fourier_rate * 0.8**rising, tree_rate * 2 * (1.5 / 2) ** rising
-    depth = round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))
-    learners = [Fourier(fourier_rate, Z, 0.05 if loss is squared_error else 0.01, 0.6 / len(rows), max_samples),
-                Tree(tree_rate, Z, edges, depth), Linear(fourier_rate, Z, y, F, n_train, loss)]
+    ridge = 0.05 if loss is squared_error else 0.01
+    learners = [Fourier(fourier_rate, Z, ridge=ridge, reg_lambda=0.6 / len(rows), n_tiles=max(1, max_samples // TILE)),
+                Tree(tree_rate, Z, edges=edges, depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
+                Linear(fourier_rate, Z, ridge=linear_ridge(Z, y, F, n_train, loss))]
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
         learner = sample_learner(learners, t, rng)
         _, g, h = loss(F, y)
-        term, owed = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
+        term, relevances = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
         direction, step = term(Z), learner.rate
         if not learner.searches_steps:
-            step = held_back(step, F[:n_train], direction[:n_train], y[:n_train], loss)
+            step = shortened(step, F[:n_train], direction[:n_train], y[:n_train], loss)
         elif loss is not squared_error:
             step *= best_step(F[:n_train], direction[:n_train], y[:n_train], loss)
         F = F + step * direction
-        learner.relevances += owed(step)  # to each column
+        learner.relevances += relevances(step)
         terms.append((step, term))
         validation.append(loss(F, y)[0][n_train:].mean())
-        learner.count(validation[-2] - validation[-1])
+        learner.n_rounds += 1
+        learner.gain += max(1 / learner.n_rounds, 0.03) * (validation[-2] - validation[-1] - learner.gain)
         if validation[-1] < validation[best]:
             best = t + 1
     return terms[:best]
@@ -98,14 +100,11 @@ def sample_learner(learners, t, rng):
 
 
 class Learner:
-    """A base learner of one bag: its shrinkage, what its rounds gained, and what its terms owe to each column."""
+    """A base learner of one bag: its shrinkage, what its rounds gained, and the relevances of columns."""
 
-    def __init__(self, rate, Z):
+    def __init__(self, rate, Z, **sizes):
         self.rate, self.n_rounds, self.gain, self.relevances = rate, 0, 0.0, np.zeros(Z.shape[1])
-
-    def count(self, gain):
-        weight = max(1 / (self.n_rounds + 1), 0.03)
-        self.n_rounds, self.gain = self.n_rounds + 1, self.gain + weight * (gain - self.gain)
+        vars(self).update(sizes)
 
     def draw_columns(self, rng, n_draws):
         """Sets of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
@@ -122,10 +121,6 @@ class Fourier(Learner):
     """a cos(omega . z) + c sin(omega . z): the best of ten random omegas, improved by L-BFGS."""
 
     searches_steps = True
-
-    def __init__(self, rate, Z, ridge, reg_lambda, max_samples):
-        super().__init__(rate, Z)
-        self.ridge, self.reg_lambda, self.n_tiles = ridge, reg_lambda, max(1, max_samples // TILE)
 
     def fit(self, Z, g, h, rng):
         chosen, u = self.draw_columns(rng, 10), rng.uniform(-3, 6, 10)
@@ -162,62 +157,58 @@ def fourier_objective(omega, Z, g, reg_lambda, ridge):
 
 
 class Tree(Learner):
-    """A symmetric tree: at each depth all rows answer the same question, z_j > edge."""
+    """A symmetric tree: at each depth all rows are split by the same z_j > edge."""
 
     searches_steps = False
 
-    def __init__(self, rate, Z, edges, depth):
-        super().__init__(rate, Z)
-        self.edges, self.depth = edges, depth
-
-    def codes(self, Z, j):
+    def bins(self, Z, j):
         return np.searchsorted(self.edges[j].astype(np.float32), Z[:, j], side="left")
 
-    def cells(self, Z, questions):
-        return sum((self.codes(Z, j) > cut) << level for level, (j, cut) in enumerate(questions))
+    def leaves(self, Z, splits):
+        return sum((self.bins(Z, j) > b) << level for level, (j, b) in enumerate(splits))
 
     def fit(self, Z, g, h, rng):
-        candidates, questions = np.flatnonzero(self.draw_columns(rng, 1)[0]), []
-        gains, cell = np.zeros(len(self.relevances)), np.zeros(len(Z), int)
-        codes = {j: self.codes(Z, j) for j in candidates}
+        candidates, splits = np.flatnonzero(self.draw_columns(rng, 1)[0]), []
+        gains, leaf = np.zeros(len(self.relevances)), np.zeros(len(Z), int)
+        bins = {j: self.bins(Z, j) for j in candidates}
         for level in range(self.depth):
-            G, H = (np.bincount(cell, each, 1 << level)[:, None] for each in (g, h))
-            best, question = 1e-6 * (G**2 / (H + 1)).sum(), None
-            for j in candidates:  # histograms of all cells at once
+            G, H = (np.bincount(leaf, each, 1 << level)[:, None] for each in (g, h))
+            best, split = 1e-6 * (G**2 / (H + 1)).sum(), None
+            for j in candidates:  # histograms of all leaves at once
                 n_bins = len(self.edges[j]) + 1
-                GL, HL = (np.bincount(cell * n_bins + codes[j], each, n_bins << level).reshape(-1, n_bins)
+                GL, HL = (np.bincount(leaf * n_bins + bins[j], each, n_bins << level).reshape(-1, n_bins)
                           .cumsum(axis=1)[:, :-1] for each in (g, h))
                 found = (GL**2 / (HL + 1) + (G - GL) ** 2 / (H - HL + 1) - G**2 / (H + 1)).sum(axis=0)
                 if len(found) and found.max() > best:
-                    best, question = found.max(), (j, found.argmax())
-            if question is None:
+                    best, split = found.max(), (j, found.argmax())
+            if split is None:
                 break
-            questions.append(question)
-            gains[question[0]] += best
-            cell = self.cells(Z, questions)
-        values = np.bincount(cell, g, 1 << self.depth) / (np.bincount(cell, h, 1 << self.depth) + 1)
-        return lambda Z: values[self.cells(Z, questions)], lambda step: step * gains
+            splits.append(split)
+            gains[split[0]] += best
+            leaf = self.leaves(Z, splits)
+        values = np.bincount(leaf, g, 1 << self.depth) / (np.bincount(leaf, h, 1 << self.depth) + 1)
+        return lambda Z: values[self.leaves(Z, splits)], lambda step: step * gains
 
 
 class Linear(Learner):
-    """slopes . z over all columns, by ridge regression of g; the ridge is that of the lowest validation loss."""
+    """coefficients . z over all columns, by ridge regression of g."""
 
     searches_steps = True
 
-    def __init__(self, rate, Z, y, F, n_train, loss):
-        super().__init__(rate, Z)
-        _, g, h = loss(F, y)
-        losses = []
-        ridges = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
-        for self.ridge in ridges:
-            term, _ = self.fit(Z[:n_train], g[:n_train], h[:n_train], None)
-            losses.append(loss(F + term(Z), y)[0][n_train:].mean())
-        self.ridge = ridges[np.argmin(losses)]
-
     def fit(self, Z, g, h, rng):
         centred = Z - Z.mean(axis=0, dtype=float)
-        slopes = np.linalg.solve(centred.T @ centred + self.ridge * len(g) * np.eye(Z.shape[1]), centred.T @ g)
-        return lambda Z: Z @ slopes, lambda step: step**2 * slopes**2
+        products = centred.T @ centred + self.ridge * len(g) * np.eye(Z.shape[1])
+        coefficients = np.linalg.solve(products, centred.T @ g)
+        return lambda Z: Z @ coefficients, lambda step: step**2 * coefficients**2
+
+
+def linear_ridge(Z, y, F, n_train, loss):
+    """The ridge of the lowest validation loss after a step of 1."""
+    def validation_loss(ridge):
+        term, _ = Linear(1, Z, ridge=ridge).fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
+        return loss(F + term(Z), y)[0][n_train:].mean()
+
+    return min([1e-4, 1e-3, 1e-2, 1e-1, 1.0], key=validation_loss)
 
 
 def best_step(F, direction, y, loss):
@@ -232,7 +223,7 @@ def best_step(F, direction, y, loss):
     return step
 
 
-def held_back(step, F, direction, y, loss):
+def shortened(step, F, direction, y, loss):
     """The step of a tree, halved while the training loss rises by more than 1 %."""
     before = loss(F, y)[0].mean()
     for _ in range(10):
@@ -245,11 +236,11 @@ def held_back(step, F, direction, y, loss):
 def bin_edges(column):
     """Halfway between neighbouring values, or between 255 groups of like numbers of rows."""
     distinct, counts = np.unique(column, return_counts=True)
-    cuts = np.arange(len(distinct) - 1)
+    last = np.arange(len(distinct) - 1)  # value of each bin
     if len(distinct) > 255:
-        cuts = np.unique(np.searchsorted(np.cumsum(counts)[:-1] / counts.sum(), np.arange(1, 255) / 255))
-        cuts = cuts[cuts < len(distinct) - 1]
-    return 0.5 * (distinct[cuts].astype(float) + distinct[cuts + 1])
+        last = np.unique(np.searchsorted(np.cumsum(counts)[:-1] / counts.sum(), np.arange(1, 255) / 255))
+        last = last[last < len(distinct) - 1]
+    return 0.5 * (distinct[last].astype(float) + distinct[last + 1])
 
 
 def inverse_temperature(scores, y):
@@ -257,6 +248,6 @@ def inverse_temperature(scores, y):
     low, high = np.log(0.5), np.log(2)
     for _ in range(16):
         factor = np.exp((low + high) / 2)
-        slope = scores @ log_loss(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
-        low, high = (np.log(factor), high) if slope > 0 else (low, np.log(factor))
+        derivative = scores @ log_loss(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
+        low, high = (np.log(factor), high) if derivative > 0 else (low, np.log(factor))
     return np.exp((low + high) / 2)
