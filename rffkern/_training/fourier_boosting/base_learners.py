@@ -1,12 +1,16 @@
 """The base learners of a bag: each samples columns by their relevance, and fits a term to the gradient of the loss."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
+from ..._model.tree_layout import UNREACHED, reachable_values
 from ..._native import boosting, solvers
+from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from .parameters import Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
@@ -14,6 +18,7 @@ from .training_rows import BaggedRows, Columns, LocalRows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Steps: TypeAlias = Sequence[tuple[Any, float, int]]  # terms of all bags, their steps and the rounds that added them
 
 # Share of the chance of a column that does not depend on its relevance, and terms before which nothing does.
 _EQUAL_SHARE, _FEWEST_TERMS = 0.1, 10
@@ -42,15 +47,12 @@ _LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
 class BaseLearner:
     """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
 
-    Parameters
-    ----------
-    n_sources : int
-        Columns of the raw table.
-    rate : float
-        Share of the best step that a round takes.
+    The constructor of each takes the columns, the sizes and the rows of the bag.  This one takes the number of columns
+    of the raw table, and the share of the best step that a round takes.
     """
 
     name: str
+    term: ClassVar[type[Any]]  # the class of its terms
     searches_step: bool  # whether the round searches the best step
 
     def __init__(self, n_sources: int, rate: float) -> None:
@@ -65,6 +67,14 @@ class BaseLearner:
 
     def record_term(self, term: Any, step: float) -> None:
         """Count a term that a round has added with a step."""
+        raise NotImplementedError
+
+    @staticmethod
+    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """What terms make of the function of unscaled rows, and the round of each term of that part.
+
+        Scores are in units of `scale`.
+        """
         raise NotImplementedError
 
     def record_gain(self, gain: float) -> None:
@@ -108,10 +118,10 @@ class BaseLearner:
 class FourierLearner(BaseLearner):
     """Cosine and sine over some columns, omega by descent, with amplitudes that are the best for each omega."""
 
-    name = "fourier"
+    name, term = "fourier", FourierTerm
     searches_step = True
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters) -> None:
+    def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows) -> None:
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._ridge, self._reg_lambda = sizes.amplitude_ridge, sizes.reg_lambda
         self._descent_tiles = max(1, sizes.max_samples // TILE)
@@ -154,14 +164,35 @@ class FourierLearner(BaseLearner):
         power = step**2 * (term.amplitudes**2).sum()
         self._add_relevances(self._sources[term.columns], power * term.omega**2)
 
+    @staticmethod
+    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """One cosine for each term, or a cosine and a sine where there are several outputs."""
+        omegas, phases, amplitudes, rounds = [], [], [], []
+        for term, step, t in steps:
+            if term.amplitudes.shape[1] == 1:
+                cosine, sine = term.amplitudes[:, 0]
+                phase, amplitude = np.array([math.atan2(sine, cosine)]), np.array([[step * math.hypot(cosine, sine)]])
+            else:
+                phase, amplitude = np.array([0.0, math.pi / 2]), step * term.amplitudes
+            omega = np.zeros((len(phase), len(scaling.center)))
+            omega[:, term.columns] = term.omega
+            omegas.append(omega)
+            phases.append(phase)
+            amplitudes.append(amplitude)
+            rounds += [t] * len(phase)
+        if not rounds:
+            return None, []
+        return FourierTerms(np.concatenate(omegas) * scaling.inverse_scale, np.concatenate(phases),
+                            np.concatenate(amplitudes) * scale), rounds
+
 
 class TreeLearner(BaseLearner):
     """Symmetric trees: the same column and threshold for all nodes of a depth, by Newton's method."""
 
-    name = "tree"
+    name, term = "tree", TreeTerm
     searches_step = False
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters) -> None:
+    def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows) -> None:
         super().__init__(columns.n_sources, sizes.tree_rate)
         self._depth = sizes.max_depth
         self._bin_counts = columns.bin_counts
@@ -194,6 +225,26 @@ class TreeLearner(BaseLearner):
         """Relevances are gains of splits."""
         self._add_relevances(self._sources[term.columns], step * self._gains)
 
+    @staticmethod
+    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """Trees whose thresholds are those of raw rows."""
+        if not steps:
+            return None, []
+        trees = [tree for tree, *_ in steps]
+        split_columns, thresholds = np.zeros((2, len(trees), max(len(tree.columns) for tree in trees)))
+        for k, tree in enumerate(trees):
+            split_columns[k] = columns.binned[tree.columns]
+            # No row is above a bin beyond the last edge, that of a depth at which nothing is split.
+            thresholds[k] = [columns.edges[j][b] if b < len(columns.edges[j]) else math.inf
+                             for j, b in zip(tree.columns, tree.threshold_bins, strict=True)]
+        raw = split_columns.astype(np.intp)
+        width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
+        with np.errstate(over="ignore"):
+            thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
+        values = reachable_values(split_columns, thresholds, (step * scale * tree.values for tree, step, _ in steps),
+                                  trees[0].values.shape[1])
+        return TreeTerms(split_columns, thresholds, values), [t for *_, t in steps]
+
 
 class LinearLearner(BaseLearner):
     """Linear functions of all columns, by ridge regression of the gradient of the loss.
@@ -201,7 +252,7 @@ class LinearLearner(BaseLearner):
     Of a wide table these are the columns whose products with the gradient are largest before the first round.
     """
 
-    name = "linear"
+    name, term = "linear", LinearTerm
     searches_step = True
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> None:
@@ -232,6 +283,16 @@ class LinearLearner(BaseLearner):
         """Relevances are squares of coefficients."""
         self._add_relevances(self._sources, step**2 * (term.coefficients**2).sum(axis=1))
 
+    @staticmethod
+    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """The sum of all, which belongs to no round."""
+        if not steps:
+            return None, []
+        coefficients = np.zeros_like(steps[0][0].coefficients)
+        for term, step, _ in steps:
+            coefficients += step * term.coefficients
+        return LinearTerms(scaling.inverse_scale[:, None] * coefficients * scale) if coefficients.any() else None, []
+
 
 def _linear_columns(rows: LocalRows) -> Indices:
     """All columns, or of many those whose products with the gradient are largest."""
@@ -242,9 +303,5 @@ def _linear_columns(rows: LocalRows) -> Indices:
     return np.sort(np.argsort(products)[-_MOST_LINEAR_COLUMNS:])
 
 
-def make_base_learners(names: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> list[BaseLearner]:
-    """The base learners of a bag, in the order of their names."""
-    made: dict[str, BaseLearner] = {"fourier": FourierLearner(columns, sizes), "tree": TreeLearner(columns, sizes)}
-    if "linear" in names:
-        made["linear"] = LinearLearner(columns, sizes, rows)
-    return [made[name] for name in names]
+# In the order of the terms of the function.
+BASE_LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
-from .base_learners import BaseLearner, make_base_learners
+from .base_learners import BASE_LEARNERS, BaseLearner
 from .parameters import Hyperparameters
 from .training_rows import BaggedRows, Columns, Losses
 
@@ -195,7 +195,7 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
 
     def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index)
-        learners = make_base_learners(model.base_learners, columns, sizes, rows)
+        learners = [BASE_LEARNERS[name](columns, sizes, rows) for name in model.base_learners]
         end = limit.share(-(-n_waiting // n_threads))
         bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
                         partial(after_round, index, end))

@@ -449,8 +449,9 @@ def columns_read(expansion: Expansion, sources: NDArray[np.intp], n_columns: int
 
     `sources` says which column of the raw table each column of the expansion is made of.
     """
-    terms, columns = np.nonzero(expansion._only("fourier", "trees")._reads())
-    reads = np.zeros((n_boosted_terms(expansion), n_columns), dtype=bool)
+    boosted = _boosted(expansion)
+    terms, columns = np.nonzero(boosted._reads())
+    reads = np.zeros((boosted.n_terms, n_columns), dtype=bool)
     reads[terms, sources[columns]] = True
     return reads
 
@@ -465,7 +466,12 @@ def columns_of_kernels(expansion: Expansion, sources: NDArray[np.intp], n_column
 
 def n_boosted_terms(expansion: Expansion) -> int:
     """Number of cosines and trees."""
-    return expansion._only("fourier", "trees").n_terms
+    return _boosted(expansion).n_terms
+
+
+def _boosted(expansion: Expansion) -> Expansion:
+    """The parts that rounds have added: all but the kernels.  Linear ones, which are one sum, count as no term."""
+    return expansion._only(*(part.kind for part in expansion.parts if part.kind != "kernels"))
 
 
 def staged_scores(expansion: Expansion, rounds: Double, n_rounds: int, X: NDArray[Any],

@@ -1,13 +1,15 @@
-"""Kinds of weak learners."""
+"""Base learners."""
+
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting import base_learners
-from rffkern._training.fourier_boosting.base_learners import BaseLearner, FourierLearner, LinearLearner, TreeLearner
+from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner
 from rffkern._training.fourier_boosting.losses import ValueLoss
-from rffkern._training.fourier_boosting.parameters import defaults_for
+from rffkern._training.fourier_boosting.parameters import BaseLearnerName, defaults_for
 from rffkern._training.fourier_boosting.training_rows import Columns, LocalRows, RowOrder, bin_columns
 
 SIZES = defaults_for(500)._replace(fourier_rate=0.3, tree_rate=0.3, amplitude_ridge=0.05, max_samples=16384)
@@ -25,10 +27,8 @@ def problem(target, n_columns=4, n=500):
     return columns, LocalRows.of(columns, loss, weights, order)
 
 
-def kind_of(name, columns, state):
-    if name == "linear":
-        return LinearLearner(columns, SIZES, state)
-    return FourierLearner(columns, SIZES) if name == "fourier" else TreeLearner(columns, SIZES)
+def test_every_name_has_a_base_learner():
+    assert [*BASE_LEARNERS] == [*get_args(BaseLearnerName)]
 
 
 @pytest.mark.parametrize(("name", "target"), [
@@ -36,7 +36,7 @@ def kind_of(name, columns, state):
     ("linear", lambda x: 3 * x[1])])
 def test_terms_lower_the_loss_of_both_parts(name, target):
     columns, state = problem(target)
-    kind, rng, first = kind_of(name, columns, state), np.random.default_rng(0), state.losses
+    kind, rng, first = BASE_LEARNERS[name](columns, SIZES, state), np.random.default_rng(0), state.losses
     for _ in range(60):
         term = kind.fit(state, rng)
         if term is not None:
@@ -51,7 +51,7 @@ def test_terms_lower_the_loss_of_both_parts(name, target):
 @pytest.mark.parametrize("name", ["fourier", "tree", "linear"])
 def test_directions_are_what_a_term_gives(name):
     columns, state = problem(lambda x: np.array([x[1] + np.sin(x[2]), x[0] * x[3]]))
-    term = kind_of(name, columns, state).fit(state, np.random.default_rng(1))
+    term = BASE_LEARNERS[name](columns, SIZES, state).fit(state, np.random.default_rng(1))
     x = state.columns.astype(float)
     if name == "linear":
         expected = term.coefficients.T @ x
@@ -68,7 +68,7 @@ def test_directions_are_what_a_term_gives(name):
 @pytest.mark.parametrize("name", ["tree", "linear"])
 def test_a_constant_target_has_nothing_to_learn(name):
     columns, state = problem(lambda x: np.ones(x.shape[1]))
-    term = kind_of(name, columns, state).fit(state, np.random.default_rng(0))
+    term = BASE_LEARNERS[name](columns, SIZES, state).fit(state, np.random.default_rng(0))
     assert term is None or not state.directions.any()
 
 
