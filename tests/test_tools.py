@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree
 import zipfile
 
 import numpy as np
@@ -157,3 +158,33 @@ def test_a_wheel_that_asks_for_more_is_refused(files, message, tmp_path):
         for name, text in files.items():
             archive.writestr(name, text)
     assert message in run("release", "--check", tmp_path / "a.whl", code=1)
+
+
+def test_the_page_of_costs(tmp_path):
+    """A log by a power law gives its powers, and nothing in it is measured again."""
+    log, page = tmp_path / "cost.jsonl", tmp_path / "cost.md"
+    cases = ([(n, 20, 2, 1) for n in (1000, 4000, 16_000)] + [(4000, d, 2, 1) for d in (5, 80)]
+             + [(4000, 20, k, 1) for k in (5, 20)] + [(4000, 20, 2, 2)])
+    with log.open("w") as file:
+        for rows, columns, classes, threads in cases:
+            seconds = 2.0 * (rows / 1000) ** 1.5 * (columns / 20) ** 0.5 * (classes / 2)
+            print(json.dumps({"cost": "GBRFF2", "rows": rows, "columns": columns, "classes": classes,
+                              "threads": threads, "seconds": seconds, "wall": seconds / threads, "MB": 10.0,
+                              "score": 90.0, "log_loss": 0.25}), file=file)
+    before = log.read_bytes()
+    run("bench", "cost", "--log", log, "--page", page, "--axes")
+    text = page.read_text()
+    assert "| GBRFF2 | 2 | 1.50 | 0.50 | 1.00 | 1.0 x |" in text
+    assert "| GBRFF2 | 16 s, 16 s | 8 s, 16 s |" in text
+    run("bench", "cost", "--log", log, "--axes", "columns", "classes", "threads", "--models", "GBRFF2")
+    assert log.read_bytes() == before
+    drawing = xml.etree.ElementTree.parse(tmp_path / "cost.svg").getroot()
+    assert len(drawing.findall(".//{*}path[@fill='none']")) == 6
+
+
+def test_a_cost_is_measured(tmp_path):
+    run("bench", "cost", "--log", tmp_path / "log", "--axes", "rows", "--sizes", 300, "--models", "GBRFF2")
+    record = json.loads((tmp_path / "log").read_text())
+    assert (record["cost"], record["rows"], record["columns"]) == ("GBRFF2", 300, 20)
+    assert record["seconds"] > 0
+    assert record["score"] > 60

@@ -45,6 +45,7 @@ _IN_EXTRA = 0xFFFFFFFF  # for a size that does not fit
 _DIGEST_MARK = b"sha256:"
 _DIGEST_SIZE = len(_DIGEST_MARK) + 64
 _MUCH = 1 << 22  # bytes for which OpenSSL is worth loading
+CHECKPOINT_MARK = b"rffkern training state "  # what files of `checkpoint` begin with
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "columns",
                 "arrays"}
 
@@ -142,6 +143,8 @@ def decode(content: bytes) -> Contents:
     which reading ends.  Sizes are compared with the number of bytes before an array is made, so that a small file
     cannot ask for much memory.
     """
+    require(not content.startswith(CHECKPOINT_MARK), "a checkpoint of a training, not a model: the command or program "
+            "that wrote it goes on from it, and writes the model")
     require(content[:4] == _LOCAL_MARK, "not a model file: it does not begin as a .npz archive")
     require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
     require(_digest(content[:-64]) == content[-64:], "damaged: the checksum differs")

@@ -19,10 +19,10 @@ from .._estimator.base import Model
 from .._estimator.checkpoints import keeping
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
-from .archive import require, shown
+from .archive import CHECKPOINT_MARK, require, shown
 from .atomic_file import atomic_write, check_writable
 
-_FIRST_LINE = b"rffkern training state 1\n"
+_FIRST_LINE = CHECKPOINT_MARK + b"1\n"  # with the version of the format
 _N_LENGTH, _N_DIGEST = 8, 32
 _BIT_GENERATOR = "PCG64"
 

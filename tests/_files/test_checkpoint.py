@@ -26,6 +26,7 @@ from rffkern import (
     RFFNetClassifier,
     SparseKernelClassifier,
     checkpoint,
+    load,
     save,
 )
 from rffkern._estimator import checkpoints
@@ -37,8 +38,8 @@ NAMES = sorted(name for name, entry in FAMILIES.items()
 CURVES = ("train_loss_", "eval_loss_", "feature_importances_", "landmarks_")
 
 
-class End(Exception):
-    """What ends a training."""
+class End(KeyboardInterrupt):
+    """What ends a training, as Ctrl-C does."""
 
 
 @pytest.fixture(autouse=True)
@@ -265,6 +266,9 @@ def test_damaged_files_are_refused(tmp_path):
             again.fit(X, y)
         assert not hasattr(again, "expansion_")
         assert path.read_bytes() == each
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="state: a checkpoint of a training, not a model"):
+        load(path)
     save(model, path)
     again = made(GBRFF2Classifier)
     with checkpoint(again, path), pytest.raises(FormatError, match="not a checkpoint of this package"):
