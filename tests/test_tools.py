@@ -86,6 +86,7 @@ def test_the_page_of_benchmarks_is_what_its_log_says(tmp_path):
     log, page = ROOT / "docs" / "benchmarks.jsonl", tmp_path / "page.md"
     run("compare", "--log", log, "--page", page)
     assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 150
     assert log.stat().st_size <= 100_000
 
 
