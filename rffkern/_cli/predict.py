@@ -180,16 +180,16 @@ class Scorer:
         self.model, self.writer, self.proba = model, writer, proba
         self.path, self.labels = path, labels  # of the table and its columns, for messages
         column_map = getattr(model, "column_map_", None)
-        self._frozen = None if column_map is None else column_map._fitted_map()
-        self._kinds = [] if self._frozen is None else [column.kind if column.forms else EMPTY
-                                                       for column in self._frozen.columns]
+        self._fitted = None if column_map is None else column_map._fitted_map()
+        self._kinds = [] if self._fitted is None else [column.kind if column.forms else EMPTY
+                                                       for column in self._fitted.columns]
 
     def column_types(self) -> list[ColumnType]:
         """How the columns are read, if the model has a column map."""
-        if self._frozen is None:
+        if self._fitted is None:
             return []
         return [ColumnType(kind, kind != EMPTY, {level.strip(): level for level in reversed(column.levels)})
-                for kind, column in zip(self._kinds, self._frozen.columns, strict=True)]
+                for kind, column in zip(self._kinds, self._fitted.columns, strict=True)]
 
     def score(self, block: Block) -> ScoredBlock:
         """Predictions of a block."""
@@ -203,7 +203,7 @@ class Scorer:
 
     def _rows(self, block: Block) -> Any:
         """The rows as the model takes them; a column of another kind than in training is an error."""
-        if self._frozen is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
+        if self._fitted is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
             return block.X
         columns = []
         for k, (each, expected, values) in enumerate(zip(block.types, self._kinds, block.X.T, strict=True)):
@@ -212,7 +212,7 @@ class Scorer:
             if kind not in (expected, EMPTY) and (kind, expected) != (NUMERIC, CATEGORY):
                 raise InvalidInputError(f"{self.path}: column {self.labels[k]}: expected values of kind {expected!r}, "
                                         f"as in training, got {kind!r}")
-        return RawTable(self._frozen.names, columns, len(block.X))
+        return RawTable(self._fitted.names, columns, len(block.X))
 
 
 class Accuracy:

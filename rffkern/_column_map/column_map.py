@@ -13,9 +13,9 @@ from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
-from .compiled import PlainForms
-from .frozen_map import NUMERIC_FORMS, Folds, FrozenMap
-from .learning import MapSettings, Survey, build_map
+from .compiled import CompiledMap
+from .fitted_map import NUMERIC_FORMS, FittedMap, Folds
+from .learning import MapSettings, StatisticsCollector, build_map
 from .tables import check_table, column_name, in_blocks, tables
 
 Double = NDArray[np.float64]
@@ -36,11 +36,11 @@ class _Features(NamedTuple):
             raise InvalidInputError(f"{name} must be a list of names or indices of columns, or None, got {value!r}")
 
 
-class Learned(NamedTuple):
-    """What a pass over training rows leaves."""
+class FitResult(NamedTuple):
+    """The result of a pass over the training rows."""
 
-    frozen: FrozenMap
-    folds: Folds  # what the training rows get instead of target statistics
+    fitted_map: FittedMap
+    folds: Folds  # out-of-fold target statistics of the training rows
 
 
 class ColumnMap(Parametrised):
@@ -122,8 +122,8 @@ class ColumnMap(Parametrised):
         Attribute("forms_", "array of str", "For each output its form."),
     )
 
-    _frozen: FrozenMap
-    _plain: PlainForms | None  # the same where all columns are numbers
+    _fitted: FittedMap
+    _compiled: CompiledMap | None  # the same in compiled code, if all columns are numbers
     n_features_in_: int
 
     def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
@@ -139,7 +139,7 @@ class ColumnMap(Parametrised):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` has ended."""
-        return hasattr(self, "_frozen")
+        return hasattr(self, "_fitted")
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
@@ -169,16 +169,16 @@ class ColumnMap(Parametrised):
         InvalidInputError
             For bad arguments, infinite values, or columns of several kinds of values; the message names which.
         """
-        self._keep(self._learn(X, _targets_of(y), sample_weight).frozen)
+        self._keep(self._fit_rows(X, _targets_of(y), sample_weight).fitted_map)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from the rows of a table and return them mapped; target statistics are those of other folds."""
-        learned = self._learn(X, _targets_of(y), sample_weight)
-        table = learned.frozen.read(X, type(self).__name__)
-        mapped = learned.frozen.apply(table, learned.folds)
-        self._keep(learned.frozen)
-        return contained(self, mapped, learned.frozen.output_names, X)
+        result = self._fit_rows(X, _targets_of(y), sample_weight)
+        table = result.fitted_map.read(X, type(self).__name__)
+        mapped = result.fitted_map.apply(table, result.folds)
+        self._keep(result.fitted_map)
+        return contained(self, mapped, result.fitted_map.output_names, X)
 
     def transform(self, X: Any) -> Any:
         """Return the rows of a table mapped.
@@ -198,27 +198,30 @@ class ColumnMap(Parametrised):
         InvalidInputError
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
-        frozen = self._fitted_map()
-        plain = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
-        mapped = None if self._plain is None else self._plain.rows(plain)
+        fitted_map = self._fitted_map()
+        in_double = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
+        mapped = None if self._compiled is None else self._compiled.map(in_double)
         if mapped is None:
-            mapped = frozen.apply(check_table(frozen.read(X, type(self).__name__), "X", 1))
-        return contained(self, mapped, frozen.output_names, X)
+            mapped = fitted_map.apply(check_table(fitted_map.read(X, type(self).__name__), "X", 1))
+        return contained(self, mapped, fitted_map.output_names, X)
 
     set_output = set_output
 
-    def _mapped(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
-        """The same for an estimator that errors name, in single precision for an array in single precision."""
-        frozen = self._fitted_map()
-        mapped = None if self._plain is None else self._plain.rows(X, n_threads)
-        return _like(X, frozen.apply(check_table(frozen.read(X, owner, name), name, 1))) if mapped is None else mapped
+    def _transform(self, X: Any, owner: str, name: str = "X", n_threads: int | None = None) -> NDArray[Any]:
+        """Map rows for an estimator, whom errors name; float32 rows give a float32 array."""
+        fitted_map = self._fitted_map()
+        mapped = None if self._compiled is None else self._compiled.map(X, n_threads)
+        if mapped is None:
+            mapped = _like(X, fitted_map.apply(check_table(fitted_map.read(X, owner, name), name, 1)))
+        return mapped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each output: that of its column and its form or level."""
-        frozen = self._fitted_map()
-        check_input_features(input_features, frozen.names, len(frozen.columns))
+        fitted_map = self._fitted_map()
+        check_input_features(input_features, fitted_map.names, len(fitted_map.columns))
         names = None if input_features is None else tuple(map(str, input_features))
-        return np.array((frozen if names is None else frozen._replace(names=names)).output_names(), dtype=object)
+        renamed = fitted_map if names is None else fitted_map._replace(names=names)
+        return np.array(renamed.output_names(), dtype=object)
 
     def describe(self) -> list[dict[str, object]]:
         """Return what became of each column, as rows of a table: one for each form, or one if the column is dropped.
@@ -231,46 +234,48 @@ class ColumnMap(Parametrised):
     def _check_params(self) -> None:
         check_all(self._parameters, self)
 
-    def _fitted_map(self) -> FrozenMap:
-        frozen = getattr(self, "_frozen", None)
-        if frozen is None:
+    def _fitted_map(self) -> FittedMap:
+        fitted_map = getattr(self, "_fitted", None)
+        if fitted_map is None:
             raise not_fitted(type(self).__name__)
-        return frozen
+        return fitted_map
 
-    def _learn(self, X: Any, targets: Double | None, sample_weight: Any) -> Learned:
+    def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any) -> FitResult:
         """Pass over the rows once."""
         self._check_params()
-        survey: Survey | None = None
+        collector: StatisticsCollector | None = None
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)
         for table, start in tables(X, self.categorical_features):
-            if survey is None:
+            if collector is None:
                 names = table.names
-                survey = Survey([column_name(names, j) for j in range(len(table.columns))],
+                collector = StatisticsCollector([column_name(names, j) for j in range(len(table.columns))],
                                 0 if targets is None else targets.shape[1])
             rows = slice(start, start + table.n_rows)
             values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
-            survey.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
-        if survey is None:
+            collector.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
+        if collector is None:
             raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
-        facts = survey.facts()
+        statistics = collector.statistics()
         for name, array in (("y", targets), ("sample_weight", weights)):
-            if array is not None and len(array) != survey.n_rows:
-                raise InvalidInputError(f"{name} must have one entry per row of X ({survey.n_rows}), got {len(array)}")
-        unit = min(1.0, survey.weight / survey.n_positive)
+            if array is not None and len(array) != collector.n_rows:
+                raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
+                                        f"{len(array)}")
+        unit = min(1.0, collector.weight / collector.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return Learned(*build_map(names, facts, survey, settings))
+        return FitResult(*build_map(names, statistics, collector, settings))
 
-    def _keep(self, frozen: FrozenMap) -> None:
+    def _keep(self, fitted_map: FittedMap) -> None:
         """Replace all attributes at once."""
-        new = vars(self) | {"_frozen": frozen, "_plain": PlainForms.of(frozen.columns)}
-        new["n_features_in_"] = len(frozen.columns)
-        new["sources_"] = np.repeat(np.arange(len(frozen.columns)), [len(column.outputs) for column in frozen.columns])
-        new["forms_"] = np.array([form for column in frozen.columns for form, _ in column.outputs])
+        new = vars(self) | {"_fitted": fitted_map, "_compiled": CompiledMap.of(fitted_map.columns)}
+        new["n_features_in_"] = len(fitted_map.columns)
+        n_outputs = [len(column.outputs) for column in fitted_map.columns]
+        new["sources_"] = np.repeat(np.arange(len(n_outputs)), n_outputs)
+        new["forms_"] = np.array([form for column in fitted_map.columns for form, _ in column.outputs])
         new.pop("feature_names_in_", None)
-        if frozen.names is not None:
-            new["feature_names_in_"] = np.array(frozen.names, dtype=object)
+        if fitted_map.names is not None:
+            new["feature_names_in_"] = np.array(fitted_map.names, dtype=object)
         self.__dict__ = new
 
 
@@ -286,24 +291,24 @@ def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
     """Rows of a table or of RowBlocks by the fitted map of an owner, whom errors name."""
     X = in_blocks(X)
     if not isinstance(X, RowBlocks):
-        return column_map._mapped(X, owner, name)
-    return RowBlocks(lambda: (column_map._mapped(block, owner, name) for block in X._given_blocks()))
+        return column_map._transform(X, owner, name)
+    return RowBlocks(lambda: (column_map._transform(block, owner, name) for block in X._raw_blocks()))
 
 
 def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:
     """A copy of a map that is fitted on training rows, and these rows mapped: an array, or RowBlocks.
 
-    The given map is left alone.
+    The map itself is not changed.
     """
     X = in_blocks(X)
     fitted = ColumnMap(**column_map.get_params())
-    frozen, folds = fitted._learn(X, _targets_of(y, has_labels), sample_weight)
-    fitted._keep(frozen)
+    fitted_map, folds = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight)
+    fitted._keep(fitted_map)
 
     def mapped(block: Any, first_row: int) -> NDArray[Any]:
-        rows = None if fitted._plain is None else fitted._plain.rows(block, 1)  # without target statistics
+        rows = None if fitted._compiled is None else fitted._compiled.map(block, 1)  # without target statistics
         if rows is None:
-            rows = _like(block, frozen.apply(frozen.read(block, "the training"), folds, first_row))
+            rows = _like(block, fitted_map.apply(fitted_map.read(block, "the training"), folds, first_row))
         return rows
 
     if not isinstance(X, RowBlocks):
@@ -311,7 +316,7 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
 
     def read() -> Iterator[NDArray[Any]]:
         first_row = 0
-        for block in X._given_blocks():
+        for block in X._raw_blocks():
             yield (rows := mapped(block, first_row))
             first_row += len(rows)
 
@@ -328,11 +333,11 @@ def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> D
 
 
 def _weights_of(sample_weight: Any) -> Double:
-    """Weights as they are given, checked."""
-    given = np.asarray(as_numeric(sample_weight, "sample_weight"), dtype=np.float64)
-    if given.size:  # no rows are refused as such
-        check_weights(given, len(np.atleast_1d(given)))
-    return given.reshape(-1)
+    """Checked weights, in their own units."""
+    array = np.asarray(as_numeric(sample_weight, "sample_weight"), dtype=np.float64)
+    if array.size:  # no rows are refused as such
+        check_weights(array, len(np.atleast_1d(array)))
+    return array.reshape(-1)
 
 
 def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
@@ -340,16 +345,16 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     if y is None:
         return None
     refuse_masked(y, "y")
-    given = to_array(y, "y")
-    if given.dtype.kind == "c":
-        raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {given.dtype}")
-    if given.size == 0:
+    array = to_array(y, "y")
+    if array.dtype.kind == "c":
+        raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {array.dtype}")
+    if array.size == 0:
         return np.empty((0, 1))  # which is too few
-    n_samples = len(np.atleast_1d(given))
-    if given.dtype.kind in "iuf" and not has_labels:
-        values = check_targets(given, n_samples)
+    n_samples = len(np.atleast_1d(array))
+    if array.dtype.kind in "iuf" and not has_labels:
+        values = check_targets(array, n_samples)
         return values / np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
-    y = given.ravel() if given.shape == (n_samples, 1) else given  # of which the check of training rows warns
+    y = array.ravel() if array.shape == (n_samples, 1) else array  # of which the check of training rows warns
     classes, codes = check_labels(y, n_samples)
     positive = range(1, 2) if len(classes) == 2 else range(len(classes))
     return (codes[:, None] == np.array(positive)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Transforms of all columns at once in compiled code, for arrays of numbers alone."""
+"""The transforms of all columns at once in compiled code, for arrays of numbers."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -9,7 +9,7 @@ from .._native import unfused
 from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
-from .frozen_map import NUMERIC_FORMS, FrozenColumn
+from .fitted_map import NUMERIC_FORMS, FittedColumn
 from .tables import NUMERIC
 from .transforms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
 
@@ -17,7 +17,7 @@ Real = NDArray[Any]  # float32 or float64
 # Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank c is its largest magnitude.
 Entry = tuple[str, float, float, float, float, float]
 
-# Magnitudes up to which an array is plain.
+# Largest magnitudes that are accepted.
 _LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): LARGEST_FLOAT32}
 
 # What a form of a number costs, in multiply-adds.
@@ -35,46 +35,46 @@ class FormArrays(NamedTuple):
     heights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, columns: tuple[FrozenColumn, ...]) -> Self:
-        """Those of frozen columns of numbers."""
-        told = [each for column in columns for each in entries_of(column)]
-        numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in told])
-        ranks = [form if isinstance(form, RankForm) else None for form, *_ in told]
+    def of(cls, columns: tuple[FittedColumn, ...]) -> Self:
+        """Those of fitted columns of numbers."""
+        entries = [each for column in columns for each in entries_of(column)]
+        numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in entries])
+        ranks = [form if isinstance(form, RankForm) else None for form, *_ in entries]
         return cls(
             np.cumsum([0, *(len(column.outputs) for column in columns)]).astype(np.intp),
-            np.array([unfused.KINDS[entry[0]] for _, entry, _ in told], np.intp), numbers.reshape(-1, 6),
+            np.array([unfused.KINDS[entry[0]] for _, entry, _ in entries], np.intp), numbers.reshape(-1, 6),
             np.array([0 if rank is None else len(rank.knots) for rank in ranks], np.intp),
             np.concatenate([np.empty(0), *(rank.knots for rank in ranks if rank is not None)]),
             np.concatenate([np.empty(0), *(rank.ranks for rank in ranks if rank is not None)]))
 
 
-class PlainForms:
-    """The forms of a map of numeric columns alone, as a kernel reads them: to the bit what the forms themselves give.
+class CompiledMap:
+    """A map of numeric columns in compiled code; the result has the same bits as that of the forms.
 
     Immutable, and made anew when it is unpickled.
     """
 
-    def __init__(self, columns: tuple[FrozenColumn, ...]) -> None:
+    def __init__(self, columns: tuple[FittedColumn, ...]) -> None:
         self._columns = columns
-        # Missing values that are imputed from other columns are not for the kernel.
-        self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.fills for each in columns) else 0)
+        # The kernel does not impute missing values from other columns.
+        self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.imputations for each in columns) else 0)
         self._kernel = unfused.ColumnForms(*FormArrays.of(columns))
 
     @classmethod
-    def of(cls, columns: tuple[FrozenColumn, ...]) -> Self | None:
-        """Those of frozen columns; None where some take no numbers."""
+    def of(cls, columns: tuple[FittedColumn, ...]) -> Self | None:
+        """The map of fitted columns; None if some take no numbers."""
         return None if any(each.forms and each.kind != NUMERIC for each in columns) else cls(columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._columns,)
 
-    def take(self, X: Any) -> bool:
-        """Whether X is an array that they map; infinite values show only then."""
+    def accepts(self, X: Any) -> bool:
+        """Whether X is an array that it can map; infinite values are found by `map_into`."""
         return (type(X) is np.ndarray and X.dtype in _LIMITS and X.ndim == 2 and X.shape[1] == self._kernel.n_columns
                 and len(X) > 0)
 
-    def fill(self, X: Real, out: Real, n_threads: int | None = None) -> bool:
-        """Map rows into an array of their precision, as `map_rows` says.
+    def map_into(self, X: Real, out: Real, n_threads: int | None = None) -> bool:
+        """Map rows into an array of their precision, as `map_rows` describes.
 
         False if values are infinite, too large, or missing and imputed from other columns.
         """
@@ -84,23 +84,23 @@ class PlainForms:
         found = unfused.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
         return not found & self._refused
 
-    def rows(self, X: Any, n_threads: int | None = None) -> Real | None:
-        """Mapped rows in the precision of X; None for a table that they do not map."""
-        if not self.take(X):
+    def map(self, X: Any, n_threads: int | None = None) -> Real | None:
+        """Mapped rows in the precision of X; None for a table that it cannot map."""
+        if not self.accepts(X):
             return None
         out = np.empty((len(X), self._kernel.n_outputs), X.dtype)
-        return out if self.fill(X, out.reshape(*out.shape, 1), n_threads) else None
+        return out if self.map_into(X, out.reshape(*out.shape, 1), n_threads) else None
 
 
-def entries_of(column: FrozenColumn) -> list[tuple[Form, Entry, float]]:
-    """Of each output of a numeric column its form, what the kernel needs of it, and its divisor."""
+def entries_of(column: FittedColumn) -> list[tuple[Form, Entry, float]]:
+    """For each output of a numeric column: its form, the numbers that the kernel needs, and its divisor."""
     n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
     return [(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
             for form in column.forms for entry in _entries(form)]
 
 
 def _entries(form: Form) -> list[Entry]:
-    """What the kernel needs of each output of a numeric form."""
+    """The numbers that the kernel needs for each output of a numeric form."""
     if isinstance(form, RawForm):
         return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
     if isinstance(form, StandardForm):

@@ -1,4 +1,4 @@
-"""Imputation of missing values from the other columns of a row, as far as these explain anything.
+"""Imputation of missing values from the other columns of a row, as far as these explain them.
 
 Each output of a column with missing values is predicted from a few outputs of other columns, by ridge regression on a
 sample of the training rows.  In these, missing values count as their neutral ones, as in the rows that are mapped
@@ -18,9 +18,9 @@ Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-MOST_TELLING = 8  # outputs from which one is imputed, at most
+MAX_PREDICTORS = 8  # outputs from which one is imputed, at most
 
-_RIDGE = 10.0  # rows that say nothing, in the regression
+_RIDGE = 10.0  # penalty on the coefficients of standardised outputs, in rows
 _SMALLEST_GAIN = 0.01  # share of the variance that must be explained
 
 # What a factor may be at most, between columns of odd units.
@@ -31,12 +31,12 @@ _MOST_PRODUCTS = 2e8
 _FEWEST_ROWS = 200
 
 
-class Fill(NamedTuple):
-    """How one output is imputed from others, where its column is missing."""
+class Imputation(NamedTuple):
+    """The linear function by which an output is imputed where its column is missing."""
 
     output: int
-    telling: Indices  # outputs
-    factors: Double  # of their distances from their neutral values
+    predictors: Indices  # outputs
+    factors: Double  # coefficients of their distances from their neutral values
     low: float  # within which it is imputed: twice the range of the output in training
     high: float
 
@@ -45,30 +45,30 @@ class Fill(NamedTuple):
         return np.array([self.low, self.high, *self.factors])
 
     @classmethod
-    def from_numbers(cls, output: int, telling: list[int], numbers: Double) -> Self:
+    def from_numbers(cls, output: int, predictors: list[int], numbers: Double) -> Self:
         """Rebuild it from a file."""
         low, high, *factors = numbers.tolist()
         if low > high or not all(abs(number) <= _LARGEST_FACTOR for number in factors):
-            raise ValueError("what stands for missing values is out of range")
-        return cls(output, np.array(telling, dtype=np.intp), np.array(factors), low, high)
+            raise ValueError("an imputation is out of range")
+        return cls(output, np.array(predictors, dtype=np.intp), np.array(factors), low, high)
 
     def values(self, outputs: Double, rows: Indices, neutral: Double) -> Double:
         """Imputed values of some rows of outputs, (n_outputs, n_rows)."""
         found = np.full(len(rows), neutral[self.output])
         with np.errstate(over="ignore", invalid="ignore"):
-            for k, factor in zip(self.telling, self.factors, strict=True):  # in this order for any number of rows
+            for k, factor in zip(self.predictors, self.factors, strict=True):  # in this order for any number of rows
                 found += factor * (outputs[k, rows] - neutral[k])
         return np.where(np.isnan(found), neutral[self.output], found).clip(self.low, self.high)
 
 
-def fill_in(outputs: Double, fills: Sequence[Fill], missing: Mapping[int, Mask], neutral: Double) -> None:
-    """Replace outputs, (n_outputs, n_rows), where they are missing, all of them by what the others were before."""
-    told = []
-    for fill in fills:
-        rows = np.flatnonzero(missing[fill.output])
+def impute(outputs: Double, imputations: Sequence[Imputation], missing: Mapping[int, Mask], neutral: Double) -> None:
+    """Impute outputs, (n_outputs, n_rows), where they are missing; predictors count as they were before."""
+    imputed = []
+    for imputation in imputations:
+        rows = np.flatnonzero(missing[imputation.output])
         if len(rows):
-            told.append((fill.output, rows, fill.values(outputs, rows, neutral)))
-    for output, rows, values in told:
+            imputed.append((imputation.output, rows, imputation.values(outputs, rows, neutral)))
+    for output, rows, values in imputed:
         outputs[output, rows] = values
 
 
@@ -81,7 +81,7 @@ class Sample(NamedTuple):
     neutral: Double  # (n_outputs,)
 
 
-def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> list[Fill]:
+def learn_imputations(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> list[Imputation]:
     """How to impute the usable outputs of some columns, missing in the rows `missing`, from those of other columns."""
     targets = [t for t in np.flatnonzero(usable).tolist() if sample.sources[t] in missing]
     n_rows = len(sample.weights)
@@ -97,7 +97,7 @@ def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> li
     usable = usable & (spread > 0)
     spread[spread == 0] = 1.0
     distances /= spread[:, None]
-    fills = []
+    imputations = []
     for column in dict.fromkeys(sample.sources[targets].tolist()):
         present = np.where(missing[column][:n_used], 0.0, weights)
         others = np.flatnonzero(usable & (sample.sources != column))
@@ -108,27 +108,27 @@ def learn_fills(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> li
         for output in [t for t in targets if sample.sources[t] == column]:
             found = _regression(distances[output], rest, present, powers)
             if found is not None:
-                telling, factors = others[found[0]], found[1]
+                predictors, factors = others[found[0]], found[1]
                 seen = sample.outputs[output, :n_used][present > 0]
                 with np.errstate(over="ignore"):
-                    factors = factors / (units[telling] * spread[telling]) * (units[output] * spread[output])
+                    factors = factors / (units[predictors] * spread[predictors]) * (units[output] * spread[output])
                 if np.abs(factors).max() <= _LARGEST_FACTOR:
                     low, high = float(seen.min()), float(seen.max())
                     beyond = high / 2 - low / 2  # those that are missing may be larger than all that are there
-                    fills.append(Fill(output, telling, factors, max(low - beyond, -LARGEST_VALUE),
+                    imputations.append(Imputation(output, predictors, factors, max(low - beyond, -LARGEST_VALUE),
                                       min(high + beyond, LARGEST_VALUE)))
-    return fills
+    return imputations
 
 
 def _regression(distances: Double, others: Double, weights: Double, powers: Double) -> tuple[Indices, Double] | None:
-    """Which of other outputs explain one best, and their factors; None if they explain next to nothing."""
+    """The predictors that explain an output best, and their coefficients; None if they explain next to nothing."""
     target = distances * weights
     variance = float((distances * target).sum())
     products = (others * target).sum(axis=1)
-    told = products**2 / (powers + _RIDGE)
+    explained = products**2 / (powers + _RIDGE)
     by_chance = (8 + 2 * math.log(len(others))) / float(weights.sum())  # more than the best of so many noises explains
-    best = np.argsort(-np.round(told / (variance or 1.0), 9), kind="stable")  # of equal ones the first
-    best = np.sort([k for k in best[:MOST_TELLING] if told[k] > by_chance * variance]).astype(np.intp)
+    best = np.argsort(-np.round(explained / (variance or 1.0), 9), kind="stable")  # of equal ones the first
+    best = np.sort([k for k in best[:MAX_PREDICTORS] if explained[k] > by_chance * variance]).astype(np.intp)
     if not len(best):
         return None
     products, chosen = products[best], others[best]

@@ -1,6 +1,6 @@
-"""What one pass over a table learns of each column, in bounded memory, and the map that follows from it.
+"""Statistics of the columns of a table, in one pass and bounded memory, and the map that follows from them.
 
-Rows are gathered into chunks of `CHUNK_ROWS` before anything is counted, so that the blocks in which they come change
+Rows are gathered into blocks of `BLOCK_ROWS` before anything is counted, so that the blocks in which they come change
 no bit of the result.
 """
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._native.array_types import NDArray
-from .._rows.scaling import FEW, SPOILT
+from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
-from .frozen_map import Folds, FrozenColumn, FrozenMap
-from .imputation import Sample, learn_fills
-from .sketch import CHUNK_ROWS, LevelFacts, Moments, QuantileSketch, Reservoir, Summary
+from .fitted_map import FittedColumn, FittedMap, Folds
+from .imputation import Sample, learn_imputations
+from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
 from .tables import CATEGORY, DATE, EMPTY, LARGEST_INTEGER, RawColumn, RawTable, category
 from .transforms import (
     PARTS,
@@ -36,7 +36,7 @@ from .transforms import (
 
 Double = NDArray[np.float64]
 
-# Of a category, all levels together: what is beyond is taken for an identifier.
+# Levels of a category at most; a column of more is taken for an identifier.
 MAX_KEPT_LEVELS = 100_000
 
 N_FOLDS = 5  # of target statistics; a row is in the fold of its index modulo this
@@ -44,21 +44,21 @@ N_FOLDS = 5  # of target statistics; a row is in the fold of its index modulo th
 _MISSING = np.array([np.nan]).view(np.uint64)[0]
 
 
-class ColumnFacts(NamedTuple):
-    """What is known of a column after a pass."""
+class ColumnStatistics(NamedTuple):
+    """The statistics of a column after a pass."""
 
     kind: str
     missing: float  # weight of the rows without a value
     moments: Moments
     summary: Summary
-    levels: LevelFacts | None  # None of a category that has too many, and of other columns
+    levels: LevelStatistics | None  # None of a category that has too many, and of other columns
     varying_parts: tuple[str, ...]  # of a date
     digest: bytes  # equal for columns of equal values
     name: str = ""  # what messages call it
 
 
-class _Levels:
-    """The levels of one category, as they come."""
+class _LevelCounts:
+    """Weights and target sums of the levels of one category."""
 
     def __init__(self, n_outputs: int) -> None:
         self.index: dict[str, int] = {}
@@ -67,7 +67,7 @@ class _Levels:
         self.targets = np.zeros((0, N_FOLDS, n_outputs))
 
     def codes_of(self, column: RawColumn) -> Double:
-        """Codes of a piece of the column in the order in which levels came."""
+        """Codes of a block of the column; levels are numbered in the order in which they come."""
         new = [level for level in column.levels if level not in self.index]
         self.index |= {level: k for k, level in enumerate(new, len(self.index))}
         digests = [hashlib.blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8).digest() for level in new]
@@ -76,7 +76,7 @@ class _Levels:
         return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
 
     def add(self, codes: NDArray[np.intp], folds: NDArray[np.intp], weights: Double, targets: Double) -> None:
-        """Count a chunk of codes, none of them missing."""
+        """Count a block of codes, none of them missing."""
         n_levels = len(self.index)
         if n_levels > len(self.weights):
             grown = max(n_levels, 2 * len(self.weights)) - len(self.weights)
@@ -87,27 +87,27 @@ class _Levels:
         for k in range(targets.shape[1]):
             self.targets[..., k].reshape(-1)[cells] += np.bincount(places, weights * targets[:, k])
 
-    def facts(self) -> LevelFacts:
+    def statistics(self) -> LevelStatistics:
         """The levels that rows have, sorted."""
         found = [(name, code) for name, code in sorted(self.index.items())
                  if code < len(self.weights) and self.weights[code].any()]
         codes = np.array([code for _, code in found], dtype=np.intp)
-        return LevelFacts(tuple(name for name, _ in found), self.weights[codes], self.targets[codes])
+        return LevelStatistics(tuple(name for name, _ in found), self.weights[codes], self.targets[codes])
 
 
-class _ColumnSurvey:
-    """Counts of one column."""
+class _ColumnCollector:
+    """Collects the statistics of one column."""
 
     def __init__(self, name: str, n_outputs: int) -> None:
         self.kind, self._name = EMPTY, name
         self._missing = 0.0
         self._moments, self._sketch = Moments(), QuantileSketch()
-        self._levels: _Levels | None = _Levels(n_outputs)
+        self._levels: _LevelCounts | None = _LevelCounts(n_outputs)
         self._digest = hashlib.blake2b(digest_size=16)
         self._low, self._high = np.full(len(PARTS), np.inf), np.full(len(PARTS), -np.inf)
 
-    def placed(self, column: RawColumn) -> Double:
-        """Values of a piece of the column, as the chunks hold them."""
+    def encode(self, column: RawColumn) -> Double:
+        """Values of some rows of the column, as the blocks store them."""
         if column.kind != EMPTY:
             if self.kind not in (EMPTY, column.kind):
                 raise InvalidInputError(f"{self._name} must hold values of one kind, got {self.kind} values, then "
@@ -123,7 +123,7 @@ class _ColumnSurvey:
         return codes
 
     def add(self, values: Double, folds: NDArray[np.intp], weights: Double, targets: Double) -> None:
-        """Count a chunk."""
+        """Count a block."""
         missing = np.isnan(values)
         if missing.any():
             self._missing += float(weights[missing].sum())
@@ -133,9 +133,9 @@ class _ColumnSurvey:
             self._add_numbers(values[present], weights[present])
         elif self._levels is not None:
             codes = values[present].astype(np.intp)
-            marks = np.full(len(values), _MISSING)
-            marks[present] = self._levels.digests[codes]
-            self._digest.update(marks.tobytes())
+            hashes = np.full(len(values), _MISSING)
+            hashes[present] = self._levels.digests[codes]
+            self._digest.update(hashes.tobytes())
             self._levels.add(codes, folds[present], weights[present], targets[present])
 
     def _add_numbers(self, values: Double, weights: Double) -> None:
@@ -145,59 +145,59 @@ class _ColumnSurvey:
             parts = np.array([date_parts(values)[part][0] for part in PARTS])
             self._low, self._high = np.minimum(self._low, parts.min(1)), np.maximum(self._high, parts.max(1))
 
-    def piece(self, values: Double) -> RawColumn:
-        """A raw column of some values as the chunks hold them."""
+    def decode(self, values: Double) -> RawColumn:
+        """A raw column of some values as the blocks store them."""
         if self.kind != CATEGORY:
             return RawColumn(self.kind, values)
         return RawColumn(EMPTY, values) if self._levels is None else category(values, self._levels.index)
 
-    def facts(self) -> ColumnFacts:
-        """What the counts say."""
+    def statistics(self) -> ColumnStatistics:
+        """The statistics of all rows so far."""
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
-        levels = self._levels.facts() if self.kind == CATEGORY and self._levels is not None else None
-        return ColumnFacts(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
+        levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
+        return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
                            self.kind.encode() + self._digest.digest(), self._name)
 
 
-class Survey:
-    """Facts about all columns of the rows of some tables, which are added one after the other.
+class StatisticsCollector:
+    """Collects the statistics of all columns of some tables, which are added one after the other.
 
-    `names` are what errors call the columns.  Rows of weight 0 count for nothing.
+    `names` are what errors call the columns.  Rows of weight 0 are ignored.
     """
 
     def __init__(self, names: list[str], n_outputs: int = 0) -> None:
         self.n_rows = 0  # added, whatever their weight
         self.weight = 0.0
         self.n_positive = 0
-        self._columns = [_ColumnSurvey(name, n_outputs) for name in names]
-        self._values = np.empty((len(names), CHUNK_ROWS))
-        self._weights, self._targets = np.empty(CHUNK_ROWS), np.empty((CHUNK_ROWS, n_outputs))
+        self._columns = [_ColumnCollector(name, n_outputs) for name in names]
+        self._values = np.empty((len(names), BLOCK_ROWS))
+        self._weights, self._targets = np.empty(BLOCK_ROWS), np.empty((BLOCK_ROWS, n_outputs))
         self._filled = 0
-        self._some = Reservoir(len(names))
+        self._sample = Reservoir(len(names))
 
     def add(self, table: RawTable, weights: Double, targets: Double) -> None:
         """Add the rows of a table, (n_rows,) weights and (n_rows, n_outputs) targets."""
-        placed = [survey.placed(column) for survey, column in zip(self._columns, table.columns, strict=True)]
+        encoded = [collector.encode(column) for collector, column in zip(self._columns, table.columns, strict=True)]
         start = 0
         while start < table.n_rows:
-            taken = slice(start, start + min(CHUNK_ROWS - self._filled, table.n_rows - start))
+            taken = slice(start, start + min(BLOCK_ROWS - self._filled, table.n_rows - start))
             into = slice(self._filled, self._filled + taken.stop - start)
-            for row, values in zip(self._values, placed, strict=True):
+            for row, values in zip(self._values, encoded, strict=True):
                 row[into] = values[taken]
             self._weights[into], self._targets[into] = weights[taken], targets[taken]
             self._filled, start = into.stop, taken.stop
-            if self._filled == CHUNK_ROWS:
+            if self._filled == BLOCK_ROWS:
                 self._count()
 
-    def facts(self) -> list[ColumnFacts]:
-        """What is known of each column, after the last row."""
+    def statistics(self) -> list[ColumnStatistics]:
+        """The statistics of each column, after the last row."""
         self._count()
-        return [column.facts() for column in self._columns]
+        return [column.statistics() for column in self._columns]
 
     def sample(self) -> tuple[RawTable, Double]:
-        """Some of the rows, after the last, and their weights."""
-        columns = [column.piece(values) for column, values in zip(self._columns, self._some.values, strict=True)]
-        return RawTable(None, columns, len(self._some.weights)), self._some.weights
+        """A sample of the rows, after the last, and their weights."""
+        columns = [column.decode(values) for column, values in zip(self._columns, self._sample.values, strict=True)]
+        return RawTable(None, columns, len(self._sample.weights)), self._sample.weights
 
     def _count(self) -> None:
         counting = np.flatnonzero(self._weights[: self._filled] > 0)
@@ -205,7 +205,7 @@ class Survey:
         weights, targets = self._weights[counting], self._targets[counting]
         for column, values in zip(self._columns, self._values, strict=True):
             column.add(values[counting], folds, weights, targets)
-        self._some.add(self.n_rows + counting, self._values, counting, weights)
+        self._sample.add(self.n_rows + counting, self._values, counting, weights)
         self.weight += float(weights.sum())
         self.n_positive += len(counting)
         self.n_rows += self._filled
@@ -230,109 +230,110 @@ class MapSettings(NamedTuple):
 
 
 class BuiltColumn(NamedTuple):
-    """A frozen column, and what its training rows get instead, by form: values for each level and fold."""
+    """A fitted column and, by form, the out-of-fold target statistics of its training rows, by level and fold."""
 
-    column: FrozenColumn
+    column: FittedColumn
     folds: dict[int, Double]
 
 
-def build_column(facts: ColumnFacts, total: float, settings: MapSettings) -> BuiltColumn:
-    """The forms that a column takes, from the facts of a pass over rows of some total weight."""
+def build_column(statistics: ColumnStatistics, total: float, settings: MapSettings) -> BuiltColumn:
+    """The forms that a column takes, from the statistics of a pass over rows of some total weight."""
     folds: dict[int, Double] = {}
     forms: list[Form] = []
     levels: tuple[str, ...] = ()
-    pools, reason = False, "constant"
-    if facts.kind == EMPTY:
-        return BuiltColumn(FrozenColumn(EMPTY, (), dropped="all values are missing"), {})
-    if facts.kind == CATEGORY:
-        if facts.levels is None:
-            return BuiltColumn(FrozenColumn(CATEGORY, (), dropped="too many levels"), {})
-        found, form, table = _of_levels(facts, settings)
-        levels, pools = found.kept, bool(found.weights[-1].sum() > 0)
-        if not levels and np.count_nonzero(facts.levels.weights.any(axis=1)) > 1:
+    has_rare, reason = False, "constant"
+    if statistics.kind == EMPTY:
+        return BuiltColumn(FittedColumn(EMPTY, (), dropped="all values are missing"), {})
+    if statistics.kind == CATEGORY:
+        if statistics.levels is None:
+            return BuiltColumn(FittedColumn(CATEGORY, (), dropped="too many levels"), {})
+        found, form, table = _of_levels(statistics, settings)
+        levels, has_rare = found.kept, bool(found.weights[-1].sum() > 0)
+        if not levels and np.count_nonzero(statistics.levels.weights.any(axis=1)) > 1:
             reason = "all levels are rare"
         if form is not None:
             forms.append(form)
         if table is not None:
             folds[0] = table
-    elif facts.moments.deviation * _LARGEST_INVERSE <= 1:
-        if abs(facts.moments.mean) >= LARGEST_INTEGER:
+    elif statistics.moments.deviation * _LARGEST_INVERSE <= 1:
+        if abs(statistics.moments.mean) >= LARGEST_INTEGER:
             reason = "constant in float64, which rounds integers of 2^53 or more"
     else:
-        _warn_of_few_rows(facts, settings)
-        forms += [_numeric_form(name, facts, settings) for name in settings.numeric]
-    if facts.kind == DATE and settings.date_parts:
-        forms += [PartForm(part) for part in facts.varying_parts]
-    if facts.missing > 0:
-        forms.append(MissingForm(facts.missing / total))
-    return BuiltColumn(FrozenColumn(facts.kind, tuple(forms), levels, pools, "" if forms else reason), folds)
+        _warn_of_outliers(statistics, settings)
+        forms += [_numeric_form(name, statistics, settings) for name in settings.numeric]
+    if statistics.kind == DATE and settings.date_parts:
+        forms += [PartForm(part) for part in statistics.varying_parts]
+    if statistics.missing > 0:
+        forms.append(MissingForm(statistics.missing / total))
+    return BuiltColumn(FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason), folds)
 
 
-def _warn_of_few_rows(facts: ColumnFacts, settings: MapSettings) -> None:
-    """Warn of a column whose deviation comes from a few rows far out, where no form separates the others."""
+def _warn_of_outliers(statistics: ColumnStatistics, settings: MapSettings) -> None:
+    """Warn of a column whose standard deviation comes from a few outliers, if no form separates the other rows."""
     if {*settings.numeric} <= {"raw", "standard"}:
-        low, high = facts.summary.quantile(FEW / 2), facts.summary.quantile(1 - FEW / 2)
-        if 0 < (high - low) * SPOILT < facts.moments.deviation:
-            values = facts.summary.values
+        low, high = statistics.summary.quantile(OUTLIER_SHARE / 2), statistics.summary.quantile(1 - OUTLIER_SHARE / 2)
+        if 0 < (high - low) * OUTLIER_RATIO < statistics.moments.deviation:
+            values = statistics.summary.values
             warnings.warn(
-                f"{facts.name} has a few rows so far out, between {values[0]:.3g} and {values[-1]:.3g}, that its "
+                f"{statistics.name} has a few rows so far out, between {values[0]:.3g} and {values[-1]:.3g}, that its "
                 f"standard deviation says nothing of all others, which lie between {low:.3g} and {high:.3g}.  If these "
                 'rows are errors, leave them out; else add a form that separates others, as '
                 'ColumnMap(("standard", "rank"))',
                 DataConversionWarning, stacklevel=2)
 
 
-def _numeric_form(name: str, facts: ColumnFacts, settings: MapSettings) -> Form:
-    _, mean, deviation = facts.moments
+def _numeric_form(name: str, statistics: ColumnStatistics, settings: MapSettings) -> Form:
+    _, mean, deviation = statistics.moments
     if name == "raw":
         return RawForm(mean)
     if name == "standard":
         return StandardForm(mean, 1 / deviation)
     if name == "bounded":
-        return BoundedForm.of(facts.summary)
+        return BoundedForm.of(statistics.summary)
     if name == "rank":
-        return RankForm.of(facts.summary, settings.n_knots)
-    return BinsForm.of(facts.summary, settings.n_bins)
+        return RankForm.of(statistics.summary, settings.n_knots)
+    return BinsForm.of(statistics.summary, settings.n_bins)
 
 
-def _of_levels(facts: ColumnFacts, settings: MapSettings) -> tuple[Levels, Form | None, Double | None]:
+def _of_levels(statistics: ColumnStatistics, settings: MapSettings) -> tuple[Levels, Form | None, Double | None]:
     """The levels kept, and the form of them: none where only one group occurs."""
-    assert facts.levels is not None
-    found = Levels.of(facts.levels, settings.min_level_rows, None)
+    assert statistics.levels is not None
+    found = Levels.of(statistics.levels, settings.min_level_rows, None)
     if len(found.kept) > settings.max_levels and settings.has_targets:
         target, folds = TargetForm.of(found, settings.unit)
         return found, target, folds
-    found = Levels.of(facts.levels, settings.min_level_rows, settings.max_levels)
+    found = Levels.of(statistics.levels, settings.min_level_rows, settings.max_levels)
     return found, LevelsForm.of(found) if len(found.shares()) > 1 else None, None
 
 
-def build_map(names: tuple[str, ...] | None, facts: Sequence[ColumnFacts], survey: Survey,
-              settings: MapSettings) -> tuple[FrozenMap, Folds]:
-    """The map of a pass and its facts, and what the training rows get instead of target statistics."""
-    built = [build_column(each, survey.weight, settings) for each in facts]
+def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
+              settings: MapSettings) -> tuple[FittedMap, Folds]:
+    """The map that follows from statistics, and the out-of-fold target statistics of the training rows."""
+    built = [build_column(each, collector.weight, settings) for each in statistics]
     first: dict[bytes, int] = {}
-    for j, (each, (column, _)) in enumerate(zip(facts, built, strict=True)):
+    for j, (each, (column, _)) in enumerate(zip(statistics, built, strict=True)):
         earlier = first.setdefault(each.digest, j)
         if column.forms and earlier < j:
             other = repr(names[earlier]) if names else f"column {earlier}"
-            built[j] = BuiltColumn(FrozenColumn(column.kind, (), dropped=f"equal to {other}"), {})
+            built[j] = BuiltColumn(FittedColumn(column.kind, (), dropped=f"equal to {other}"), {})
     if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
-        built[0] = BuiltColumn(FrozenColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
-    found = FrozenMap(names, tuple(column for column, _ in built))
-    if any(facts.missing > 0 and column.forms for facts, (column, _) in zip(facts, built, strict=True)):
-        table, weights = survey.sample()
-        found = _filling(found, table, weights / settings.unit)
+        built[0] = BuiltColumn(FittedColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
+    found = FittedMap(names, tuple(column for column, _ in built))
+    if any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True)):
+        table, weights = collector.sample()
+        found = _with_imputations(found, table, weights / settings.unit)
     return found, [folds for _, folds in built]
 
 
-def _filling(frozen: FrozenMap, table: RawTable, weights: Double) -> FrozenMap:
-    """The same map with how missing values are imputed, learned from a sample of the training rows."""
-    columns, values = frozen.columns, frozen.values_of(table)
+def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -> FittedMap:
+    """The same map with imputations, learned from a sample of the training rows."""
+    columns, values = fitted_map.columns, fitted_map.values_of(table)
     of_values = np.array([form != "missing" for column in columns for form, _ in column.outputs])
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
-    missing = {j: np.isnan(held) for j, (column, held) in enumerate(zip(columns, values, strict=True))
+    missing = {j: np.isnan(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
-    fills = learn_fills(Sample(frozen.outputs_of(values), weights, sources, frozen.neutral()), missing, of_values)
-    return frozen._replace(columns=tuple(
-        column._replace(fills=tuple(fill for fill in fills if sources[fill.output] == j))
+    outputs = Sample(fitted_map.outputs_of(values), weights, sources, fitted_map.neutral())
+    imputations = learn_imputations(outputs, missing, of_values)
+    return fitted_map._replace(columns=tuple(
+        column._replace(imputations=tuple(imputation for imputation in imputations if sources[imputation.output] == j))
         for j, column in enumerate(columns)))

@@ -1,7 +1,7 @@
 """Quantiles and moments of a column, and a sample of rows, in one pass, in bounded memory and by a fixed rule.
 
-Values come in chunks of `CHUNK_ROWS` rows, cut by whoever feeds them at fixed rows, so that nothing depends on how the
-rows arrive.  There is no random choice: the same rows in the same order give the same summary.
+Values come in blocks of `BLOCK_ROWS` rows, which begin at fixed rows, so that nothing depends on the blocks of the
+source.  There is no random choice: the same rows in the same order give the same summary.
 """
 
 import math
@@ -13,12 +13,12 @@ from .._native.array_types import NDArray
 
 Double = NDArray[np.float64]
 
-CHUNK_ROWS = 4096
+BLOCK_ROWS = 4096
 N_ENTRIES = 2048  # of a summary at most
 
 
 class Summary(NamedTuple):
-    """Distinct values in increasing order, and the weight that stands at each."""
+    """Distinct values in increasing order, and the weight of each."""
 
     values: Double
     weights: Double
@@ -40,7 +40,7 @@ class Summary(NamedTuple):
 
 
 def _joined(values: Double, weights: Double) -> Summary:
-    """A summary of values with equal ones made one."""
+    """A summary of values; equal ones become one entry."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
@@ -60,51 +60,51 @@ def _compressed(summary: Summary, n_entries: int) -> Summary:
 class QuantileSketch:
     """A bounded summary of the values of a column.
 
-    Each chunk is sorted and equal values are joined.  Summaries of equally many chunks are merged in pairs, as a binary
+    Each block is sorted and equal values are joined.  Summaries of equally many blocks are merged in pairs, as a binary
     counter carries, and a merged one of more than k = `n_entries` entries is compressed to k.  It is exact while no
     more than k distinct values occur.  Otherwise each compression moves the rank of a value by at most 1 / (2 k) of
-    the weight that it compresses, and a value takes part in one for its chunk and in one for each doubling after it:
+    the weight that it compresses, and a value takes part in one for its block and in one for each doubling after it:
     for n rows
 
-        |estimated rank - rank| <= (2 + log2(max(1, n / CHUNK_ROWS))) / (2 k)
+        |estimated rank - rank| <= (2 + log2(max(1, n / BLOCK_ROWS))) / (2 k)
 
     of the total weight, which is 0.0033 for 10 million rows.
     """
 
     def __init__(self, n_entries: int = N_ENTRIES) -> None:
         self._n_entries = n_entries
-        self._levels: list[Summary | None] = []  # a summary of 2^level chunks, or None
+        self._summaries: list[Summary | None] = []  # a summary of 2^height blocks, or None
         self.low, self.high = math.inf, -math.inf
 
     def add(self, values: Double, weights: Double) -> None:
-        """Add a chunk of values, none of them nan, with positive weights."""
+        """Add a block of values, none of them nan, with positive weights."""
         if not len(values):
             return
         summary = _joined(values, weights)
         self.low, self.high = min(self.low, float(summary.values[0])), max(self.high, float(summary.values[-1]))
         summary = _compressed(summary, self._n_entries)
-        for level, held in enumerate(self._levels):
-            if held is None:
-                self._levels[level] = summary
+        for height, other in enumerate(self._summaries):
+            if other is None:
+                self._summaries[height] = summary
                 return
-            summary, self._levels[level] = self._merged(held, summary), None
-        self._levels.append(summary)
+            summary, self._summaries[height] = self._merged(other, summary), None
+        self._summaries.append(summary)
 
     def summary(self) -> Summary:
         """All values so far, with the smallest and the largest, whose entries may have weight 0."""
-        held = [summary for summary in self._levels if summary is not None]
-        if not held:
+        summaries = [summary for summary in self._summaries if summary is not None]
+        if not summaries:
             return Summary(np.empty(0), np.empty(0))
-        return _joined(np.concatenate([[self.low, self.high], *(summary.values for summary in held)]),
-                       np.concatenate([[0.0, 0.0], *(summary.weights for summary in held)]))
+        return _joined(np.concatenate([[self.low, self.high], *(summary.values for summary in summaries)]),
+                       np.concatenate([[0.0, 0.0], *(summary.weights for summary in summaries)]))
 
     def _merged(self, a: Summary, b: Summary) -> Summary:
         return _compressed(_joined(np.concatenate([a.values, b.values]), np.concatenate([a.weights, b.weights])),
                            self._n_entries)
 
 
-class LevelFacts(NamedTuple):
-    """The levels of a category, sorted, and what stands at each."""
+class LevelStatistics(NamedTuple):
+    """The levels of a category, sorted, with their weights and target sums by fold."""
 
     names: tuple[str, ...]
     weights: Double  # (n_levels, N_FOLDS)
@@ -120,7 +120,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, values: Double, weights: Double) -> "Moments":
-        """Those of a chunk of values."""
+        """Those of a block of values."""
         if not len(values):
             return cls()
         total, first = float(weights.sum()), float(values[0])
@@ -149,14 +149,14 @@ class Moments(NamedTuple):
 
 
 Indices = NDArray[np.intp]
-Marks = NDArray[np.uint64]
+Priorities = NDArray[np.uint64]
 
-# Limits on the rows held, and on the numbers in them.
+# Limits on the number of rows in the sample, and on the numbers in them.
 _MOST_ROWS = 2048
 _MOST_NUMBERS = 1 << 21
 
 
-def _marks(rows: Indices) -> Marks:
+def _priorities_of(rows: Indices) -> Priorities:
     """Numbers of 64 bits as if drawn at random, distinct for distinct rows (SplitMix64)."""
     z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -165,26 +165,26 @@ def _marks(rows: Indices) -> Marks:
 
 
 class Reservoir:
-    """Values, (n_columns, n_held), and weights of some rows, in the order of the rows."""
+    """A sample of rows: values, (n_columns, n_sampled), and weights, in the order of the rows."""
 
     def __init__(self, n_columns: int) -> None:
         self._most = max(64, min(_MOST_ROWS, _MOST_NUMBERS // n_columns))
-        self._marks: Marks = np.empty(0, np.uint64)
+        self._priorities: Priorities = np.empty(0, np.uint64)
         self.values, self.weights = np.empty((n_columns, 0)), np.empty(0)
 
     def add(self, rows: Indices, values: Double, places: Indices, weights: Double) -> None:
         """Add rows by their index; their values are those at some places of an array, column by column."""
-        marks = _marks(rows)
-        if len(self._marks) == self._most:
-            below = np.flatnonzero(marks < self._marks.max())
-            marks, places, weights = marks[below], places[below], weights[below]
-        if not len(marks):
+        priorities = _priorities_of(rows)
+        if len(self._priorities) == self._most:
+            below = np.flatnonzero(priorities < self._priorities.max())
+            priorities, places, weights = priorities[below], places[below], weights[below]
+        if not len(priorities):
             return
-        marks = np.concatenate([self._marks, marks])
-        kept = np.arange(len(marks))
-        if len(marks) > self._most:
-            kept = np.sort(np.argpartition(marks, self._most - 1)[: self._most])
-        old, new = kept[kept < len(self._marks)], kept[kept >= len(self._marks)] - len(self._marks)
+        priorities = np.concatenate([self._priorities, priorities])
+        kept = np.arange(len(priorities))
+        if len(priorities) > self._most:
+            kept = np.sort(np.argpartition(priorities, self._most - 1)[: self._most])
+        old, new = kept[kept < len(self._priorities)], kept[kept >= len(self._priorities)] - len(self._priorities)
         self.values = np.concatenate([self.values[:, old], values[:, places[new]]], axis=1)
         self.weights = np.concatenate([self.weights[old], weights[new]])
-        self._marks = marks[kept]
+        self._priorities = priorities[kept]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import NDArray
-from .._rows.row_blocks import RowBlocks, row_pieces
+from .._rows.row_blocks import RowBlocks, row_slices
 from .._rows.validation import (
     LARGEST_VALUE,
     as_numeric,
@@ -59,13 +59,13 @@ def level_text(value: Any) -> str:
 
 
 def category(codes: NDArray[Any], levels: Iterable[Any]) -> RawColumn:
-    """A category from codes, negative or nan where missing, and what they stand for, in any order."""
+    """A category from codes, negative or nan where missing, and their levels, in any order."""
     codes = np.nan_to_num(np.asarray(codes, dtype=np.float64), nan=-1.0).astype(np.int64)
-    held = list(levels)
-    names = [level_text(level) for level in held]
-    lacking = np.array([_group(type(level)) == "missing" or level != level for level in held], dtype=bool)
-    if lacking.any():
-        codes = np.where(np.append(lacking, False)[np.maximum(codes, -1)], -1, codes)
+    given_levels = list(levels)
+    names = [level_text(level) for level in given_levels]
+    is_missing = np.array([_group(type(level)) == "missing" or level != level for level in given_levels], dtype=bool)
+    if is_missing.any():
+        codes = np.where(np.append(is_missing, False)[np.maximum(codes, -1)], -1, codes)
     present = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
     kept = sorted({names[code] for code in present.tolist()})
     position = {name: index for index, name in enumerate(kept)}
@@ -320,7 +320,7 @@ def is_complete_numeric(X: Any) -> bool:
     Infinite values are numbers here: training refuses them, with or without a map.
     """
     if isinstance(X, RowBlocks):
-        return all(_is_complete_block(block) for block in X._given_blocks())
+        return all(_is_complete_block(block) for block in X._raw_blocks())
     if isinstance(X, np.ndarray) and X.dtype.kind in "iufc":  # of any shape, which training refuses
         return not has_nan(X)
     table = read_table(X)
@@ -361,7 +361,7 @@ def has_nan(X: NDArray[Any]) -> bool:
     """Whether an array of numbers has a value that is not a number."""
     with np.errstate(invalid="ignore"):
         return X.dtype.kind in "fc" and any(
-            bool(np.isnan(np.asarray(X[rows]).min(initial=0))) for rows in row_pieces(X.shape))
+            bool(np.isnan(np.asarray(X[rows]).min(initial=0))) for rows in row_slices(X.shape))
 
 
 def column_name(names: tuple[str, ...] | None, index: int, table: str = "X") -> str:
@@ -428,7 +428,7 @@ def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
 
 
 def _with_text_as_objects(values: Any) -> NDArray[Any]:
-    """An array of what is given; a list with text, among which NumPy would make text of numbers, as objects."""
+    """An array of the values; an array of objects for a list with text, as NumPy would turn its numbers into text."""
     array = np.asarray(values)
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         array = np.array(values, dtype=object)
@@ -556,7 +556,7 @@ def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
         return
     start = 0
     first: RawTable | None = None
-    for given in X._given_blocks():
+    for given in X._raw_blocks():
         try:
             table = read_table(given, categorical=categorical)
             if first is not None and first.names and table.names and table.names != first.names:
@@ -581,14 +581,14 @@ def sampled(X: Any, rows: Indices, n_samples: int) -> RawTable:
     """
     if isinstance(X, np.ndarray) and X.ndim == 2:
         X = RowBlocks(X)  # of which only a block is copied
-    pieces, n_read = [], 0
+    parts, n_read = [], 0
     for table, start in tables(X, None):
         n_read = start + table.n_rows
         wanted = rows[np.searchsorted(rows, start) : np.searchsorted(rows, n_read)] - start
-        pieces.append(rows_of(table, wanted))
+        parts.append(rows_of(table, wanted))
     if n_read != n_samples:
         raise InvalidInputError(f"y must have one entry per row of X ({n_read}), got {n_samples}")
-    return _joined(pieces)
+    return _concatenated(parts)
 
 
 def rows_of(table: RawTable, rows: Indices | NDArray[np.bool_]) -> RawTable:
@@ -597,24 +597,24 @@ def rows_of(table: RawTable, rows: Indices | NDArray[np.bool_]) -> RawTable:
     return table._replace(columns=columns, n_rows=len(columns[0].values))
 
 
-def _joined(pieces: list[RawTable]) -> RawTable:
+def _concatenated(parts: list[RawTable]) -> RawTable:
     """Tables of the same columns, one below the other."""
-    first = pieces[0]
-    if len(pieces) == 1:
+    first = parts[0]
+    if len(parts) == 1:
         return first
-    columns = [_joined_column([piece.columns[j] for piece in pieces]) for j in range(len(first.columns))]
-    return first._replace(columns=columns, n_rows=sum(piece.n_rows for piece in pieces))
+    columns = [_concatenated_column([part.columns[j] for part in parts]) for j in range(len(first.columns))]
+    return first._replace(columns=columns, n_rows=sum(part.n_rows for part in parts))
 
 
-def _joined_column(pieces: list[RawColumn]) -> RawColumn:
+def _concatenated_column(parts: list[RawColumn]) -> RawColumn:
     """Pieces of one kind, or without any value."""
-    kinds = {piece.kind for piece in pieces} - {EMPTY}
+    kinds = {part.kind for part in parts} - {EMPTY}
     if len(kinds) > 1:
         raise InvalidInputError(f"a column must hold values of one kind, got {' and '.join(sorted(kinds))}")
     if kinds != {CATEGORY}:
-        return RawColumn(kinds.pop() if kinds else EMPTY, np.concatenate([piece.values for piece in pieces]))
-    levels = sorted({level for piece in pieces for level in piece.levels})
+        return RawColumn(kinds.pop() if kinds else EMPTY, np.concatenate([part.values for part in parts]))
+    levels = sorted({level for part in parts for level in part.levels})
     position = {level: float(index) for index, level in enumerate(levels)}
-    coded = [np.array([*map(position.__getitem__, piece.levels), np.nan])[
-        np.where(np.isnan(piece.values), -1, piece.values).astype(np.intp)] for piece in pieces]
+    coded = [np.array([*map(position.__getitem__, part.levels), np.nan])[
+        np.where(np.isnan(part.values), -1, part.values).astype(np.intp)] for part in parts]
     return RawColumn(CATEGORY, np.concatenate(coded), tuple(levels))

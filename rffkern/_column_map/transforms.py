@@ -1,4 +1,4 @@
-"""Transforms of a raw column: functions of one value, learned from its quantiles and moments, then frozen.
+"""Transforms of a raw column: functions of one value, learned from its quantiles and moments.
 
 Each transform maps the values of a column, nan where missing, to the rows of an array: one for each of its outputs.
 Over the training rows the outputs have mean 0 and the variances of a transform's outputs sum to 1, so that 0, the
@@ -14,7 +14,7 @@ import numpy as np
 
 from .._native import unfused
 from .._native.array_types import NDArray
-from .sketch import LevelFacts, Summary
+from .sketch import LevelStatistics, Summary
 
 Double = NDArray[np.float64]
 
@@ -26,11 +26,11 @@ _SECOND_LIMIT = 1e11  # seconds from 1970 up to which months are distinguished: 
 
 def date_parts(seconds: Double) -> dict[str, tuple[Double, float]]:
     """(Values, period) of each part of dates in seconds since 1970: the time of day, the day of the week, the month."""
-    held = np.clip(np.where(np.isnan(seconds), 0.0, seconds), -_SECOND_LIMIT, _SECOND_LIMIT)
-    days = np.floor(held / _DAY)
-    months = held.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
+    clipped = np.clip(np.where(np.isnan(seconds), 0.0, seconds), -_SECOND_LIMIT, _SECOND_LIMIT)
+    days = np.floor(clipped / _DAY)
+    months = clipped.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
     return {
-        "hour": ((held - days * _DAY) / 3600, 24.0),
+        "hour": ((clipped - days * _DAY) / 3600, 24.0),
         "weekday": ((days + 3) % 7, 7.0),  # 1 January 1970 was a Thursday; Monday is 0
         "month": ((months % 12).astype(np.float64), 12.0),
     }
@@ -51,7 +51,7 @@ _SMALLEST_GAP = 1e-290
 
 
 class Form(Protocol):
-    """A frozen function of the values of one column."""
+    """A fitted function of the values of one column."""
 
     @property
     def name(self) -> str:
@@ -64,8 +64,8 @@ class Form(Protocol):
     def numbers(self) -> Double:
         """The numbers it is made of."""
 
-    def facts(self) -> dict[str, object]:
-        """The same for people."""
+    def describe(self) -> dict[str, object]:
+        """What `ColumnMap.describe` shows of it."""
 
     def __call__(self, values: Double, /) -> Double:
         """Outputs, shape (n_outputs, n_rows), nan where the value is missing."""
@@ -99,7 +99,7 @@ class RawForm:
         """Rebuild it."""
         return cls(*_exactly(numbers, 1, "raw"))
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """The value of missing ones."""
         return {"missing_as": self.mean}
 
@@ -128,7 +128,7 @@ class StandardForm:
         require(found.inverse_deviation > 0, "a deviation is not positive")
         return found
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """Mean and deviation."""
         return {"mean": self.mean, "deviation": 1 / self.inverse_deviation}
 
@@ -139,7 +139,7 @@ class StandardForm:
 
 
 class BoundedForm:
-    """Values bounded smoothly: z / sqrt(1 + z^2), z their distance from the median in robust deviations."""
+    """Values squashed to a bounded range: z / sqrt(1 + z^2), z their distance from the median in robust deviations."""
 
     name: ClassVar[str] = "bounded"
     outputs: ClassVar[tuple[str, ...]] = ("",)
@@ -175,7 +175,7 @@ class BoundedForm:
         require(found.inverse_width > 0 and found.inverse_deviation > 0, "a width is not positive")
         return found
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """Median and width."""
         return {"median": self.median, "width": 1 / self.inverse_width}
 
@@ -229,7 +229,7 @@ class RankForm:
                  "knots or ranks are too large")
         return found
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """Number of knots and their range."""
         return {"knots": len(self.knots), "low": float(self.knots[0]), "high": float(self.knots[-1])}
 
@@ -289,7 +289,7 @@ class BinsForm:
         if cuts[:2].tolist() == [0, 0]:
             places, shares = places[1:], shares[1:]
         filled = shares > 0
-        return cls(summary.values[places][filled[1:]], GroupForm(outputs_of(shares[filled])))
+        return cls(summary.values[places][filled[1:]], GroupForm(shares_of_outputs(shares[filled])))
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -311,7 +311,7 @@ class BinsForm:
         require((np.diff(found.edges) > 0).all(), "edges of bins do not increase")
         return found
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """The edges."""
         return {"edges": self.edges.tolist()}
 
@@ -321,8 +321,8 @@ class BinsForm:
         return self.group(np.where(np.isnan(values), np.nan, codes))
 
 
-def outputs_of(shares: Double) -> Double:
-    """The shares of the groups that have an output: one of two groups says all."""
+def shares_of_outputs(shares: Double) -> Double:
+    """The shares of the groups that have an output: of two groups, one is enough."""
     return shares[:1] if len(shares) == 2 else shares
 
 
@@ -350,7 +350,7 @@ class MissingForm:
         require(0 < share < 1, "the share of the missing is not that of a part")
         return cls(share)
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """The share of the missing."""
         return {"share": self.share}
 
@@ -379,7 +379,7 @@ class PartForm:
         """None."""
         return np.empty(0)
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """Nothing beside the part."""
         return {}
 
@@ -388,29 +388,29 @@ class PartForm:
         return np.where(np.isnan(values), np.nan, part_angles(values, self.part))
 
 
-# Rows that the mean of all counts for in the target statistic of a level.
+# Weight, in rows, of the overall mean in the target statistic of a level.
 _SHRINKAGE = 10.0
 
 
 class Levels(NamedTuple):
-    """The levels of a category that count on their own; the others together are rare."""
+    """The levels of a category that are kept; all others are pooled as rare."""
 
     kept: tuple[str, ...]  # sorted
     weights: Double  # (n_kept + 1, N_FOLDS) the rare ones last
     targets: Double  # (n_kept + 1, N_FOLDS, n_outputs)
 
     @classmethod
-    def of(cls, facts: LevelFacts, smallest: float, most: int | None) -> Self:
+    def of(cls, statistics: LevelStatistics, smallest: float, most: int | None) -> Self:
         """Pool levels of less weight than `smallest`, and all but the `most` heaviest; of equal ones the first."""
-        totals = facts.weights.sum(axis=1)
+        totals = statistics.weights.sum(axis=1)
         own = totals >= smallest
         if most is not None and np.count_nonzero(own) > most:
             heaviest = np.argsort(np.where(own, -totals, np.inf), kind="stable")[:most]
             own = np.isin(np.arange(len(totals)), heaviest)
         kept = np.flatnonzero(own)
-        return cls(tuple(facts.names[k] for k in kept),
-                   np.concatenate([facts.weights[own], facts.weights[~own].sum(axis=0)[None]]),
-                   np.concatenate([facts.targets[own], facts.targets[~own].sum(axis=0)[None]]))
+        return cls(tuple(statistics.names[k] for k in kept),
+                   np.concatenate([statistics.weights[own], statistics.weights[~own].sum(axis=0)[None]]),
+                   np.concatenate([statistics.targets[own], statistics.targets[~own].sum(axis=0)[None]]))
 
     def shares(self) -> Double:
         """Shares of the kept levels, and of the rare ones if there are any."""
@@ -429,7 +429,7 @@ class LevelsForm:
     @classmethod
     def of(cls, levels: Levels) -> Self:
         """Learn it from levels of which at least two groups occur."""
-        shares = outputs_of(levels.shares())
+        shares = shares_of_outputs(levels.shares())
         return cls(GroupForm(shares), _labels(levels.kept, len(shares)))
 
     def numbers(self) -> Double:
@@ -445,7 +445,7 @@ class LevelsForm:
                 "levels and shares differ in number")
         return found
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """The levels and their shares."""
         return {"shares": dict(zip(self.outputs, self.group.shares.tolist(), strict=True))}
 
@@ -461,7 +461,7 @@ def _labels(kept: tuple[str, ...], n_outputs: int) -> tuple[str, ...]:
 class TargetForm:
     """The mean target of the rows of a level, shrunk towards the mean of all, in one unit for all outputs.
 
-    What training rows get is estimated from the rows of the other folds, by `folds`, which is not kept.
+    On training rows it is estimated from the rows of the other folds (`of` returns these values), not kept in files.
     """
 
     name: ClassVar[str] = "target"
@@ -505,7 +505,7 @@ class TargetForm:
         require(np.abs(numbers).max() <= 1e30, "values of levels are too large")
         return cls(numbers.reshape(len(kept) + 1, -1))
 
-    def facts(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """The number of levels with a value of their own."""
         return {"levels": len(self.values) - 1}
 

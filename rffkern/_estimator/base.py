@@ -123,14 +123,14 @@ class Model(Parametrised):
 
     def _check_rows(self, X: Any) -> NDArray[Any]:
         """Rows to score, checked against what `fit` saw."""
-        held = self.__dict__
-        if "expansion_" not in held:
+        attributes = self.__dict__
+        if "expansion_" not in attributes:
             self._check_fitted()
-        column_map = held.get("column_map_")
+        column_map = attributes.get("column_map_")
         if column_map is not None:
-            mapped: NDArray[Any] = column_map._mapped(X, type(self).__name__)
+            mapped: NDArray[Any] = column_map._transform(X, type(self).__name__)
             return mapped
-        names = None if type(X) is np.ndarray else feature_names(X, held.get("feature_names_in_"))
+        names = None if type(X) is np.ndarray else feature_names(X, attributes.get("feature_names_in_"))
         try:
             X = check_array(X)
         except InvalidInputError as error:
@@ -153,39 +153,39 @@ class Model(Parametrised):
                                     "features as input")
 
     def _checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                 goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> "Training":
+                 continues: bool | None = None, validation_rows: NDArray[np.intp] | None = None) -> "Training":
         """Training rows by a check, mapped where the model has columns mapped.
 
         The first map is used again where training goes on on other rows.  A new map learns nothing of the rows
-        `unmapped`, which are held out.
+        `validation_rows`.
         """
-        from .._rows.training_rows import with_evaluation
+        from .._rows.training_rows import with_eval_set
 
         if self.columns is None:
             try:
-                return with_evaluation(check(X, y, sample_weight), eval_set)
+                return with_eval_set(check(X, y, sample_weight), eval_set)
             except InvalidInputError as error:
                 from .._column_map.tables import needs_map
 
                 if not needs_map(X):
                     raise
                 raise type(error)(f'{error}; columns="auto" takes missing values, text and dates') from error
-        return self._check_mapped(check, X, y, sample_weight, eval_set, goes_on, unmapped)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, continues, validation_rows)
 
-    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, goes_on: bool | None,
-                      unmapped: NDArray[np.intp] | None) -> "Training":
+    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, continues: bool | None,
+                      validation_rows: NDArray[np.intp] | None) -> "Training":
         """The same where columns are mapped."""
-        from .._rows.training_rows import with_evaluation
-        from .columns import map_more, map_training, with_mapped_evaluation
+        from .._rows.training_rows import with_eval_set
+        from .columns import map_additional_rows, map_training, with_mapped_eval_set
 
-        goes_on = (self._keeps_map and getattr(self, "warm_start", False)) if goes_on is None else goes_on
-        if goes_on and hasattr(self, "expansion_"):
-            mapped = map_more(vars(self).get("column_map_"), X, type(self).__name__)
+        continues = (self._keeps_map and getattr(self, "warm_start", False)) if continues is None else continues
+        if continues and hasattr(self, "expansion_"):
+            mapped = map_additional_rows(vars(self).get("column_map_"), X, type(self).__name__)
         else:
-            mapped = map_training(self, X, y, sample_weight, self._has_labels, unmapped)
+            mapped = map_training(self, X, y, sample_weight, self._has_labels, validation_rows)
         if eval_set is not None:
-            mapped = with_mapped_evaluation(mapped, eval_set, type(self).__name__)
-        training = with_evaluation(check(mapped.X, y, sample_weight), mapped.eval_set)
+            mapped = with_mapped_eval_set(mapped, eval_set, type(self).__name__)
+        training = with_eval_set(check(mapped.X, y, sample_weight), mapped.eval_set)
         if mapped.column_map is None:
             return training
         names = getattr(mapped.column_map, "feature_names_in_", None)
@@ -249,17 +249,17 @@ class Model(Parametrised):
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):
-            scores = [self._raw_scores(block) for block in X._given_blocks()]
+            scores = [self._raw_scores(block) for block in X._raw_blocks()]
             if not scores:
                 raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
             return np.concatenate(scores)
-        held = self.__dict__
-        column_map = held.get("column_map_")
+        attributes = self.__dict__
+        column_map = attributes.get("column_map_")
         if column_map is not None:
             from .columns import score_table
 
             return score_table(column_map, self.expansion_, X, type(self).__name__, self.n_jobs)
-        expansion = held.get("expansion_")  # one row must cost little more than its score
+        expansion = attributes.get("expansion_")  # one row must cost little more than its score
         scored: Double | None = None if expansion is None else expansion._scorer.score_few(X)
         if scored is None:
             X = self._check_rows(X)  # or says that there is no expansion

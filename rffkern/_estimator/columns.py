@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows
-from .._column_map.compiled import PlainForms
+from .._column_map.compiled import CompiledMap
 from .._column_map.tables import DATE, NUMERIC, RawTable, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
@@ -39,15 +39,15 @@ class MappedTraining(NamedTuple):
 
 
 def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
-                 unmapped: NDArray[np.intp] | None = None) -> MappedTraining:
-    """Fit a copy of a model's map, or of the one that "auto" or "search" takes, on training rows but those `unmapped`.
+                 validation_rows: NDArray[np.intp] | None = None) -> MappedTraining:
+    """Fit a copy of a model's map, or of the one that "auto" or "search" takes, on training rows, and map all rows.
 
-    All rows are mapped by it.
+    The map learns nothing of `validation_rows`.
     """
-    if unmapped is not None and len(unmapped):
-        given = np.ones(len(to_array(y, "y"))) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
-        weights = np.array(given)
-        weights.reshape(-1)[unmapped] = 0
+    if validation_rows is not None and len(validation_rows):
+        weights = np.array(np.ones(len(to_array(y, "y"))) if sample_weight is None
+                           else as_numeric(sample_weight, "sample_weight"))
+        weights.reshape(-1)[validation_rows] = 0
         sample_weight = weights
     columns = model.columns
     if columns == "search":
@@ -60,12 +60,12 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     return MappedTraining(mapped, None, column_map)
 
 
-def map_more(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining:
-    """Map rows with which the training of an owner goes on; the map stays."""
+def map_additional_rows(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining:
+    """Map rows with which training continues, by the map that is already fitted."""
     return MappedTraining(X if column_map is None else map_rows(column_map, X, owner), None, column_map)
 
 
-def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
+def with_mapped_eval_set(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
     if mapped.column_map is None:
         return mapped._replace(eval_set=eval_set)
@@ -76,16 +76,17 @@ def with_mapped_evaluation(mapped: MappedTraining, eval_set: Any, owner: str) ->
 
 def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str, n_threads: int | None) -> Double:
     """Scores of the rows of the raw table of an owner, whom errors name."""
-    forms = column_map._plain
-    if forms is not None and forms.take(X) and len(X) >= scoring.LANE_COUNT:
-        scores = _score_plain(forms, expansion, X, n_threads)
+    compiled = column_map._compiled
+    if compiled is not None and compiled.accepts(X) and len(X) >= scoring.LANE_COUNT:
+        scores = _score_compiled(compiled, expansion, X, n_threads)
         if scores is not None:
             return scores
-    return expansion._scorer.score(column_map._mapped(X, owner, n_threads=n_threads), n_threads)
+    return expansion._scorer.score(column_map._transform(X, owner, n_threads=n_threads), n_threads)
 
 
-def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_threads: int | None) -> Double | None:
-    """The same for an array of numbers, mapped block by block into tiles to score; None where `fill` is False."""
+def _score_compiled(compiled: CompiledMap, expansion: Expansion, X: NDArray[Any],
+                    n_threads: int | None) -> Double | None:
+    """The same for an array of numbers, mapped block by block into tiles to score; None where `map_into` is False."""
     n_features, n_bytes = expansion.n_features, X.dtype.itemsize
     width = scoring.tile_width(n_features, n_bytes)
     n_tiles = max(1, _BLOCK_BYTES * check_n_threads(n_threads, X.size) // (n_features * n_bytes * width))
@@ -94,7 +95,7 @@ def _score_plain(forms: PlainForms, expansion: Expansion, X: NDArray[Any], n_thr
     for start in range(0, len(X), n_tiles * width):
         rows = X[start : start + n_tiles * width]
         mapped = tiles[: -(-len(rows) // width)]
-        if not forms.fill(rows, mapped, n_threads):
+        if not compiled.map_into(rows, mapped, n_threads):
             return None
         scores[start : start + len(rows)] = expansion._scorer.score_tiles(mapped, len(rows), n_threads)
     return scores
@@ -114,7 +115,7 @@ _STANDARD_ERRORS, _LEAST_GAIN = 1.5, 1e-4
 
 
 class _Rows(NamedTuple):
-    """Rows to learn from and to judge by."""
+    """Rows for training and validation."""
 
     table: RawTable
     y: NDArray[Any]  # class indices, or targets (n_rows, n_outputs) of mean 0 and variance 1
@@ -132,25 +133,25 @@ class _Rows(NamedTuple):
 
 
 class _Candidate:
-    """A map, None for columns as they are, and the losses of held-out rows with it: nan where there is none yet."""
+    """A map, None for columns as they are, and the losses of validation rows with it; nan where there is none yet."""
 
     def __init__(self, column_map: ColumnMap | None, n_rows: int) -> None:
         self.column_map = column_map
         self.losses = np.full(n_rows, np.nan)
 
-    def judge(self, model: Any, rows: _Rows, held_out: Mask) -> None:
-        """Train a copy of a model on the rows that are not held out."""
-        learned, judged = rows.taken(~held_out), rows.taken(held_out)
+    def evaluate(self, model: Any, rows: _Rows, validation: Mask) -> None:
+        """Train a copy of a model on the other rows, and keep the losses of the validation rows."""
+        train, valid = rows.taken(~validation), rows.taken(validation)
         if self.column_map is None:
-            X, X_judged = (np.column_stack([column.values for column in part.table.columns])
-                           for part in (learned, judged))
+            X, X_valid = (np.column_stack([column.values for column in part.table.columns])
+                          for part in (train, valid))
         else:
-            fitted, X = fit_copy(self.column_map, learned.table, learned.y, learned.sample_weight, rows.has_labels)
-            X_judged = fitted._mapped(judged.table, type(model).__name__)
+            fitted, X = fit_copy(self.column_map, train.table, train.y, train.sample_weight, rows.has_labels)
+            X_valid = fitted._transform(valid.table, type(model).__name__)
         standardize = self.column_map is None and getattr(model, "standardize", True)
         with listening(lambda *_: None):  # of the steps of the choice alone
-            tried = model._tried(X, learned.y, learned.sample_weight, standardize)
-        self.losses[held_out] = tried._losses_of_rows(X_judged, judged.y)
+            tried = model._tried(X, train.y, train.sample_weight, standardize)
+        self.losses[validation] = tried._losses_of_rows(X_valid, valid.y)
 
 
 def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap | None:
@@ -160,7 +161,7 @@ def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     """
     first = model._auto_map(X)
     try:
-        rows = _few_rows(X, y, sample_weight, has_labels)
+        rows = _sample_rows(X, y, sample_weight, has_labels)
     except InvalidInputError:
         return first
     numeric = any(column.kind in (NUMERIC, DATE) for column in rows.table.columns)
@@ -172,8 +173,8 @@ def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
         return _best(model, candidates, rows).column_map
 
 
-def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
-    """At most `_MOST_ROWS` rows of positive weight, without those of classes of which there are hardly any."""
+def _sample_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
+    """A sample of at most `_MOST_ROWS` rows of positive weight, without classes of hardly any row."""
     y = to_array(y, "y")
     n_samples = len(np.atleast_1d(y))
     if not n_samples:
@@ -201,12 +202,12 @@ def _few_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
 
 
 def _n_folds(n_rows: int) -> int:
-    """Parts of the rows that are held out in turn: more where they are few."""
+    """Number of folds: more for fewer rows."""
     return min(5, 1 + round(_MOST_ROWS / max(n_rows, 1)))
 
 
 def _folds(y: NDArray[Any], has_labels: bool) -> NDArray[np.intp]:
-    """The part that each row is in; every class is in all of them."""
+    """The fold of each row, stratified by class."""
     rng = np.random.default_rng(0)
     order = np.lexsort((rng.random(len(y)), y if has_labels else np.zeros(len(y))))
     folds = np.empty(len(y), dtype=np.intp)
@@ -217,16 +218,16 @@ def _folds(y: NDArray[Any], has_labels: bool) -> NDArray[np.intp]:
 def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
     """The last of the candidates that is better than those before it by more than noise.
 
-    Those that are worse than the first on the parts judged so far are dropped, and those that the model refuses.
+    Those that are worse than the first on the folds so far are dropped, and those that the model refuses.
     """
     first, *others = candidates
     folds = _folds(rows.y, rows.has_labels)
     n_folds = int(folds.max()) + 1
-    steps = Steps("column maps on held-out rows", len(candidates) * n_folds)
+    steps = Steps("column maps on validation rows", len(candidates) * n_folds)
     for fold in range(n_folds):
         for candidate in (first, *others):
             try:
-                candidate.judge(model, rows, folds == fold)
+                candidate.evaluate(model, rows, folds == fold)
             except InvalidInputError:
                 if candidate is first:
                     return first  # whose fit says why
@@ -251,18 +252,18 @@ class _Gain(NamedTuple):
 
 
 def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[np.intp]) -> _Gain:
-    """The gain over the rows that both were judged by; nan where a loss is infinite.
+    """The gain over the validation rows of both; nan where a loss is infinite.
 
-    Rows differ, and so do trainings: the error is that of a mean over rows together with that of a mean over parts.
+    Rows differ, and so do trainings: the error is that of a mean over rows together with that of a mean over folds.
     """
-    judged = np.flatnonzero(~np.isnan(other.losses))
+    evaluated = np.flatnonzero(~np.isnan(other.losses))
     with np.errstate(over="ignore", invalid="ignore"):
-        gains = first.losses[judged] - other.losses[judged]
-        weight = weights[judged] / weights[judged].sum()
+        gains = first.losses[evaluated] - other.losses[evaluated]
+        weight = weights[evaluated] / weights[evaluated].sum()
         mean = float(weight @ gains)
         variance = weight**2 @ (gains - mean) ** 2
-        shares = np.bincount(folds[judged], weight)
+        shares = np.bincount(folds[evaluated], weight)
         if len(shares) > 1:
-            parts = np.bincount(folds[judged], weight * gains) / shares
-            variance += parts.var(ddof=1) / len(parts)
+            of_folds = np.bincount(folds[evaluated], weight * gains) / shares
+            variance += of_folds.var(ddof=1) / len(of_folds)
         return _Gain(mean, float(np.sqrt(variance)))

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidInputError
 
-# Mean loss below which every row is fitted beyond any doubt, and more rounds would fit rounding errors.
+# Mean loss below which more rounds would fit rounding errors.
 _LOSS_FLOOR = 1e-30
 
 
-# Who is informed of long work that is done in no round: what it is, how much of it is done and of how much (None where
-# that is not known), and a note.
+# Gets the progress of long work outside of rounds: its name, steps done, steps in all (None if that is not known), and
+# a note.
 Listener = Callable[[str, int, int | None, str], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -27,7 +27,7 @@ SECONDS_BETWEEN = 1.0
 
 @contextlib.contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a function of long work in this context."""
+    """Report the progress of long work in this context to a function."""
     token = _listener.set(listener)
     try:
         yield
@@ -37,7 +37,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """Print lines about long work in this context on stderr, at most one a second; an outer listener hears it too."""
+    """Print the progress of long work in this context on stderr, at most once a second, beside an outer listener."""
     outer, started = _listener.get(), time.perf_counter()
     due = started + SECONDS_BETWEEN
 
@@ -56,15 +56,15 @@ def printing() -> Iterator[None]:
         yield
 
 
-def tell(work: str, done: int, total: int | None, note: str = "") -> None:
-    """Tell whoever listens."""
+def report_progress(work: str, done: int, total: int | None, note: str = "") -> None:
+    """Report the progress of long work to the listener of this context."""
     listener = _listener.get()
     if listener is not None:
         listener(work, done, total, note)
 
 
 def current_listener() -> Listener | None:
-    """Who listens here, for threads that this one starts: they have contexts of their own."""
+    """The listener of this context, for threads that this one starts: they have contexts of their own."""
     return _listener.get()
 
 
@@ -77,7 +77,7 @@ class Steps:
     def step(self, note: str = "") -> None:
         """Count a step and report it."""
         self._done += 1
-        tell(self._work, self._done, self._total, note)
+        report_progress(self._work, self._done, self._total, note)
 
 
 class OutOfTime(Exception):
@@ -114,7 +114,7 @@ class TimeLimit:
 
 
 class RoundInfo(NamedTuple):
-    """What a callback gets after each round; returning anything true ends the fit."""
+    """The argument of a callback after each round; a callback that returns a true value ends the fit."""
 
     n_rounds: int  # of this bag
     n_estimators: int
@@ -138,7 +138,7 @@ class Monitor:
         self._limit = TimeLimit(None) if limit is None else limit
         self.train_loss: list[float] = []
         self.eval_loss: list[float] = []
-        self.watched: dict[str, list[float]] = {}  # losses on rows that decide nothing, by name
+        self.eval_losses: dict[str, list[float]] = {}  # losses on all sets of an eval_set, by name
         self.asked_to_stop = self.timed_out = False
         self.started = time.perf_counter()
 
@@ -147,10 +147,11 @@ class Monitor:
         """Number of rounds to keep: those up to the lowest evaluation loss, or all."""
         return self.eval_loss.index(min(self.eval_loss)) if self.eval_loss else len(self.train_loss) - 1
 
-    def record(self, train_loss: float, eval_loss: float | None, watched: Mapping[str, float] | None = None) -> bool:
-        """Take the losses after a round (the first call: before any); say whether to go on."""
-        for name, loss in (watched or {}).items():
-            self.watched.setdefault(name, []).append(loss)
+    def record(self, train_loss: float, eval_loss: float | None,
+               eval_losses: Mapping[str, float] | None = None) -> bool:
+        """Record the losses after a round (the first call: before any); return whether to continue."""
+        for name, loss in (eval_losses or {}).items():
+            self.eval_losses.setdefault(name, []).append(loss)
         self.train_loss.append(train_loss)
         if eval_loss is not None:
             self.eval_loss.append(eval_loss)
@@ -168,13 +169,13 @@ class Monitor:
         return not (finished or self.asked_to_stop or self.timed_out)
 
     def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float],
-               watched: Mapping[str, Sequence[float]]) -> None:
-        """Take the losses of rounds that have been."""
+               eval_losses: Mapping[str, Sequence[float]]) -> None:
+        """Record the losses of earlier rounds."""
         self.train_loss, self.eval_loss = [*train_loss], [*eval_loss]
-        self.watched = {name: [*losses] for name, losses in watched.items()}
+        self.eval_losses = {name: [*losses] for name, losses in eval_losses.items()}
 
     def has_finished(self) -> bool:
-        """Whether there is no use for more rounds than have been recorded."""
+        """Whether training ends with the rounds recorded so far."""
         n_rounds = len(self.train_loss) - 1
         return (self.train_loss[-1] < _LOSS_FLOOR or self._has_stalled(n_rounds) or n_rounds == self.n_estimators)
 

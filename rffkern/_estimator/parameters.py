@@ -53,18 +53,18 @@ def describe(cls: type) -> None:
 ARGUMENTS = {
     "X": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
                    "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "
-                   "`numpy.memmap` are read block by block in every pass and never held whole."),
+                   "`numpy.memmap` are read block by block in every pass, never as a whole."),
     "X_scored": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
                           "Rows with the columns of `fit`.  float32 rows are scored in single precision where it "
                           "suffices, others in double."),
     "labels": Attribute("y", "array of shape (n_samples,)", "Labels of any sortable type."),
     "targets": Attribute("y", "array of shape (n_samples,) or (n_samples, n_targets)", "Finite numbers."),
     "sample_weight": Attribute("sample_weight", "array of shape (n_samples,) or None",
-                               "Weights >= 0 that multiply a row's term in every sum.  What is drawn among rows, such "
-                               "as folds, rows held out and samples, takes a row once, whatever its weight: a fit with "
+                               "Weights >= 0 that multiply a row's term in every sum.  Random draws of rows, such as "
+                               "folds, validation rows and samples, count a row once, whatever its weight: a fit with "
                                "rows in place of integer weights draws otherwise."),
     "eval_set": Attribute("eval_set", "(X, y) or (X, y, sample_weight) or None",
-                          "Held-out rows, in the forms of X and y, on which to stop early; the round of lowest loss on "
+                          "Validation rows, in the forms of X and y, for early stopping; the round of lowest loss on "
                           "them is kept."),
     "callback": Attribute("callback", "callable or None",
                           "Called with a `RoundInfo` after each round; returning True ends the fit."),
@@ -74,7 +74,7 @@ def eval_sets(text: str) -> Attribute:
     """The argument `eval_set` of a family that takes several sets, and its own words for one."""
     return Attribute(
         "eval_set", "(X, y) or (X, y, sample_weight), a list or dict of such, or None",
-        f"{text}  Of several sets the first decides, and the others are watched: `eval_losses_` has the losses of all, "
+        f"{text}  Of several sets the first decides when to stop; `eval_losses_` has the losses of all, "
         'by the names of a dict, or as "valid_0", "valid_1" and so on.')
 
 
@@ -99,8 +99,8 @@ EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, option
                                   "`eval_set` or a `validation_fraction`.")
 VALIDATION_FRACTION = Parameter(
     "validation_fraction", Number(float, 0, 0.9, open_low=True, optional=True),
-    "Share of the rows that are held out where there is no `eval_set`, to stop early on as on one; of each class, for "
-    "labels.  They are the first draw: a `permutation` of the rows of positive weight.  None: no row is held out, and "
+    "Share of the rows that are validation rows if there is no `eval_set`, for early stopping; stratified by class.  "
+    "They are the first draw: a `permutation` of the rows of positive weight.  None: there are no validation rows, and "
     "without an `eval_set` all rounds are kept.")
 WARM_START = Parameter(
     "warm_start", Choice((True, False)),
@@ -150,6 +150,6 @@ TIMED_OUT_ = Attribute("timed_out_", "bool",
                        "Whether `max_seconds` has ended the last `fit`; not kept in model files.")
 N_ESTIMATORS_ = Attribute("n_estimators_", "int", "Number of rounds kept.")
 EVAL_LOSSES_ = Attribute("eval_losses_", "dict of arrays",
-                         "Losses on each set of held-out rows by its name, as eval_loss_, which is that of the first; "
+                         "Losses on each set of validation rows by its name; eval_loss_ has those of the first; "
                          "not kept in model files.")
 N_COMPONENTS_ = Attribute("n_components_", "int", "Number of cosines of each landmark.")

@@ -39,13 +39,13 @@ class Classifier(Model):
         return LogisticLink()
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        unmapped: NDArray[np.intp] | None = None) -> "Training":
+                        validation_rows: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows."""
         from .._rows.training_rows import check_labelled
         from .training_rows import with_class_weights
 
         self._check_params()
-        training = self._checked(check_labelled, X, y, sample_weight, eval_set, unmapped=unmapped)
+        training = self._checked(check_labelled, X, y, sample_weight, eval_set, validation_rows=validation_rows)
         return with_class_weights(training, self.class_weight)
 
     @classmethod
@@ -177,13 +177,13 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        goes_on: bool | None = None, unmapped: NDArray[np.intp] | None = None) -> "Training":
+                        continues: bool | None = None, validation_rows: NDArray[np.intp] | None = None) -> "Training":
         """Check parameters and rows; a single row will do only where training goes on."""
         from .._rows.training_rows import check_with_targets
 
         self._check_params()
-        check = partial(check_with_targets, n_threads=self.n_jobs, min_samples=1 if goes_on else 2)
-        return self._checked(check, X, y, sample_weight, eval_set, goes_on, unmapped)
+        check = partial(check_with_targets, n_threads=self.n_jobs, min_samples=1 if continues else 2)
+        return self._checked(check, X, y, sample_weight, eval_set, continues, validation_rows)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""

@@ -1,4 +1,4 @@
-"""Rows that an estimator is trained on: weights of classes, rows held out for validation, and training that goes on."""
+"""Rows that an estimator is trained on: class weights, validation rows, and training that continues."""
 
 import hashlib
 import itertools
@@ -29,7 +29,7 @@ def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDAr
 
 
 def with_class_weights(training: Training, class_weight: Any) -> Training:
-    """The same rows, weighted by their classes; held-out rows of an `eval_set` count as they are given."""
+    """The same rows, weighted by their classes; validation rows keep their weights."""
     if class_weight is None:
         return training
     rows = training.rows
@@ -47,32 +47,32 @@ Indices = NDArray[np.intp]
 
 def check_training(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
                    rng: "np.random.Generator") -> Training:
-    """Check training rows, and hold some of them out where the model says so and there is no eval_set.
+    """Check training rows, and split off validation rows if the model asks for it and there is no eval_set.
 
-    A column map learns nothing of the rows held out.
+    A column map learns nothing of the validation rows.
     """
     if model.validation_fraction is None or eval_set is not None:
         training: Training = model._check_training(X, y, sample_weight, eval_set)
         return training
     model._check_params()
     try:
-        held_out = HeldOut.of(y, sample_weight, model.validation_fraction, model._has_labels, rng)
+        validation = ValidationSplit.of(y, sample_weight, model.validation_fraction, model._has_labels, rng)
     except InvalidInputError:
         model._check_training(X, y, sample_weight)  # says better what is wrong with y or the weights
         raise
-    return held_out.split(model._check_training(X, y, sample_weight, unmapped=held_out.given))
+    return validation.split(model._check_training(X, y, sample_weight, validation_rows=validation.all_rows))
 
 
-class HeldOut(NamedTuple):
-    """Rows held out, sorted, by their index among the rows that are given and among those of positive weight."""
+class ValidationSplit(NamedTuple):
+    """Validation rows, sorted, by their index among all rows of `fit` and among those of positive weight."""
 
-    given: Indices
+    all_rows: Indices
     positive: Indices
 
     @classmethod
     def of(cls, y: Any, sample_weight: Any, fraction: float, has_labels: bool,
-           rng: "np.random.Generator") -> "HeldOut":
-        """Draw them: a share of all rows, of each class alike; one row of each class is always learned from."""
+           rng: "np.random.Generator") -> "ValidationSplit":
+        """Draw them: a share of all rows, stratified by class; one row of each class is always a training row."""
         targets = to_array(y, "y")
         n_samples = len(np.atleast_1d(targets))
         counting = np.arange(n_samples)
@@ -86,34 +86,34 @@ class HeldOut(NamedTuple):
         _, first = np.unique(codes[counting[order]], return_index=True)
         order = np.delete(order, first)
         reached = np.floor(fraction * np.arange(len(counting) - len(order), len(counting) + 1))
-        held_out = np.sort(order[np.diff(reached)[: len(order)] > 0])
-        if not len(held_out):
+        validation = np.sort(order[np.diff(reached)[: len(order)] > 0])
+        if not len(validation):
             raise InvalidInputError(f"validation_fraction must hold out at least one of {len(counting)} rows of "
                                     f"positive weight, got {fraction}")
-        return cls(counting[held_out], held_out)
+        return cls(counting[validation], validation)
 
     def split(self, training: Training) -> Training:
-        """The rows to learn from, and those held out as its evaluation.
+        """Split training rows into training and validation rows.
 
-        Streamed rows stay, those held out with a weight of 0.
+        Streamed rows stay; validation rows get a weight of 0.
         """
         rows = training.rows
         if not isinstance(rows.X, RowBlocks):
             kept = np.delete(np.arange(rows.X.shape[0]), self.positive)
-            learned = rows.taken(kept)
+            kept_rows = rows.taken(kept)
             weights = _anew(rows.weights, kept)
-            return training._replace(rows=learned._replace(weights=weights), evaluation=rows.taken(self.positive))
+            return training._replace(rows=kept_rows._replace(weights=weights), validation=rows.taken(self.positive))
         each = rows.weights.each.copy()
-        each[self.given] = 0
+        each[self.all_rows] = 0
         weights = check_weights(rows.weights.unit * each, len(each))
-        evaluation = rows._replace(X=take_rows(rows.X, self.given), weights=rows.weights.of(self.given))
+        validation = rows._replace(X=take_rows(rows.X, self.all_rows), weights=rows.weights.of(self.all_rows))
         name = "codes" if training.classes is not None else "values"
-        evaluation = evaluation._replace(**{name: getattr(rows, name)[self.given]})
-        return training._replace(rows=rows._replace(weights=weights), evaluation=evaluation)
+        validation = validation._replace(**{name: getattr(rows, name)[self.all_rows]})
+        return training._replace(rows=rows._replace(weights=weights), validation=validation)
 
 
 def _anew(weights: RowWeights, rows: Indices) -> RowWeights:
-    """The weights of some rows, as if these were all that were given."""
+    """The weights of some rows, as if there were no others."""
     if weights.is_uniform:
         return RowWeights(len(rows), None, weights.unit * len(rows))
     return check_weights(weights.unit * weights.each[rows], len(rows))
@@ -133,7 +133,7 @@ def _remedy() -> str:
         f"a new model starts anew where {store.name} is deleted")
 
 
-class RowPrints(NamedTuple):
+class RowFingerprints(NamedTuple):
     """Marks by which rows are known again: their number, and a hash of each part by its name for users."""
 
     n_rows: int
@@ -141,7 +141,7 @@ class RowPrints(NamedTuple):
 
     @classmethod
     def of(cls, n_rows: int, X: Arrays, y: Arrays, weights: Arrays, eval_set: Arrays,
-           has_classes: bool, groups: Arrays = ()) -> "RowPrints":
+           has_classes: bool, groups: Arrays = ()) -> "RowFingerprints":
         """Those of rows, `eval_set` being rows, labels or targets and weights of others."""
         labels, weight = ("y", y), ("sample_weight or class_weight", weights)
         ordered = (labels, weight) if has_classes else (weight, labels)  # that first on which the other depends
@@ -149,7 +149,7 @@ class RowPrints(NamedTuple):
                                                                         ("eval_set", eval_set))})
 
     @classmethod
-    def of_training(cls, training: Training) -> "RowPrints":
+    def of_training(cls, training: Training) -> "RowFingerprints":
         """Those of checked rows."""
         def numbers(rows: Any) -> Arrays:
             return () if rows is None else (block.astype(np.float64, copy=False) for _, block in blocks(rows.X))
@@ -158,13 +158,13 @@ class RowPrints(NamedTuple):
             has_classes = training.classes is not None
             return [] if rows is None else [rows.codes if has_classes else rows.values, rows.weights.each]
 
-        data, held_out = training.rows, [rows for _, rows in training.watched] or [training.evaluation]
+        data, validation = training.rows, [rows for _, rows in training.eval_sets] or [training.validation]
         y, weights = targets(data)
-        evaluations = (array for rows in held_out for array in itertools.chain(targets(rows), numbers(rows)))
+        evaluations = (array for rows in validation for array in itertools.chain(targets(rows), numbers(rows)))
         return cls.of(data.X.shape[0], numbers(data), [y], [weights],
                       itertools.chain([marks_of_sets(training)], evaluations), training.classes is not None)
 
-    def check(self, other: "RowPrints") -> None:
+    def check(self, other: "RowFingerprints") -> None:
         """InvalidInputError unless other rows are the same."""
         if other.n_rows != self.n_rows:
             raise InvalidInputError(f"X must have the rows of the training that goes on, {self.n_rows} that count, got "
@@ -177,7 +177,7 @@ class RowPrints(NamedTuple):
 
 def marks_of_sets(training: Training) -> NDArray[np.uint8]:
     """Names and lengths of the sets of an eval_set, as numbers."""
-    marks = [f"{name}\0{rows.X.shape[0]}\0" for name, rows in training.watched]
+    marks = [f"{name}\0{rows.X.shape[0]}\0" for name, rows in training.eval_sets]
     return np.frombuffer("".join(marks).encode(errors="surrogatepass"), dtype=np.uint8)
 
 

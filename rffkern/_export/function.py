@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._column_map.compiled import entries_of
-from .._column_map.imputation import Fill
+from .._column_map.imputation import Imputation
 from .._column_map.tables import EMPTY, NUMERIC
 from .._column_map.transforms import RankForm
 from .._estimator.base import Model
@@ -53,7 +53,7 @@ class RowMap(NamedTuple):
     """From raw rows to those that the parts read."""
 
     outputs: tuple[Output, ...]
-    fills: tuple[Fill, ...]  # for outputs whose raw value is missing
+    imputations: tuple[Imputation, ...]  # for outputs whose raw value is missing
     neutral: list[float]  # outputs of a row in which all is missing
 
 
@@ -150,8 +150,8 @@ def _mapping_of(column_map: Any) -> RowMap:
         for form, (kind, missing, *numbers), divisor in entries_of(column):
             ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else (np.empty(0), np.empty(0))
             outputs.append(Output(kind, source, missing, divisor, numbers, *ranks))
-    fills = tuple(fill for column in frozen.columns for fill in column.fills)
-    return RowMap(tuple(outputs), fills, frozen.neutral().tolist())
+    imputations = tuple(imputation for column in frozen.columns for imputation in column.imputations)
+    return RowMap(tuple(outputs), imputations, frozen.neutral().tolist())
 
 
 def _parts(expansion: Expansion) -> tuple[Part, ...]:

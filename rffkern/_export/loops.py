@@ -340,12 +340,14 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
         yield (f"    z[{o}] = (isnan({x}) ? {_hexadecimal(output.missing)} : {value})"
                f"{'' if output.divisor == 1 else ' / ' + _hexadecimal(output.divisor)};\n")
     told = []
-    for i, fill in enumerate(mapping.fills):
-        neutral = _hexadecimal(mapping.neutral[fill.output])
+    for i, imputation in enumerate(mapping.imputations):
+        neutral = _hexadecimal(mapping.neutral[imputation.output])
         terms = [f"{_hexadecimal(factor)} * (z[{k}] - {_hexadecimal(mapping.neutral[k])})"
-                 for k, factor in zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)]
+                 for k, factor in zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)]
         yield f"    double told{i} = {' + '.join([neutral, *terms])};\n"
-        held = f"fmin({_hexadecimal(fill.high)}, fmax({_hexadecimal(fill.low)}, isnan(told{i}) ? {neutral} : told{i}))"
-        told.append(f"    if (isnan(x[{mapping.outputs[fill.output].source}])) z[{fill.output}] = {held};\n")
+        value = f"isnan(told{i}) ? {neutral} : told{i}"
+        held = f"fmin({_hexadecimal(imputation.high)}, fmax({_hexadecimal(imputation.low)}, {value}))"
+        source = mapping.outputs[imputation.output].source
+        told.append(f"    if (isnan(x[{source}])) z[{imputation.output}] = {held};\n")
     yield from told
     yield "}\n"

@@ -138,14 +138,15 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
             yield f"    y = {write(FORMS[kind], _WRITER, x='x', a='a', b='b', c='c', d='d')}\n"
         missing, divisors = np.array([(output.missing, output.divisor) for output in chosen]).T
         yield f"    z[:, {places}] = np.where(np.isnan(x), {_array(missing)}, y) / {_array(divisors)}\n"
-    if mapping.fills:
+    if mapping.imputations:
         yield f"    filled, neutral = z.copy(), {_array(np.array(mapping.neutral))}\n"
-    for fill in mapping.fills:
+    for imputation in mapping.imputations:
         yield "    " + _FILL.format(
-            output=fill.output, source=mapping.outputs[fill.output].source, low=fill.low, high=fill.high,
-            neutral=mapping.neutral[fill.output],
-            factors=[*zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)])
-    yield f"    return {'filled' if mapping.fills else 'z'}\n"
+            output=imputation.output, source=mapping.outputs[imputation.output].source, low=imputation.low,
+            high=imputation.high,
+            neutral=mapping.neutral[imputation.output],
+            factors=[*zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)])
+    yield f"    return {'filled' if mapping.imputations else 'z'}\n"
 
 
 def _array(array: Array) -> str:

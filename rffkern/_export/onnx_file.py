@@ -134,7 +134,7 @@ def _mapped(graph: _Graph, mapping: RowMap, rows: str) -> str:
                              np.array([(output.missing, output.divisor) for output in chosen]).T)
         parts.append(graph.add("Div", graph.add("Where", graph.add("IsNaN", x), missing, value), divisors))
     z = graph.columns(graph.add("Concat", *parts, axis=1), np.argsort(order))
-    return _filled(graph, mapping, rows, z) if mapping.fills else z
+    return _filled(graph, mapping, rows, z) if mapping.imputations else z
 
 
 def _knots(graph: _Graph, knots: Sequence[Array], heights: Sequence[Array], x: str) -> dict[str, str]:
@@ -155,18 +155,18 @@ def _knots(graph: _Graph, knots: Sequence[Array], heights: Sequence[Array], x: s
 
 def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:
     """Outputs imputed from others where their value is missing: a sum over some of them, one after the other."""
-    n_outputs, fills = len(mapping.outputs), mapping.fills
-    chosen = [fill.output for fill in fills]
+    n_outputs, imputations = len(mapping.outputs), mapping.imputations
+    chosen = [imputation.output for imputation in imputations]
     neutral = np.array(mapping.neutral)
     apart = graph.add("Sub", z, graph.keep(neutral))
     told = graph.keep(neutral[chosen].reshape(1, -1))
-    for k in range(max(len(fill.telling) for fill in fills)):
-        telling = [fill.telling[k] if k < len(fill.telling) else 0 for fill in fills]
-        factors = [fill.factors[k] if k < len(fill.telling) else 0.0 for fill in fills]
-        told = graph.add("Add", told, graph.add("Mul", graph.keep(factors), graph.columns(apart, telling)))
+    for k in range(max(len(imputation.predictors) for imputation in imputations)):
+        predictors = [imputation.predictors[k] if k < len(imputation.predictors) else 0 for imputation in imputations]
+        factors = [imputation.factors[k] if k < len(imputation.predictors) else 0.0 for imputation in imputations]
+        told = graph.add("Add", told, graph.add("Mul", graph.keep(factors), graph.columns(apart, predictors)))
     told = graph.add("Where", graph.add("IsNaN", told), graph.keep(neutral[chosen]), told)
-    told = graph.add("Max", told, graph.keep([fill.low for fill in fills]))
-    told = graph.add("Min", told, graph.keep([fill.high for fill in fills]))
+    told = graph.add("Max", told, graph.keep([imputation.low for imputation in imputations]))
+    told = graph.add("Min", told, graph.keep([imputation.high for imputation in imputations]))
     missing = graph.add("IsNaN", graph.columns(rows, [mapping.outputs[output].source for output in chosen]))
     both = graph.add("Concat", z, graph.add("Where", missing, told, graph.columns(z, chosen)), axis=1)
     places = np.arange(n_outputs)

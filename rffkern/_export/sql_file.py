@@ -146,19 +146,19 @@ def sql_file(function: Function, table: str, key: str) -> str:
 def _mapped(mapping: RowMap) -> Iterator[str]:
     """Tables rff_m, of which missing values are neutral, and rff_z."""
     outputs = [f"z{o}" for o in range(len(mapping.outputs))]
-    kept = sorted({mapping.outputs[fill.output].source for fill in mapping.fills})
+    kept = sorted({mapping.outputs[imputation.output].source for imputation in mapping.imputations})
     yield _stage("rff_z" if not kept else "rff_m", ["id", *(f"x{j}" for j in kept), *(
         f"{_form(output)} AS {z}" for z, output in zip(outputs, mapping.outputs, strict=True))], "rff_x")
     if not kept:
         return
-    for fill in mapping.fills:
+    for imputation in mapping.imputations:
         terms = [f"{_number(factor)} * (z{k} - {_exact(mapping.neutral[k])})"
-                 for k, factor in zip(fill.telling.tolist(), fill.factors.tolist(), strict=True)]
-        told = _WRITER.call("add", _exact(mapping.neutral[fill.output]), _sum(terms))
-        held = _WRITER.call("min", _exact(fill.high), _WRITER.call("max", _exact(fill.low), told))
-        z = outputs[fill.output]
-        outputs[fill.output] = (f"CASE WHEN x{mapping.outputs[fill.output].source} IS NULL THEN {held} ELSE {z} END "
-                                f"AS {z}")
+                 for k, factor in zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)]
+        told = _WRITER.call("add", _exact(mapping.neutral[imputation.output]), _sum(terms))
+        held = _WRITER.call("min", _exact(imputation.high), _WRITER.call("max", _exact(imputation.low), told))
+        z = outputs[imputation.output]
+        source = mapping.outputs[imputation.output].source
+        outputs[imputation.output] = f"CASE WHEN x{source} IS NULL THEN {held} ELSE {z} END AS {z}"
     yield _stage("rff_z", ["id", *outputs], "rff_m")
 
 

@@ -1,4 +1,4 @@
-"""Rows that are read block by block, for training on more than fits in memory, and large arrays in pieces.
+"""Rows that are read block by block, for training on more than fits in memory, and large arrays in slices.
 
 A source gives blocks of any number of rows.  Training reads blocks of a fixed number of rows, a whole number of the
 strips whose sums kernels add up, so that the cuts of the source change no result.
@@ -143,10 +143,10 @@ class RowBlocks:
         size = block_size(self.shape[1])
         starts = range(0, self.shape[0], size)
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
-                 check_array(self._piece(starts[k], size))) for k in rng.permutation(len(starts)))
+                 check_array(self._rows_from(starts[k], size))) for k in rng.permutation(len(starts)))
 
-    def _given_blocks(self) -> Iterator[Any]:
-        """Yield the given blocks, without empty ones."""
+    def _raw_blocks(self) -> Iterator[Any]:
+        """Yield the blocks of the source, without empty ones."""
         try:
             blocks = iter(self._source() if callable(self._source) else self._source_blocks())
         except TypeError as error:
@@ -164,7 +164,7 @@ class RowBlocks:
     def _checked_blocks(self, name: str) -> Iterator[tuple[Any, int, NDArray[Any]]]:
         """Yield (block as given, index of its first row, checked array) for every block that holds a row."""
         start = 0
-        for given in self._given_blocks():
+        for given in self._raw_blocks():
             try:
                 block = check_array(given, name)
             except InvalidInputError as error:
@@ -180,12 +180,12 @@ class RowBlocks:
         if not self._is_table():
             return self._source
         size = block_size(self._source.shape[1])
-        return (self._piece(start, size) for start in range(0, self._source.shape[0], size))
+        return (self._rows_from(start, size) for start in range(0, self._source.shape[0], size))
 
-    def _piece(self, start: int, size: int) -> Any:
+    def _rows_from(self, start: int, size: int) -> Any:
         """Some rows of a source that is one array or one sparse matrix."""
-        piece = self._source[start : start + size]
-        return piece.toarray() if is_sparse(piece) else piece
+        rows = self._source[start : start + size]
+        return rows.toarray() if is_sparse(rows) else rows
 
 
 def blocks(X: Any) -> PlacedBlocks:
@@ -217,19 +217,19 @@ def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
     return taken
 
 
-# Numbers in a piece: a few hundredths of a second, also for random numbers.
+# Numbers in a slice: a few hundredths of a second, also for random numbers.
 NUMBERS = 1 << 22
 
 
-def row_pieces(shape: tuple[int, ...]) -> Iterator[slice]:
+def row_slices(shape: tuple[int, ...]) -> Iterator[slice]:
     """Yield slices of rows, all rows of a small array at once."""
     step = max(1, NUMBERS // max(1, math.prod(shape[1:])))
     for start in range(0, shape[0], step):
         yield slice(start, start + step)
 
 
-def drawn(draw: Callable[[tuple[int, ...]], Double], shape: tuple[int, ...]) -> Double:
-    """What `draw(shape)` returns, for a source of random numbers that gives them one after the other."""
+def draw_in_slices(draw: Callable[[tuple[int, ...]], Double], shape: tuple[int, ...]) -> Double:
+    """The same as `draw(shape)`, a function of a random generator, drawn in slices."""
     size = math.prod(shape)
     if size <= NUMBERS:
         return draw(shape)

@@ -20,13 +20,13 @@ Blocks = Callable[[], Iterable[tuple[NDArray[Any], Double]]]
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.
 _LARGEST_INVERSE = 1e305
 
-# Share of the weight of rows that may spoil a standard deviation, and how many times it must be that of the others.
-FEW, SPOILT = 0.01, 1000.0
+# Outliers: at most this share of the weight of rows, if they raise the standard deviation by more than this factor.
+OUTLIER_SHARE, OUTLIER_RATIO = 0.01, 1000.0
 
-# Where some column is spoilt, in standard deviations.
-_FARTHEST = 10.0
+# Bound on values of a column with outliers, in standard deviations of its inliers.
+_CLIP = 10.0
 
-# Rows that are looked at first, for columns that may be spoilt.
+# Rows by whose median columns without outliers are ruled out.
 _FIRST_ROWS = 1 << 14
 
 # In standard deviations.  Only rows of hardly any weight, or of another set, can lie that far out.
@@ -38,18 +38,18 @@ class Scaling(NamedTuple):
 
     center: Double  # (n_features,)
     inverse_scale: Double  # (n_features,)
-    mean_variance: float  # of the columns, as given
-    farthest: float = math.inf  # in units of the scaling, where a few rows spoil some column
+    mean_variance: float  # of the raw columns
+    farthest: float = math.inf  # bound on values in units of the scaling, if some column has outliers
 
-    def held_back(self, X: Any) -> Any:
-        """Rows as they are given, an array or RowBlocks, with those values drawn in that spoil a column.
+    def clip_outliers(self, X: Any) -> Any:
+        """Rows, an array or RowBlocks, with outliers clipped.
 
-        Kernels are nothing so far out, but length scales follow such values, and products of them drown all others.
+        Kernels are 0 so far out, but length scales would follow outliers, and products with them lose all digits.
         """
         if self.farthest == math.inf:
             return X
         if isinstance(X, RowBlocks):
-            return RowBlocks(lambda: (self.held_back(block) for _, block in X.blocks())).check()
+            return RowBlocks(lambda: (self.clip_outliers(block) for _, block in X.blocks())).check()
         with np.errstate(divide="ignore"):
             width = self.farthest / self.inverse_scale
         return X.clip(self.center - width, self.center + width).astype(X.dtype)
@@ -73,7 +73,7 @@ class ColumnSums(Protocol):
 
 
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
-    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks; of the bulk of spoilt ones."""
+    """Weighted mean and standard deviation of the columns of X, an array or RowBlocks, without outliers."""
     return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
 
 
@@ -81,14 +81,14 @@ def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads
     """The same with a number of threads that suits X."""
     columns = RowSums(X, weights, n_threads)
     scaling = scaling_from(columns, standardize)
-    return _of_bulk(columns, scaling) if standardize else scaling
+    return _of_inliers(columns, scaling) if standardize else scaling
 
 
 def target_scaling(values: Double, weights: RowWeights, n_threads: int | None = None) -> Scaling:
-    """Weighted mean and standard deviation of targets; warns of those that few rows spoil."""
+    """Weighted mean and standard deviation of targets; warns of outliers."""
     rows = RowSums(values, weights, check_n_threads(n_threads, values.size))
     scaling = scaling_from(rows, True)
-    for found in _spoilt(rows, scaling):
+    for found in _columns_with_outliers(rows, scaling):
         which = f" of column {found.column}" if len(scaling.center) > 1 else ""
         warnings.warn(
             f"y has a few values{which} so far out, between {found.low:.3g} and {found.high:.3g}, beside a deviation "
@@ -115,22 +115,22 @@ def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
 
 
-def _of_bulk(rows: "RowSums", scaling: Scaling) -> Scaling:
-    """The scaling with mean and deviation of the bulk of those columns that few rows spoil; warns of each."""
+def _of_inliers(rows: "RowSums", scaling: Scaling) -> Scaling:
+    """The scaling with mean and deviation of the inliers, for columns with outliers; warns of each."""
     center, inverse_scale = scaling.center.copy(), scaling.inverse_scale.copy()
-    spoilt = _spoilt(rows, scaling)
-    for found in spoilt:
+    inliers = _columns_with_outliers(rows, scaling)
+    for found in inliers:
         center[found.column], inverse_scale[found.column] = found.center, 1 / found.deviation
         warnings.warn(
             f"column {found.column} of X has a few rows so far out, between {found.low:.3g} and {found.high:.3g}, "
             "that its standard deviation says nothing of all others: it is scaled by theirs, "
             f"{found.deviation:.3g} about {found.center:.3g}.  If these rows are errors, leave them out",
             DataConversionWarning, stacklevel=2)
-    return scaling._replace(center=center, inverse_scale=inverse_scale, farthest=_FARTHEST) if spoilt else scaling
+    return scaling._replace(center=center, inverse_scale=inverse_scale, farthest=_CLIP) if inliers else scaling
 
 
-class _Bulk(NamedTuple):
-    """What all but a few rows say of a column that those few spoil."""
+class _Inliers(NamedTuple):
+    """Mean and deviation of a column without its outliers."""
 
     column: int
     center: float
@@ -139,30 +139,31 @@ class _Bulk(NamedTuple):
     high: float
 
 
-def _spoilt(rows: "RowSums", scaling: Scaling) -> list[_Bulk]:
-    """The columns that few rows spoil.
+def _columns_with_outliers(rows: "RowSums", scaling: Scaling) -> list[_Inliers]:
+    """The columns whose standard deviation comes from a few outliers.
 
-    A handful of rows at 1e9, errors in the data as a rule, make a standard deviation beside which all other rows are
-    one point, of which nothing can be learned.  The bulk of a column are the rows within a standard deviation of the
-    mean, again and again, as long as all but `FEW` of the weight are there and their own deviation is less than half.
+    A handful of rows at 1e9, errors in the data as a rule, make the standard deviation so large that all other
+    rows are one point.  The inliers of a column are the rows within a standard deviation of the
+    mean, again and again, as long as all but `OUTLIER_SHARE` of the
+    weight are there and their own deviation is less than half.
     """
     low, high = rows.column_range()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         farthest = np.maximum(high - scaling.center, scaling.center - low) * scaling.inverse_scale
         width = 1 / scaling.inverse_scale
     # So few rows that have nearly all of the variance must lie so far out, and the first rows hardly differ beside it.
-    columns = np.flatnonzero(farthest > 0.9 / math.sqrt(FEW))
-    columns = columns[rows.are_close(columns, width[columns] / math.sqrt(SPOILT))] if len(columns) else columns
+    columns = np.flatnonzero(farthest > 0.9 / math.sqrt(OUTLIER_SHARE))
+    columns = columns[rows.are_close(columns, width[columns] / math.sqrt(OUTLIER_RATIO))] if len(columns) else columns
     found = []
     for j in columns.tolist():
         center, deviation = float(scaling.center[j]), float(width[j])
         while True:
             weight, mean, inner = rows.within(j, center, deviation)
-            if weight < (1 - FEW) * rows.total or not 0 < inner < 0.5 * deviation:
+            if weight < (1 - OUTLIER_SHARE) * rows.total or not 0 < inner < 0.5 * deviation:
                 break
             center, deviation = mean, inner
-        if deviation * SPOILT < width[j] and 1 / deviation < _LARGEST_INVERSE:
-            found.append(_Bulk(j, center, deviation, float(low[j]), float(high[j])))
+        if deviation * OUTLIER_RATIO < width[j] and 1 / deviation < _LARGEST_INVERSE:
+            found.append(_Inliers(j, center, deviation, float(low[j]), float(high[j])))
     return found
 
 
@@ -171,18 +172,18 @@ def _n_sums(rows: NDArray[Any]) -> int:
     return -(-len(rows) // scoring.STRIP_ROWS)
 
 
-def _counting_blocks(X: Any, weights: RowWeights) -> Blocks:
+def _weighted_blocks(X: Any, weights: RowWeights) -> Blocks:
     """A function that yields (array, its weights as kernels take them) over the rows of positive weight, at every call.
 
     The rows of an array are selected once, those of RowBlocks in every pass.
     """
     if isinstance(X, RowBlocks):
-        return lambda: (found for rows, block in X.blocks() for found in _counting(block, weights.for_kernel(rows)))
-    found = _counting(X, weights.kernel_values)
+        return lambda: (found for rows, block in X.blocks() for found in _weighted(block, weights.for_kernel(rows)))
+    found = _weighted(X, weights.kernel_values)
     return lambda: found
 
 
-def _counting(block: NDArray[Any], weight: Double) -> list[tuple[NDArray[Any], Double]]:
+def _weighted(block: NDArray[Any], weight: Double) -> list[tuple[NDArray[Any], Double]]:
     """The rows of positive weight, in a list that is empty where there are none."""
     keep = weight > 0
     if keep.all():
@@ -195,12 +196,12 @@ class RowSums:
 
     def __init__(self, X: Any, weights: RowWeights, n_threads: int) -> None:
         self.total = weights.total
-        self._counting, self._n_features, self._n_threads = _counting_blocks(X, weights), X.shape[1], n_threads
+        self._weighted, self._n_features, self._n_threads = _weighted_blocks(X, weights), X.shape[1], n_threads
 
     def column_range(self) -> tuple[Double, Double]:
         """Smallest and largest value of each column."""
         lows, highs = [], []
-        for block, _ in self._counting():
+        for block, _ in self._weighted():
             low, high = np.empty((2, _n_sums(block), self._n_features))
             scoring.column_range(block, low, high, self._n_threads)
             lows.append(low.min(axis=0))
@@ -210,7 +211,7 @@ class RowSums:
     def column_sums(self, unit: Double, center: Double, power: int) -> Double:
         """Sums over rows of weight (X unit - center)^power."""
         total = np.zeros(center.size)
-        for block, weight in self._counting():
+        for block, weight in self._weighted():
             partial = np.empty((_n_sums(block), center.size))
             scoring.column_moments(block, unit, center, weight, power, partial, self._n_threads)
             total += partial.sum(axis=0)
@@ -218,7 +219,7 @@ class RowSums:
 
     def are_close(self, columns: NDArray[np.intp], width: Double) -> NDArray[np.bool_]:
         """Whether most of the first rows lie within so much of their median, column by column."""
-        block = next(iter(self._counting()))[0][:_FIRST_ROWS, columns].astype(np.float64)
+        block = next(iter(self._weighted()))[0][:_FIRST_ROWS, columns].astype(np.float64)
         close: NDArray[np.bool_] = (np.abs(block - np.median(block, axis=0)) <= width).mean(axis=0) > 0.5
         return close
 
@@ -236,7 +237,7 @@ class RowSums:
 
     def _apart(self, column: int, center: float, width: float) -> Iterator[tuple[Double, Double]]:
         """Distances from a center that are no larger than a width, and the weights of their rows."""
-        for block, weight in self._counting():
+        for block, weight in self._weighted():
             apart = block[:, column].astype(np.float64) - center
             inside = np.abs(apart) <= width
             yield apart[inside], weight[inside] if len(weight) else np.ones(np.count_nonzero(inside))

@@ -1,4 +1,4 @@
-"""Checked rows to learn from, with labels or targets, and rows held out beside them."""
+"""Checked training rows, with labels or targets, and validation rows."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -61,17 +61,17 @@ class TargetRows(NamedTuple):
 
 
 class Training(NamedTuple):
-    """What `fit` has checked."""
+    """The checked arguments of `fit`."""
 
     names: NDArray[np.object_] | None  # of the columns
     rows: Any  # LabelledRows or TargetRows
-    evaluation: Any  # held-out rows of the same kind, or None
+    validation: Any  # rows of the same kind whose loss decides when to stop, or None
     center: Double  # (n_outputs,) of the targets that `rows` holds in units of `scale`
     scale: Double  # (n_outputs,)
     inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
     classes: NDArray[Any] | None  # labels, sorted, of a classifier
-    watched: tuple[tuple[str, Any], ...] = ()  # names and rows of all sets of an eval_set, that of `evaluation` first
-    column_map: Any = None  # what has made `rows` of a raw table, whose names `names` are; None without one
+    eval_sets: tuple[tuple[str, Any], ...] = ()  # names and rows of all sets of an eval_set, `validation` first
+    column_map: Any = None  # the map that made `rows` from a raw table with columns `names`; None without one
 
 
 SomeRows = TypeVar("SomeRows", LabelledRows, TargetRows)
@@ -135,12 +135,12 @@ def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None
     return Training(names, rows, None, center, scale, inverse_scale, None)
 
 
-def with_evaluation(training: Training, eval_set: Any) -> Training:
-    """The same with the held-out rows of an eval_set, if there is one; of several, the first are the evaluation."""
+def with_eval_set(training: Training, eval_set: Any) -> Training:
+    """The same with the rows of an eval_set, if there is one; the first of several sets is the validation set."""
     if eval_set is None:
         return training
-    watched = tuple((name, _evaluation(training, each)) for name, each in named_sets(eval_set))
-    return training._replace(evaluation=watched[0][1], watched=watched)
+    sets = tuple((name, _checked_set(training, each)) for name, each in named_sets(eval_set))
+    return training._replace(validation=sets[0][1], eval_sets=sets)
 
 
 def named_sets(eval_set: Any) -> list[tuple[str, Any]]:
@@ -172,7 +172,7 @@ def parts_of_set(eval_set: Any) -> tuple[Any, Any, Any]:
     return X, y, sample_weight
 
 
-def _evaluation(training: Training, eval_set: Any) -> Any:
+def _checked_set(training: Training, eval_set: Any) -> Any:
     """Checked rows of one set."""
     X, y, sample_weight = parts_of_set(eval_set)
     n_features = training.rows.X.shape[1]
@@ -181,10 +181,10 @@ def _evaluation(training: Training, eval_set: Any) -> Any:
     if X.shape[1] != n_features:
         raise InvalidInputError(f"eval_set X must have {n_features} features, got {X.shape[1]}")
     weights = check_weights(sample_weight, X.shape[0], "eval_set sample_weight")
-    return _without_weightless(_evaluation_rows(training, X, y, weights))
+    return _without_weightless(_rows_of_set(training, X, y, weights))
 
 
-def _evaluation_rows(training: Training, X: Any, y: Any, weights: RowWeights) -> Any:
+def _rows_of_set(training: Training, X: Any, y: Any, weights: RowWeights) -> Any:
     if training.classes is not None:
         codes = check_known_labels(y, training.classes, X.shape[0], "eval_set y")
         return LabelledRows(X, codes, weights, len(training.classes))

@@ -21,7 +21,7 @@ LARGEST_VALUE = 2.0**1022
 # np.finfo would make tables of every kind of number first.
 LARGEST_FLOAT64, LARGEST_FLOAT32 = sys.float_info.max, (2 - 2.0**-23) * 2.0**127
 
-_PIECE = 1 << 20  # labels that are sorted at once
+_SORTED_AT_ONCE = 1 << 20  # labels that are sorted at once
 
 _WIDEST_LABEL = 256  # characters of a label in an array of text
 
@@ -186,11 +186,11 @@ def _is_missing(label: Any) -> bool:
 
 
 def _distinct(array: NDArray[Any]) -> NDArray[Any]:
-    """Sorted distinct labels; of many, those of pieces first, for `np.unique` sorts a copy."""
-    if array.dtype.kind not in "biuUS" or len(array) <= _PIECE:
+    """Sorted distinct labels; many are sorted in slices, because `np.unique` sorts a copy."""
+    if array.dtype.kind not in "biuUS" or len(array) <= _SORTED_AT_ONCE:
         return np.unique(array)
-    pieces = [np.unique(array[start : start + _PIECE]) for start in range(0, len(array), _PIECE)]
-    return np.unique(np.concatenate(pieces))
+    parts = [np.unique(array[start : start + _SORTED_AT_ONCE]) for start in range(0, len(array), _SORTED_AT_ONCE)]
+    return np.unique(np.concatenate(parts))
 
 
 def _positions(array: NDArray[Any], classes: NDArray[Any]) -> Indices:

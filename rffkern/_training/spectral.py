@@ -8,7 +8,7 @@ import numpy as np
 
 from .._native.array_types import NDArray
 from .._native.scoring import LARGEST_SINGLE_ANGLE
-from .._rows.row_blocks import drawn, take_rows
+from .._rows.row_blocks import draw_in_slices, take_rows
 from .._rows.scaling import Scaling
 from ..errors import InvalidInputError
 
@@ -27,18 +27,18 @@ _LARGEST_OMEGA = 1e306
 
 def _gaussian(rng: "np.random.Generator", shape: Shape) -> Double:
     """Of exp(-1/2 |x - z|^2)."""
-    return drawn(rng.standard_normal, shape)
+    return draw_in_slices(rng.standard_normal, shape)
 
 
 def _laplace(rng: "np.random.Generator", shape: Shape) -> Double:
     """Of exp(-sum of |x_j - z_j|): a Cauchy density for each column."""
-    return drawn(rng.standard_cauchy, shape)
+    return draw_in_slices(rng.standard_cauchy, shape)
 
 
 def _matern(degrees: int) -> SpectralDensity:
     """Of the Matern kernel of smoothness degrees / 2: Student's t density with this number of degrees of freedom."""
     def draw(rng: "np.random.Generator", shape: Shape) -> Double:
-        normal = drawn(rng.standard_normal, shape)
+        normal = draw_in_slices(rng.standard_normal, shape)
         return normal / np.sqrt(rng.chisquare(degrees, (shape[0], 1)) / degrees)
     return draw
 

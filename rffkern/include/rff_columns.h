@@ -1,4 +1,4 @@
-/* Column maps: rffkern/_column_map/frozen_map.py, frozen.py, forms.py, levels.py and plain.py.
+/* Column maps: rffkern/_column_map/fitted_map.py, transforms.py and compiled.py.
  *
  * The columns are read twice: to count outputs, then to keep them.
  */
@@ -30,10 +30,10 @@ typedef struct {
 /* The map while it is read: numbers of which each form takes the next, and places for what is kept, or NULL. */
 typedef struct {
     const double *numbers;
-    size_t n_left, n_outputs, n_fills, n_telling;
+    size_t n_left, n_outputs, n_imputations, n_predictors;
     rff_form *forms;
-    rff_fill *fills;
-    uint32_t *telling;
+    rff_imputation *imputations;
+    uint32_t *predictors;
     double *neutral;
 } rff_map_reader;
 
@@ -200,7 +200,7 @@ static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column
 
 /* --- a column */
 
-/* Its own facts beside forms and fills. */
+/* Its own facts beside forms and imputations. */
 static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
 {
     static const char *const keys[] = {"kind", "levels", "pools", "dropped", "forms", "fills"};
@@ -268,77 +268,78 @@ static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, rf
     return 1;
 }
 
-static int rff_read_fill(rff_file *file, rff_map_reader *map, uint32_t entry)
+static int rff_read_imputation(rff_file *file, rff_map_reader *map, uint32_t entry)
 {
-    static const char malformed[] = "what stands for missing values is malformed";
+    static const char malformed[] = "an imputation is malformed";
     const rff_json *json = &file->header;
     const rff_node *nodes = json->nodes;
     uint32_t list, index;
-    rff_fill fill;
+    rff_imputation imputation;
     int64_t number;
     size_t k = 0;
     RFF_REQUIRE(&file->refusal, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
                 && rff_whole_number(json, entry + 1, 0, INT32_MAX, &number)
                 && nodes[list = nodes[entry + 1].next].type == RFF_ARRAY, malformed);
-    fill.output = (size_t)number;
-    fill.n_telling = nodes[list].count;
-    RFF_REQUIRE(&file->refusal, map->n_left >= 2 && map->n_left - 2 >= fill.n_telling,
+    imputation.output = (size_t)number;
+    imputation.n_predictors = nodes[list].count;
+    RFF_REQUIRE(&file->refusal, map->n_left >= 2 && map->n_left - 2 >= imputation.n_predictors,
                 "the columns and their numbers differ in number");
-    fill.low = map->numbers[0];
-    fill.high = map->numbers[1];
-    fill.factors = map->numbers + 2;
-    fill.telling = map->telling + (map->telling ? map->n_telling : 0);
-    RFF_REQUIRE(&file->refusal, fill.low <= fill.high, "what stands for missing values is out of range");
+    imputation.low = map->numbers[0];
+    imputation.high = map->numbers[1];
+    imputation.factors = map->numbers + 2;
+    imputation.predictors = map->predictors + (map->predictors ? map->n_predictors : 0);
+    RFF_REQUIRE(&file->refusal, imputation.low <= imputation.high, "an imputation is out of range");
     for (index = rff_first(json, list); index; index = nodes[index].next, k++) {
         RFF_REQUIRE(&file->refusal, rff_whole_number(json, index, 0, INT32_MAX, &number), malformed);
-        RFF_REQUIRE(&file->refusal, fabs(fill.factors[k]) <= RFF_LARGEST_FACTOR,
-                    "what stands for missing values is out of range");
-        if (map->telling) map->telling[map->n_telling + k] = (uint32_t)number;
+        RFF_REQUIRE(&file->refusal, fabs(imputation.factors[k]) <= RFF_LARGEST_FACTOR,
+                    "an imputation is out of range");
+        if (map->predictors) map->predictors[map->n_predictors + k] = (uint32_t)number;
     }
-    if (map->fills) map->fills[map->n_fills] = fill;
-    map->n_fills++;
-    map->n_telling += fill.n_telling;
-    map->numbers += 2 + fill.n_telling;
-    map->n_left -= 2 + fill.n_telling;
+    if (map->imputations) map->imputations[map->n_imputations] = imputation;
+    map->n_imputations++;
+    map->n_predictors += imputation.n_predictors;
+    map->numbers += 2 + imputation.n_predictors;
+    map->n_left -= 2 + imputation.n_predictors;
     return 1;
 }
 
 static int rff_read_column(rff_file *file, rff_map_reader *map, uint32_t entry)
 {
     const rff_json *json = &file->header;
-    const uint32_t fills = rff_value_of(json, entry, "fills");
+    const uint32_t imputations = rff_value_of(json, entry, "fills");
     rff_column column;
-    uint32_t fill;
+    uint32_t imputation;
     unsigned found;
     if (!rff_read_facts(file, entry, &column)) return 0;
     if (!rff_read_forms(file, map, rff_value_of(json, entry, "forms"), &column, &found)) return 0;
-    RFF_REQUIRE(&file->refusal, json->nodes[fills].type == RFF_ARRAY, "what stands for missing values is malformed");
-    RFF_REQUIRE(&file->refusal, !json->nodes[fills].count || found >> RFF_NAMED_MISSING & 1,
+    RFF_REQUIRE(&file->refusal, json->nodes[imputations].type == RFF_ARRAY,
+                "an imputation is malformed");
+    RFF_REQUIRE(&file->refusal, !json->nodes[imputations].count || found >> RFF_NAMED_MISSING & 1,
                 "a column without missing values is filled in");
-    for (fill = rff_first(json, fills); fill; fill = json->nodes[fill].next)
-        if (!rff_read_fill(file, map, fill)) return 0;
+    for (imputation = rff_first(json, imputations); imputation; imputation = json->nodes[imputation].next)
+        if (!rff_read_imputation(file, map, imputation)) return 0;
     return 1;
 }
 
 /* --- the map */
 
 /* The column of each output, and where those of each column begin, are known by now. */
-static int rff_check_fills(rff_file *file, rff_model *model, const uint32_t *fill_starts)
+static int rff_check_imputations(rff_file *file, rff_model *model, const uint32_t *imputation_starts)
 {
     const rff_column_map *map = &model->map;
     uint8_t *filled = rff_own(model, map->n_outputs, 1);
     size_t column, k, i;
     RFF_REQUIRE_MEMORY(&file->refusal, filled);
     for (column = 0; column < map->n_columns; column++)
-        for (k = fill_starts[column]; k < fill_starts[column + 1]; k++) {
-            const rff_fill *fill = map->fills + k;
+        for (k = imputation_starts[column]; k < imputation_starts[column + 1]; k++) {
+            const rff_imputation *imputation = map->imputations + k;
             const uint32_t start = map->starts[column], stop = map->starts[column + 1];
-            RFF_REQUIRE(&file->refusal, fill->output >= start && fill->output < stop,
+            RFF_REQUIRE(&file->refusal, imputation->output >= start && imputation->output < stop,
                         "an output of another column is filled in");
-            RFF_REQUIRE(&file->refusal, !filled[fill->output]++, "an output is filled in twice");
-            for (i = 0; i < fill->n_telling; i++)
-                RFF_REQUIRE(&file->refusal, fill->telling[i] < map->n_outputs
-                            && (fill->telling[i] < start || fill->telling[i] >= stop),
+            RFF_REQUIRE(&file->refusal, !filled[imputation->output]++, "an output is filled in twice");
+            for (i = 0; i < imputation->n_predictors; i++)
+                RFF_REQUIRE(&file->refusal, imputation->predictors[i] < map->n_outputs
+                            && (imputation->predictors[i] < start || imputation->predictors[i] >= stop),
                             "a missing value is told by its own column");
         }
     return 1;
@@ -346,20 +347,20 @@ static int rff_check_fills(rff_file *file, rff_model *model, const uint32_t *fil
 
 /* Read all columns; `starts` get the first output and fill of each, unless they are NULL. */
 static int rff_read_all_columns(rff_file *file, rff_map_reader *map, uint32_t list, uint32_t *starts,
-                                uint32_t *fill_starts)
+                                uint32_t *imputation_starts)
 {
     uint32_t entry;
     size_t j = 0;
     for (entry = rff_first(&file->header, list); entry; entry = file->header.nodes[entry].next, j++) {
         if (starts) {
             starts[j] = (uint32_t)map->n_outputs;
-            fill_starts[j] = (uint32_t)map->n_fills;
+            imputation_starts[j] = (uint32_t)map->n_imputations;
         }
         if (!rff_read_column(file, map, entry)) return 0;
     }
     if (starts) {
         starts[j] = (uint32_t)map->n_outputs;
-        fill_starts[j] = (uint32_t)map->n_fills;
+        imputation_starts[j] = (uint32_t)map->n_imputations;
     }
     RFF_REQUIRE(&file->refusal, map->n_left == 0, "the columns and their numbers differ in number");
     return 1;
@@ -367,23 +368,23 @@ static int rff_read_all_columns(rff_file *file, rff_map_reader *map, uint32_t li
 
 /* Places for what was counted. */
 static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *counted, rff_map_reader *map,
-                        uint32_t **starts, uint32_t **fill_starts)
+                        uint32_t **starts, uint32_t **imputation_starts)
 {
     rff_column_map *kept = &model->map;
     kept->n_outputs = counted->n_outputs;
-    kept->n_fills = counted->n_fills;
+    kept->n_imputations = counted->n_imputations;
     RFF_REQUIRE(&file->refusal, kept->n_outputs > 0, "all columns are dropped");
     RFF_REQUIRE_AS(&file->refusal, kept->n_outputs < INT32_MAX, RFF_E_UNSUPPORTED, "too many mapped columns");
     map->forms = rff_own(model, kept->n_outputs, sizeof *map->forms);
-    map->fills = rff_own(model, kept->n_fills, sizeof *map->fills);
-    map->telling = rff_own(model, counted->n_telling, sizeof *map->telling);
+    map->imputations = rff_own(model, kept->n_imputations, sizeof *map->imputations);
+    map->predictors = rff_own(model, counted->n_predictors, sizeof *map->predictors);
     map->neutral = rff_own(model, kept->n_outputs, sizeof *map->neutral);
     *starts = rff_own(model, kept->n_columns + 1, sizeof **starts);
-    *fill_starts = rff_own(model, kept->n_columns + 1, sizeof **fill_starts);
-    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->fills && map->telling && map->neutral);
-    RFF_REQUIRE_MEMORY(&file->refusal, *starts && *fill_starts);
+    *imputation_starts = rff_own(model, kept->n_columns + 1, sizeof **imputation_starts);
+    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->imputations && map->predictors && map->neutral);
+    RFF_REQUIRE_MEMORY(&file->refusal, *starts && *imputation_starts);
     kept->forms = map->forms;
-    kept->fills = map->fills;
+    kept->imputations = map->imputations;
     kept->neutral = map->neutral;
     kept->starts = *starts;
     return 1;
@@ -398,7 +399,7 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
     const rff_array *array = rff_find_array(file, "columns");
     rff_map_reader counted = {0}, map = {0};
     rff_column_map *kept = &model->map;
-    uint32_t *starts, *fill_starts;
+    uint32_t *starts, *imputation_starts;
     RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 2) && json->nodes[list].type == RFF_ARRAY
                 && json->nodes[rff_value_of(json, entry, "params")].type == RFF_OBJECT, "the columns are malformed");
     RFF_REQUIRE(&file->refusal, array && array->n_dimensions == 1 && json->nodes[list].count,
@@ -411,11 +412,11 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
     counted.n_left = map.n_left = array->size;
     RFF_REQUIRE_MEMORY(&file->refusal, counted.numbers);
     if (!rff_read_all_columns(file, &counted, list, NULL, NULL)
-        || !rff_make_map(file, model, &counted, &map, &starts, &fill_starts)
-        || !rff_read_all_columns(file, &map, list, starts, fill_starts))
+        || !rff_make_map(file, model, &counted, &map, &starts, &imputation_starts)
+        || !rff_read_all_columns(file, &map, list, starts, imputation_starts))
         return 0;
     model->has_map = 1;
-    return rff_check_fills(file, model, fill_starts);
+    return rff_check_imputations(file, model, imputation_starts);
 }
 
 #endif

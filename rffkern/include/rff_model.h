@@ -41,7 +41,7 @@ typedef enum {
 /* Forms of mapped columns; their numbers are those of forms.h, VF_RAW and so on. */
 enum { RFF_RAW, RFF_STANDARD, RFF_BOUNDED, RFF_RANK, RFF_WITHIN };
 
-/* An output of the column map: what `PlainForms` (rffkern/_column_map/plain.py) tells its kernel. */
+/* An output of the column map: what `CompiledMap` (rffkern/_column_map/compiled.py) tells its kernel. */
 typedef struct {
     int kind;
     double missing; /* what a missing value becomes, before the divisor */
@@ -51,16 +51,16 @@ typedef struct {
     const double *knots, *heights; /* (n_knots,) increasing */
 } rff_form;
 
-/* What stands for an output where its column is missing: neutral[output] + sum of factors[k] (out[telling[k]] -
-   neutral[telling[k]]), in the order of k, neutral[output] if that is nan, held to [low, high]; `out` is the mapped row
-   before any output of it is replaced (rffkern/_column_map/fills.py). */
+/* What stands for an output where its column is missing: neutral[output] + sum of factors[k] (out[predictors[k]] -
+   neutral[predictors[k]]), in the order of k, neutral[output] if that is nan, held to [low, high]; `out` is the mapped row
+   before any output of it is replaced (rffkern/_column_map/imputation.py). */
 typedef struct {
     size_t output;
-    size_t n_telling;
-    const uint32_t *telling;
+    size_t n_predictors;
+    const uint32_t *predictors;
     const double *factors;
     double low, high;
-} rff_fill;
+} rff_imputation;
 
 /* A column map of numeric columns.  A column without outputs is dropped; that of a column which training saw only
    missing values in (kind "empty") is RFF_WITHIN with c = d = missing, a constant. */
@@ -70,8 +70,8 @@ typedef struct {
     const uint32_t *starts; /* (n_columns + 1,) outputs of column j are those from starts[j] to starts[j + 1] */
     const rff_form *forms;  /* (n_outputs,) */
     const double *neutral;  /* (n_outputs,) missing / divisor */
-    size_t n_fills;
-    const rff_fill *fills; /* in the order of their columns */
+    size_t n_imputations;
+    const rff_imputation *imputations; /* in the order of their columns */
 } rff_column_map;
 
 /* Arrays of double precision in C order, finite, aligned to 64 bytes, shapes as said.  Absent ones are NULL. */

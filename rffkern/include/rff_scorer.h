@@ -113,7 +113,7 @@ typedef struct {
     int clips; /* whether a row can be outside the bounds */
     const float *lower, *upper; /* (n_features,) bounds of rows of single precision */
     const vm_form *forms;         /* (n_mapped,) */
-    const uint32_t *fill_columns; /* (n_fills,) raw columns */
+    const uint32_t *imputation_columns; /* (n_imputations,) raw columns */
 } rff_prepared;
 
 static size_t rff_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -397,11 +397,11 @@ static int rff_prepare_map(rff_model *model, rff_prepared *prepared)
     static const uint16_t guide[2] = {0, 0};
     const rff_column_map *map = &model->map;
     vm_form *forms = (vm_form *)rff_own(model, map->n_outputs + 1, sizeof(vm_form));
-    uint32_t *columns = (uint32_t *)rff_own(model, map->n_fills + 1, sizeof(uint32_t));
+    uint32_t *columns = (uint32_t *)rff_own(model, map->n_imputations + 1, sizeof(uint32_t));
     size_t o, i, f;
     if (!forms || !columns) return 0;
     prepared->forms = forms;
-    prepared->fill_columns = columns;
+    prepared->imputation_columns = columns;
     for (o = 0; o < map->n_outputs; o++) {
         const rff_form *from = map->forms + o;
         vm_form *form = forms + o;
@@ -430,8 +430,9 @@ static int rff_prepare_map(rff_model *model, rff_prepared *prepared)
                 knots[i].slope = (from->heights[i] - from->heights[k]) / (from->knots[i] - from->knots[k]);
         }
     }
-    for (f = 0; f < map->n_fills; f++)
-        while (columns[f] + 1 < map->n_columns && map->starts[columns[f] + 1] <= map->fills[f].output) columns[f]++;
+    for (f = 0; f < map->n_imputations; f++)
+        while (columns[f] + 1 < map->n_columns && map->starts[columns[f] + 1] <= map->imputations[f].output)
+            columns[f]++;
     return 1;
 }
 
@@ -633,20 +634,21 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
             RFF_FORMS.apply(prepared->forms + first, (ptrdiff_t)n_forms, values, (ptrdiff_t)padded, missing,
                                     outputs + first * RFF_PIECE, RFF_PIECE);
     }
-    for (i = 0; i < n_rows && map->n_fills; i++) {
+    for (i = 0; i < n_rows && map->n_imputations; i++) {
         double *mapped = outputs + i;
-        for (f = 0; f < map->n_fills; f++) {
-            const rff_fill *fill = map->fills + f;
-            double found = map->neutral[fill->output];
-            for (k = 0; k < fill->n_telling; k++)
-                found += fill->factors[k] * (mapped[fill->telling[k] * RFF_PIECE] - map->neutral[fill->telling[k]]);
-            found = found != found ? map->neutral[fill->output] : found;
-            found = found < fill->low ? fill->low : found;
-            told[f] = found > fill->high ? fill->high : found;
+        for (f = 0; f < map->n_imputations; f++) {
+            const rff_imputation *imputation = map->imputations + f;
+            double found = map->neutral[imputation->output];
+            for (k = 0; k < imputation->n_predictors; k++)
+                found += imputation->factors[k] * (mapped[imputation->predictors[k] * RFF_PIECE]
+                                                   - map->neutral[imputation->predictors[k]]);
+            found = found != found ? map->neutral[imputation->output] : found;
+            found = found < imputation->low ? imputation->low : found;
+            told[f] = found > imputation->high ? imputation->high : found;
         }
-        for (f = 0; f < map->n_fills; f++) {
-            const double x = rff_value(X, row + i, prepared->fill_columns[f]);
-            if (x != x) mapped[map->fills[f].output * RFF_PIECE] = told[f];
+        for (f = 0; f < map->n_imputations; f++) {
+            const double x = rff_value(X, row + i, prepared->imputation_columns[f]);
+            if (x != x) mapped[map->imputations[f].output * RFF_PIECE] = told[f];
         }
     }
 }
@@ -699,7 +701,7 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     rff_layout found;
     found.outputs = 8; /* for the alignment of what follows */
     found.told = found.outputs + n_mapped * RFF_PIECE;
-    found.mapped = found.told + (model->has_map ? map->n_fills : 0);
+    found.mapped = found.told + (model->has_map ? map->n_imputations : 0);
     found.scores = rff_up(found.mapped + n_copied * prepared->piece, 8);
     found.work = rff_up(found.scores + model->info.n_outputs * prepared->piece, 8);
     found.total = found.work + (work > bins ? work : bins) / sizeof(double);

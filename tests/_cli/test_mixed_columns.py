@@ -199,7 +199,7 @@ def test_numbers_that_are_categories(command, folder):
         assert command("fit", "t.csv", "-o", "n.npz", "--categorical", "code")[0] == 0
         model = load(folder / "n.npz")
         assert model.columns.categorical_features == ("code",)
-        assert list(model.column_map_._frozen.columns[0].levels) == levels
+        assert list(model.column_map_._fitted.columns[0].levels) == levels
         assert command("predict", "n.npz", "t.csv", "--target", "y", "-o", "o.csv")[0] == 0
 
 

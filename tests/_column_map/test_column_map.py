@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
-from rffkern._column_map import learning as survey
-from rffkern._column_map.sketch import CHUNK_ROWS
+from rffkern._column_map import learning as collector
+from rffkern._column_map.sketch import BLOCK_ROWS
 
 FORMS = ("raw", "standard", "bounded", "rank", "bins")
 
@@ -29,8 +29,8 @@ def full_map(**params):
 
 
 def same_map(a, b):
-    return (a._frozen.header() == b._frozen.header() and a._frozen.names == b._frozen.names
-            and a._frozen.numbers().tobytes() == b._frozen.numbers().tobytes())
+    return (a._fitted.header() == b._fitted.header() and a._fitted.names == b._fitted.names
+            and a._fitted.numbers().tobytes() == b._fitted.numbers().tobytes())
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_scoring_finds_columns_by_name(data):
 @given(st.lists(st.integers(1, 3000), min_size=1, max_size=6), st.integers(0, 5))
 def test_the_cuts_of_blocks_change_no_bit(sizes, seed):
     rng = np.random.default_rng(seed)
-    n = CHUNK_ROWS + 500
+    n = BLOCK_ROWS + 500
     X, y, weight = table(rng, n), rng.standard_normal(n), rng.exponential(size=n) * (rng.random(n) < 0.9)
     places = np.cumsum([0, *sizes])
     places = [*places[places < n], n]
@@ -109,8 +109,8 @@ def test_integer_weights_are_repetitions(data):
     repeated = {name: np.repeat(column, weight) for name, column in X.items()}
     one = full_map(numeric=("rank", "bins"), max_levels=100).fit(X, None, weight)
     other = full_map(numeric=("rank", "bins"), max_levels=100).fit(repeated)
-    assert one._frozen.header() == other._frozen.header()
-    np.testing.assert_allclose(one._frozen.numbers(), other._frozen.numbers(), rtol=1e-12, atol=1e-12)
+    assert one._fitted.header() == other._fitted.header()
+    np.testing.assert_allclose(one._fitted.numbers(), other._fitted.numbers(), rtol=1e-12, atol=1e-12)
 
 
 def test_dropped_columns_say_why(rng):
@@ -187,7 +187,7 @@ def test_target_statistics(rng):
 
 
 def test_identifiers_are_dropped(monkeypatch, rng):
-    monkeypatch.setattr(survey, "MAX_KEPT_LEVELS", 50)
+    monkeypatch.setattr(collector, "MAX_KEPT_LEVELS", 50)
     X = {"name": [f"n{k}" for k in range(60)], "a": rng.standard_normal(60)}
     assert ColumnMap().fit(X).describe()[0] == {"column": "name", "kind": "category", "form": "dropped",
                                                 "reason": "too many levels"}

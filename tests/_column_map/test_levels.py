@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from rffkern._column_map.learning import N_FOLDS, LevelFacts
+from rffkern._column_map.learning import N_FOLDS, LevelStatistics
 from rffkern._column_map.transforms import Levels, LevelsForm, TargetForm
 
 
 def facts_of(codes, names, targets=None):
-    """What a survey finds in rows of some codes, by plain loops."""
+    """What a collector finds in rows of some codes, by plain loops."""
     targets = np.zeros((len(codes), 0)) if targets is None else targets
     weights = np.zeros((len(names), N_FOLDS))
     sums = np.zeros((len(names), N_FOLDS, targets.shape[1]))
     for i, code in enumerate(codes):
         weights[code, i % N_FOLDS] += 1
         sums[code, i % N_FOLDS] += targets[i]
-    return LevelFacts(tuple(names), weights, sums)
+    return LevelStatistics(tuple(names), weights, sums)
 
 
 def test_rare_levels_are_pooled():

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._column_map.sketch import CHUNK_ROWS, N_ENTRIES, Moments, QuantileSketch
+from rffkern._column_map.sketch import BLOCK_ROWS, N_ENTRIES, Moments, QuantileSketch
 
 
-def sketched(values, weights=None, n_entries=N_ENTRIES, chunk=CHUNK_ROWS):
+def sketched(values, weights=None, n_entries=N_ENTRIES, block=BLOCK_ROWS):
     sketch = QuantileSketch(n_entries)
     weights = np.ones(len(values)) if weights is None else weights
-    for start in range(0, len(values), chunk):
-        sketch.add(values[start : start + chunk], weights[start : start + chunk])
+    for start in range(0, len(values), block):
+        sketch.add(values[start : start + block], weights[start : start + block])
     return sketch.summary()
 
 
@@ -37,12 +37,12 @@ shapes = st.sampled_from([
 
 @given(shapes, st.integers(1, 20_000), st.sampled_from([16, 64]), st.integers(0, 99))
 def test_ranks_are_within_the_bound(shape, n, n_entries, seed):
-    """With chunks of twice the entries, as in the package; the bound in the docstring holds at every value."""
+    """With blocks of twice the entries, as in the package; the bound in the docstring holds at every value."""
     rng = np.random.default_rng(seed)
     values = shape(rng, n)
-    chunk = 2 * n_entries
-    summary = sketched(values, None, n_entries, chunk)
-    bound = (2 + math.log2(max(1, n / chunk))) / (2 * n_entries)
+    block = 2 * n_entries
+    summary = sketched(values, None, n_entries, block)
+    bound = (2 + math.log2(max(1, n / block))) / (2 * n_entries)
     assert largest_rank_error(summary, values, np.ones(n)) <= bound + 1e-9
     assert summary.values[[0, -1]].tolist() == [values.min(), values.max()]
     assert summary.total == pytest.approx(n)

@@ -57,7 +57,7 @@ def test_a_gain_of_a_ten_thousandth_of_the_variance_is_no_reason(monkeypatch):
     gains = iter([3e-5] * 4 + [2e-4, 3e-4])  # after each of two parts, and at the end
     monkeypatch.setattr(column_choice, "_folds", lambda y, has_labels: np.arange(len(y)) % 2)
     monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(next(gains), 1e-5))
-    rows = column_choice._few_rows(NORMAL, TARGET, None, False)
+    rows = column_choice._sample_rows(NORMAL, TARGET, None, False)
     found = [_Candidate(each, 700) for each in (None, ColumnMap(("standard",)), ColumnMap(("rank",)))]
     assert column_choice._best(model, found, rows) is found[2]
     gains = iter([3e-5] * 6)
@@ -85,7 +85,7 @@ def test_other_tables_always_get_a_map(monkeypatch):
     assert forms(boosted().fit(dates, NORMAL[:, 0] > 0)) is not None
 
 
-def test_few_rows_are_no_reason():
+def test_sample_rows_are_no_reason():
     assert boosted().fit(SKEWED[:50], LABELS[:50]).column_map_ is None
     assert forms(boosted().fit({"a": SKEWED[:50, 0]}, LABELS[:50])) == ("standard",)
 
@@ -100,18 +100,18 @@ def test_the_choice_does_not_draw():
 def test_held_out_rows_have_no_part_in_a_map(monkeypatch):
     """Nor in a trial: the rows that it is judged on are others than those that it learns from."""
     learned, judged = [], []
-    fit_copy, mapped = column_choice.fit_copy, ColumnMap._mapped
+    fit_copy, mapped = column_choice.fit_copy, ColumnMap._transform
 
     def watched_fit(column_map, X, y, sample_weight, has_labels):
         learned.append(X.columns[0].values)
         return fit_copy(column_map, X, y, sample_weight, has_labels)
 
-    def watched_mapped(self, X, owner):
+    def recorded_transform(self, X, owner):
         judged.append(X.columns[0].values)
         return mapped(self, X, owner)
 
     monkeypatch.setattr(column_choice, "fit_copy", watched_fit)
-    monkeypatch.setattr(ColumnMap, "_mapped", watched_mapped)
+    monkeypatch.setattr(ColumnMap, "_transform", recorded_transform)
     column_choice.searched_map(boosted(), SKEWED, LABELS, None, True)
     assert len(learned) == len(judged) == 10
     for one, other in zip(learned, judged, strict=True):
@@ -134,7 +134,7 @@ def test_many_rows_are_sampled_over_all_of_them(monkeypatch, tmp_path):
 
 def test_fewer_rows_of_many_columns(monkeypatch):
     monkeypatch.setattr(column_choice, "_MOST_NUMBERS", 400)
-    found = column_choice._few_rows(SKEWED, LABELS, None, True)
+    found = column_choice._sample_rows(SKEWED, LABELS, None, True)
     assert (len(found.y), found.table.n_rows) == (100, 100)
     assert {*found.table.columns[0].values} < {*SKEWED[:, 0]}
     assert {*found.table.columns[0].values[found.y == 1]} < {*SKEWED[LABELS == "up", 0]}
@@ -144,8 +144,8 @@ def test_weightless_rows_do_not_count():
     """Rows without any have no part in the choice."""
     weight = np.where(np.arange(700) % 7 == 0, 0.0, 2.0)
     odd = np.where(weight[:, None] > 0, NORMAL, 1e6 * SKEWED)
-    alone = column_choice._few_rows(NORMAL[weight > 0], LABELS[weight > 0], None, True)
-    found = column_choice._few_rows(odd, LABELS, weight, True)
+    alone = column_choice._sample_rows(NORMAL[weight > 0], LABELS[weight > 0], None, True)
+    found = column_choice._sample_rows(odd, LABELS, weight, True)
     assert alone.sample_weight is None
     assert found.sample_weight.tolist() == [2.0] * 600
     np.testing.assert_array_equal(found.y, alone.y)

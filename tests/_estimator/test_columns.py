@@ -30,7 +30,7 @@ def test_families(rng, small_blocks, model, dtype):
     X = rng.standard_normal((600, 5)).astype(dtype)
     X[::50, 1] = np.nan
     model.set_params(columns=ColumnMap(("bounded", "rank"))).fit(X, X[:, 0] > 0)
-    mapped = model.column_map_._mapped(X, "the test")
+    mapped = model.column_map_._transform(X, "the test")
     expected = model.expansion_.score(mapped)
     for n_rows in (1, 15, 16, 17, 130, 600):
         np.testing.assert_array_equal(model._raw_scores(X[:n_rows]), expected[:n_rows])

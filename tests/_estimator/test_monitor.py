@@ -4,7 +4,7 @@ import pytest
 
 from rffkern import InvalidInputError
 from rffkern._estimator import monitor
-from rffkern._estimator.monitor import Monitor, RoundInfo, Steps, listening, printing, tell
+from rffkern._estimator.monitor import Monitor, RoundInfo, Steps, listening, printing, report_progress
 
 
 def run(monitor, train, held_out=None):
@@ -102,10 +102,10 @@ def test_lines_about_long_work(capsys, monkeypatch):
     told = []
     with listening(lambda *step: told.append(step)), printing():
         for value in range(9):
-            tell("search", value, 6, f"value {value}")
+            report_progress("search", value, 6, f"value {value}")
             now[0] += 0.4
-        tell("passes", 70, None)
-    tell("search", 1, 6)
+        report_progress("passes", 70, None)
+    report_progress("search", 1, 6)
     assert len(told) == 10, "who listened outside hears all"
     assert capsys.readouterr().err.splitlines() == [
         "search 3/6  value 3  1.2 s", "search 6/6  value 6  2.4 s", "passes 70  3.6 s"]
@@ -114,5 +114,5 @@ def test_lines_about_long_work(capsys, monkeypatch):
 def test_more_steps_than_were_thought_to_be_needed(capsys, monkeypatch):
     monkeypatch.setattr(monitor, "SECONDS_BETWEEN", 0.0)
     with printing():
-        tell("search", 7, 6)
+        report_progress("search", 7, 6)
     assert capsys.readouterr().err.startswith("search 7  ")

@@ -300,7 +300,7 @@ def test_an_array_is_one_block():
 
 def test_given_blocks_are_as_given_without_empty_ones():
     first, empty, last = np.zeros((2, 3), np.float32), np.zeros((0, 3)), [[1, 2, 3]]
-    assert [id(block) for block in RowBlocks([first, empty, last])._given_blocks()] == [id(first), id(last)]
+    assert [id(block) for block in RowBlocks([first, empty, last])._raw_blocks()] == [id(first), id(last)]
 
 
 def test_rows_are_taken_by_index():
@@ -401,7 +401,7 @@ def test_sparse_matrices_are_read_block_by_block(form):
     sparse = pytest.importorskip("scipy.sparse")
     dense = np.where(np.random.default_rng(0).random((9000, 300)) < 0.01, 1.5, 0.0)
     rows = RowBlocks(getattr(sparse, form)(dense))
-    blocks = list(rows._given_blocks())
+    blocks = list(rows._raw_blocks())
     assert len(blocks) > 1
     assert max(block.size for block in blocks) <= 1 << 20
     np.testing.assert_array_equal(np.vstack(blocks), dense)

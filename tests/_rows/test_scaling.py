@@ -126,7 +126,7 @@ def test_a_few_rows_far_out_do_not_set_the_scale(rng, in_blocks):
         found = measure_scaling(rows, RowWeights(len(X)))
     np.testing.assert_allclose(found.center[1], bulk[:, 1].mean(), rtol=1e-8)  # of distances from some 1e9
     np.testing.assert_allclose(found.inverse_scale[1], 1 / bulk[:, 1].std(), rtol=1e-10)
-    held = found.held_back(rows)
+    held = found.clip_outliers(rows)
     held = np.concatenate([block for _, block in held.blocks()]) if in_blocks else held
     np.testing.assert_array_equal(np.delete(held, [3, 50, 499], axis=0), bulk)
     apart = (held[[3, 50, 499], 1] - found.center[1]) * found.inverse_scale[1]
@@ -135,7 +135,7 @@ def test_a_few_rows_far_out_do_not_set_the_scale(rng, in_blocks):
     ordinary = np.ascontiguousarray(X[:, [0, 2]])
     plain = measure_scaling(ordinary, RowWeights(len(X)))
     np.testing.assert_array_equal(found.inverse_scale[[0, 2]], plain.inverse_scale)
-    assert plain.held_back(ordinary) is ordinary
+    assert plain.clip_outliers(ordinary) is ordinary
 
 
 def test_weights_count_in_the_bulk(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError, RowBlocks
-from rffkern._rows.training_rows import check_labelled, check_more_labels, check_with_targets, with_evaluation
+from rffkern._rows.training_rows import check_labelled, check_more_labels, check_with_targets, with_eval_set
 
 X = np.arange(12.0).reshape(6, 2)
 LETTERS = np.array(list("bacabc"))
@@ -87,10 +87,10 @@ def test_targets_have_mean_0_and_spread_1():
 
 def test_held_out_rows_are_in_the_units_of_training():
     training = check_with_targets(X, [1.0, 3, 1, 3, 1, 3], None, 1)
-    held_out = with_evaluation(training, (X[:2], [5.0, 2.0], [1, 0])).evaluation
+    held_out = with_eval_set(training, (X[:2], [5.0, 2.0], [1, 0])).validation
     np.testing.assert_allclose(held_out.values, [[3.0]])
-    assert with_evaluation(training, None) is training
-    labelled = with_evaluation(check_labelled(X, LETTERS, None), [(X[:2], ["c", "a"])]).evaluation
+    assert with_eval_set(training, None) is training
+    labelled = with_eval_set(check_labelled(X, LETTERS, None), [(X[:2], ["c", "a"])]).validation
     assert labelled.codes.tolist() == [2, 0]
 
 
@@ -100,10 +100,10 @@ def test_held_out_rows_are_in_the_units_of_training():
 ])
 def test_bad_held_out_rows(eval_set, message):
     with pytest.raises(InvalidInputError, match=message):
-        with_evaluation(check_labelled(X, LETTERS, None), eval_set)
+        with_eval_set(check_labelled(X, LETTERS, None), eval_set)
 
 
 def test_held_out_targets_must_be_as_many():
     training = check_with_targets(X, np.arange(6.0), None, 1)
     with pytest.raises(InvalidInputError, match="eval_set y must have 1 targets, got 2"):
-        with_evaluation(training, (X, X))
+        with_eval_set(training, (X, X))

@@ -29,11 +29,11 @@ static void print_map(const rff_column_map *map)
         print_numbers("knots", form->knots, form->n_knots);
         print_numbers("heights", form->heights, form->n_knots);
     }
-    for (k = 0; k < map->n_fills; k++) {
-        const rff_fill *fill = map->fills + k;
-        printf("fill %d %a %a\n", (int)fill->output, fill->low, fill->high);
-        print_whole("telling", fill->telling, fill->n_telling, 0);
-        print_numbers("factors", fill->factors, fill->n_telling);
+    for (k = 0; k < map->n_imputations; k++) {
+        const rff_imputation *imputation = map->imputations + k;
+        printf("imputation %d %a %a\n", (int)imputation->output, imputation->low, imputation->high);
+        print_whole("predictors", imputation->predictors, imputation->n_predictors, 0);
+        print_numbers("factors", imputation->factors, imputation->n_predictors);
     }
 }
 

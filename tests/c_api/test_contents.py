@@ -10,7 +10,7 @@ from helpers.expansions import boosted_expansion, kernel_expansion
 
 from rffkern import ColumnMap, FourierBoostingRegressor, load, save
 from rffkern._column_map.compiled import _entries
-from rffkern._column_map.frozen_map import NUMERIC_FORMS
+from rffkern._column_map.fitted_map import NUMERIC_FORMS
 from rffkern._model.tree_layout import UNREACHED
 from rffkern._native.unfused import KINDS
 
@@ -54,7 +54,7 @@ def check_expansion(found, expansion):
 
 
 def check_map(lines, frozen):
-    """The forms as `PlainForms` has them, and what stands for missing values."""
+    """The forms as `CompiledMap` has them, and what stands for missing values."""
     lines = iter(lines)
     name, starts = next(lines)
     assert (name, starts) == ("starts", np.cumsum([0, *(len(column.outputs) for column in frozen.columns)]).tolist())
@@ -70,10 +70,10 @@ def check_map(lines, frozen):
                 same(values[1:8], [missing, divisor, *numbers, missing / divisor])
                 same(next(lines)[1], form.knots if kind == "rank" else [])
                 same(next(lines)[1], form.ranks if kind == "rank" else [])
-    for fill in (fill for column in frozen.columns for fill in column.fills):
-        assert next(lines) == ("fill", [fill.output, fill.low, fill.high])
-        assert next(lines) == ("telling", fill.telling.tolist())
-        same(next(lines)[1], fill.factors)
+    for imputation in (imputation for column in frozen.columns for imputation in column.imputations):
+        assert next(lines) == ("imputation", [imputation.output, imputation.low, imputation.high])
+        assert next(lines) == ("predictors", imputation.predictors.tolist())
+        same(next(lines)[1], imputation.factors)
 
 
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -87,7 +87,7 @@ def test_frozen_files(program, path):
     assert found["link"][0] == LINKS[None if link is None else type(link).__name__]
     assert found["link"][1] == getattr(link, "slope", 0.0)
     if getattr(model, "column_map_", None) is not None:
-        check_map(lines, model.column_map_._frozen)
+        check_map(lines, model.column_map_._fitted)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e30, 1e-30, 1e300, 2.0**100 * (1 - 2.0**-30),
@@ -124,15 +124,15 @@ def test_maps_of_all_numeric_forms(program, tmp_path, n_bins):
     X[rng.random(X.shape) < 0.2] = np.nan
     X[:, 3] = 7.0
     fitted = ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_bins=n_bins, n_knots=50).fit(X)
-    assert any(column.fills for column in fitted._frozen.columns)
+    assert any(column.imputations for column in fitted._fitted.columns)
     save(fitted, tmp_path / "m.npz")
-    check_map(contents(program, tmp_path / "m.npz"), fitted._frozen)
+    check_map(contents(program, tmp_path / "m.npz"), fitted._fitted)
 
 
 def test_a_column_without_values(program, tmp_path):
     fitted = ColumnMap().fit(np.full((3, 2), np.nan))
     save(fitted, tmp_path / "m.npz")
-    check_map(contents(program, tmp_path / "m.npz"), fitted._frozen)
+    check_map(contents(program, tmp_path / "m.npz"), fitted._fitted)
 
 
 @pytest.mark.parametrize(("params", "prediction"), [

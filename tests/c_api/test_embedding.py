@@ -72,7 +72,7 @@ def test_columns_are_mapped(family, gaps, dtype, rng):
     X[:, 2] = np.where(np.isnan(X[:, 2]), 7.0, X[:, 2])
     short = {} if family is rffkern.SparseKernelClassifier else {"n_estimators": 8}
     model = family(random_state=0, columns=ColumnMap(FORMS), **short).fit(X, y)
-    assert any(column.fills for column in model.column_map_._fitted_map().columns) == bool(gaps)
+    assert any(column.imputations for column in model.column_map_._fitted_map().columns) == bool(gaps)
     info, capsule = (ctypes.c_char * 200)(), rffkern.c_model(model)
     assert FUNCTIONS.describe(pointer_of(capsule, b"rffkern.model"), info, len(info)) == 0
     for rows in (X.astype(dtype), X[:1].astype(dtype), 3 * X[:5].astype(dtype)):

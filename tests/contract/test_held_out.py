@@ -6,7 +6,7 @@ from helpers.families import X, Y, fit, known, quick, same_state, target_of
 
 from rffkern import ColumnMap, InvalidInputError, RowBlocks
 from rffkern._estimator.registry import FAMILIES
-from rffkern._estimator.training_rows import HeldOut
+from rffkern._estimator.training_rows import ValidationSplit
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def cls(request):
 
 def rows_of(cls, weight=None, fraction=0.25):
     labels = target_of(cls).dtype.kind == "U"
-    return HeldOut.of(target_of(cls), weight, fraction, labels, np.random.default_rng(0))
+    return ValidationSplit.of(target_of(cls), weight, fraction, labels, np.random.default_rng(0))
 
 
 def test_early_stopping_works_alone(cls):
@@ -85,7 +85,7 @@ def test_an_eval_set_goes_before(cls):
 @pytest.mark.parametrize("fraction", [0.01, 0.1, 0.5, 0.9])
 def test_shares_of_classes(fraction):
     labels = np.repeat(["a", "b", "c", "d"], [300, 90, 9, 1])
-    out = HeldOut.of(labels, None, fraction, True, np.random.default_rng(1)).given
+    out = ValidationSplit.of(labels, None, fraction, True, np.random.default_rng(1)).given
     assert int(fraction * 400) - 4 <= len(out) <= int(fraction * 400)
     assert (np.diff(out) > 0).all()
     for label, n_rows in zip("abcd", (300, 90, 9, 1), strict=True):
@@ -95,7 +95,7 @@ def test_shares_of_classes(fraction):
 
 
 def test_targets_and_weights():
-    out = HeldOut.of(np.arange(100.0), np.arange(100) % 2, 0.3, False, np.random.default_rng(1))
+    out = ValidationSplit.of(np.arange(100.0), np.arange(100) % 2, 0.3, False, np.random.default_rng(1))
     assert (out.given % 2 == 1).all()
     assert len(out.given) == 15
     np.testing.assert_array_equal(np.flatnonzero(np.arange(100) % 2)[out.positive], out.given)

@@ -27,7 +27,7 @@ def frozen_files(folder):
     for path in sorted(pathlib.Path(folder).glob("*/*.npz")):
         model = load(path)
         column_map = getattr(model, "column_map_", model if isinstance(model, ColumnMap) else None)
-        if column_map is None or column_map._plain is not None:
+        if column_map is None or column_map._compiled is not None:
             found[f"{path.parent.name}/{path.stem}"] = path
     return found
 

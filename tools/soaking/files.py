@@ -51,10 +51,10 @@ def judge(path, content, original):
             return "was accepted with a wrong checksum of a member"
     if isinstance(model, rffkern.ColumnMap):
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            if archive["columns"].tobytes() != model._frozen.numbers().tobytes():
+            if archive["columns"].tobytes() != model._fitted.numbers().tobytes():
                 return "was accepted with other numbers in the columns"
-        found = model.transform({name: [None, 1.0] for name in model._frozen.column_names()}
-                                if all(column.kind == "numeric" for column in model._frozen.columns) else
+        found = model.transform({name: [None, 1.0] for name in model._fitted.column_names()}
+                                if all(column.kind == "numeric" for column in model._fitted.columns) else
                                 [[None] * model.n_features_in_] * 2)
         return None if np.isfinite(found).all() else "gave nan or inf"
     expansion = getattr(model, "expansion_", model)

@@ -32,18 +32,18 @@ cdef extern from "rff_embed.h" nogil:
         const double *knots
         const double *heights
 
-    ctypedef struct rff_fill:
-        size_t output, n_telling
-        const uint32_t *telling
+    ctypedef struct rff_imputation:
+        size_t output, n_predictors
+        const uint32_t *predictors
         const double *factors
         double low, high
 
     ctypedef struct rff_column_map:
-        size_t n_columns, n_outputs, n_fills
+        size_t n_columns, n_outputs, n_imputations
         const uint32_t *starts
         const rff_form *forms
         const double *neutral
-        const rff_fill *fills
+        const rff_imputation *imputations
 
     ctypedef struct rff_expansion:
         int kind, shape, has_slopes
@@ -219,12 +219,12 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
     cdef const double *knot = <const double *>_own(model, knots, np.float64)
     cdef const double *height = <const double *>_own(model, heights, np.float64)
     cdef rff_form *form = <rff_form *>_place(model, len(kinds), sizeof(rff_form))
-    cdef rff_fill *fill = <rff_fill *>_place(model, len(columns["fills"]), sizeof(rff_fill))
+    cdef rff_imputation *imputation = <rff_imputation *>_place(model, len(columns["fills"]), sizeof(rff_imputation))
     agree(len(kinds) == model.expansion.n_features, "forms must have an output for each column of the expansion")
     map.starts = <const uint32_t *>_own(model, starts, np.uint32)
     map.neutral = <const double *>_own(model, columns["neutral"], np.float64)
-    map.n_columns, map.n_outputs, map.n_fills = len(starts) - 1, len(kinds), len(columns["fills"])
-    map.forms, map.fills = form, fill
+    map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), len(columns["fills"])
+    map.forms, map.imputations = form, imputation
     for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
         form.kind, form.n_knots = kind, size
         form.missing, form.divisor, form.a, form.b, form.c, form.d = row
@@ -232,10 +232,11 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
             form.knots, form.heights = knot, height
         knot, height, form = knot + form.n_knots, height + form.n_knots, form + 1
     for each in columns["fills"]:
-        fill.output, fill.n_telling, fill.low, fill.high = each.output, len(each.telling), each.low, each.high
-        fill.telling = <const uint32_t *>_own(model, each.telling, np.uint32)
-        fill.factors = <const double *>_own(model, each.factors, np.float64)
-        fill += 1
+        imputation.output, imputation.n_predictors = each.output, len(each.predictors)
+        imputation.low, imputation.high = each.low, each.high
+        imputation.predictors = <const uint32_t *>_own(model, each.predictors, np.uint32)
+        imputation.factors = <const double *>_own(model, each.factors, np.float64)
+        imputation += 1
     model.has_map = model.info.takes_missing = 1
     model.info.n_features = map.n_columns
     return 0
@@ -244,7 +245,7 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
 def make_model(
     dict arrays,        # of an expansion, by name, checked
     dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
-    dict columns,       # forms, neutral, fills of a column map of numbers, checked; else empty
+    dict columns,       # forms, neutral, imputations of a column map of numbers, checked; else empty
     str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
     str link,           # among LINKS

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
-from ..._estimator.training_rows import RowPrints, fixed_params, marks_of_sets, state_to_continue
+from ..._estimator.training_rows import RowFingerprints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import check_groups, group_folds, start_of_last
@@ -37,7 +37,7 @@ class WarmStart(NamedTuple):
     """What training goes on from.  Nothing in it is ever changed."""
 
     params: dict[str, Any]
-    prints: RowPrints
+    prints: RowFingerprints
     orders: Sequence[RowOrder]
     checkpoints: Sequence[Checkpoint]
 
@@ -47,7 +47,7 @@ class WarmStart(NamedTuple):
         return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
 
 
-_STATE_TYPES = WarmStart, RowPrints, RowOrder, Checkpoint, Losses, FourierTerm, TreeTerm, LinearTerm
+_STATE_TYPES = WarmStart, RowFingerprints, RowOrder, Checkpoint, Losses, FourierTerm, TreeTerm, LinearTerm
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: Any,
@@ -66,8 +66,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
     # Training rows and those of evaluation sets, column by column.
     names, classes, center, scale = training.names, training.classes, training.center, training.scale
-    column_map, set_names = training.column_map, [name for name, _ in training.watched] or ["valid_0"]
-    parts = [training.rows, *(rows for _, rows in training.watched)]
+    column_map, set_names = training.column_map, [name for name, _ in training.eval_sets] or ["valid_0"]
+    parts = [training.rows, *(rows for _, rows in training.eval_sets)]
     n_train, n_features = parts[0].X.shape
     sources, forms, scaling, n_raw_columns = np.arange(n_features), None, no_scaling(n_features), n_features
     if column_map is None:
@@ -181,10 +181,10 @@ def _groups_of_rows(groups: Any, y: Any, sample_weight: Any, n_train: int) -> In
 
 
 def _row_prints(training: Training, columns: Columns, targets: Double, weights: Double, n_train: int,
-                groups: Indices | None) -> RowPrints:
+                groups: Indices | None) -> RowFingerprints:
     """Hashes by which a later `fit` with warm_start knows the same rows."""
     own, others = slice(n_train), slice(n_train, None)
-    return RowPrints.of(n_train, [columns.sources, columns.binned, *columns.values[:, own]], targets[:, own],
+    return RowFingerprints.of(n_train, [columns.sources, columns.binned, *columns.values[:, own]], targets[:, own],
                         [weights[own]], [marks_of_sets(training), weights[others], *targets[:, others],
                                          *columns.values[:, others]], training.classes is not None,
                         () if groups is None else [groups])

@@ -181,16 +181,16 @@ def with_counts(training: Training) -> Training:
     The scores are then less the logarithm of the mean.
     """
     unit = unit_of_counts(training.center)
-    names = [name for name, _ in training.watched]
+    names = [name for name, _ in training.eval_sets]
     def as_counts(part: TargetRows, name: str) -> TargetRows:
         return part._replace(values=counts_of(part.values, training.center, training.inverse_scale, unit, name))
 
     rows = as_counts(training.rows, "y")
-    evaluation = [as_counts(part, "eval_set y") for _, part in training.watched]
+    evaluation = [as_counts(part, "eval_set y") for _, part in training.eval_sets]
     one = np.ones(1)
     return training._replace(
-        rows=rows, evaluation=evaluation[0] if evaluation else None, watched=tuple(zip(names, evaluation, strict=True)),
-        center=math.log(unit) * one, scale=one, inverse_scale=one)
+        rows=rows, validation=evaluation[0] if evaluation else None,
+        eval_sets=tuple(zip(names, evaluation, strict=True)), center=math.log(unit) * one, scale=one, inverse_scale=one)
 
 
 def unit_of_counts(center: Double) -> float:

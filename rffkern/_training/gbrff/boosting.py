@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
-from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
+from ..._estimator.training_rows import RowFingerprints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._protocol.arguments import check_rng
-from ..._rows.row_blocks import drawn
+from ..._rows.row_blocks import draw_in_slices
 from ..._rows.scaling import Scaling
 from ..spectral import largest_single_length, resolved_gamma
 from .losses import ExactStepRows, ExponentialRows, LocalRows, SquaredRows
@@ -38,7 +38,7 @@ class DataSource(Protocol):
     center: Double  # (n_outputs,) of the targets, which are held in units of `scale`
     scale: Double  # (n_outputs,)
     column_map: Any
-    prints: RowPrints | None  # by which the rows are known again, with `warm_start`
+    prints: RowFingerprints | None  # by which the rows are known again, with `warm_start`
     n_features: int
     n_outputs: int
     given_weight: float  # sum of the sample weights as they were given
@@ -62,7 +62,7 @@ class Checkpoint(NamedTuple):
     """What training goes on from with `warm_start`, after its last round.  Nothing in it is ever changed."""
 
     params: dict[str, Any]
-    prints: RowPrints
+    prints: RowFingerprints
     seeds: Sequence[int]  # of the sources of random draws
     rounds: Sequence[Round]
     losses: tuple[Any, ...]  # as `Monitor.resume` takes them
@@ -75,7 +75,7 @@ class Checkpoint(NamedTuple):
         return len(self.rounds)
 
 
-_STATE_TYPES = Checkpoint, RowPrints, WeakLearner
+_STATE_TYPES = Checkpoint, RowFingerprints, WeakLearner
 
 
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: Callback | None) -> Fitted:
@@ -115,7 +115,8 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     scaling = data.scaling(standardize)
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     n_components = getattr(model, "n_components", 1)
-    omegas = drawn(rngs[1].standard_normal, (model.n_estimators, data.n_outputs, n_components, data.n_features))
+    shape = (model.n_estimators, data.n_outputs, n_components, data.n_features)
+    omegas = draw_in_slices(rngs[1].standard_normal, shape)
     omegas *= math.sqrt(2 * gamma)
 
     # H = H_0 at all rows.
@@ -135,7 +136,7 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     def state_now() -> Checkpoint | None:
         if prints is None:
             return None
-        losses = monitor.train_loss, monitor.eval_loss, monitor.watched
+        losses = monitor.train_loss, monitor.eval_loss, monitor.eval_losses
         return Checkpoint(fixed_params(model), prints, seeds, rounds, losses, [rows.scores for rows in all_rows],
                           search.n_iterations)
 
@@ -148,7 +149,7 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     attributes = {
         "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
-        "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
+        "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
         "timed_out_": monitor.timed_out,
         "feature_importances_": feature_importances(kept, monitor.train_loss, omegas.shape[-1], column_map)}
     if model.family != "gbrff2":
@@ -169,8 +170,8 @@ def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: M
         losses = {name: _mean_loss(of_set) for name, of_set in evaluation.items()}
         return monitor.record(_mean_loss(outputs), next(iter(losses.values()), None), losses)
 
-    goes_on = not monitor.has_finished() if monitor.train_loss else record_losses()
-    while goes_on:
+    continues = not monitor.has_finished() if monitor.train_loss else record_losses()
+    while continues:
         t, terms = len(rounds), []
         sample = samples.sample(t)
         for k, rows in enumerate(outputs):
@@ -183,7 +184,7 @@ def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: M
                 of_set[k].add_step(step)
             terms.append((h, step))
         rounds.append(terms)
-        goes_on = record_losses()
+        continues = record_losses()
         after_round()
 
 

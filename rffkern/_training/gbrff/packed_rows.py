@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._estimator.training_rows import RowPrints
+from ..._estimator.training_rows import RowFingerprints
 from ..._native import gbrff, scoring
 from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling, scaling_in_threads
@@ -307,11 +307,11 @@ class LocalData:
         rows = training.rows
         self.names, self.classes, self.column_map = training.names, training.classes, training.column_map
         self.center, self.scale = training.center, training.scale
-        self.prints = RowPrints.of_training(training) if model.warm_start else None
+        self.prints = RowFingerprints.of_training(training) if model.warm_start else None
         self._X, self._weights, self._targets = rows.X, rows.weights, rows.targets()  # without the class indices
-        self._sets = dict(training.watched)
-        if training.evaluation is not None and not self._sets:
-            self._sets = {"valid_0": training.evaluation}
+        self._sets = dict(training.eval_sets)
+        if training.validation is not None and not self._sets:
+            self._sets = {"valid_0": training.validation}
         self._n_jobs, self._n_threads = model.n_jobs, check_n_threads(model.n_jobs, math.prod(self._X.shape))
         self.n_features, self.n_outputs = self._X.shape[1], len(self._targets)
         self.given_weight = self._weights.given_total

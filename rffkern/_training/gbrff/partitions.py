@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.monitor import TimeLimit
-from ..._estimator.training_rows import RowPrints
+from ..._estimator.training_rows import RowFingerprints
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, pack, tiled
@@ -244,7 +244,7 @@ class PartitionedData:
     """Checked training rows and evaluation sets in partitions: a `DataSource`."""
 
     column_map = None
-    prints: RowPrints | None = None
+    prints: RowFingerprints | None = None
 
     def __init__(self, tables: CheckedTables, n_jobs: int | None) -> None:
         self.names, self._table, self._sets, self.classes, self.center, _ = tables

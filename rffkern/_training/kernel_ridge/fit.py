@@ -50,7 +50,7 @@ def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     rows = training.rows
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
-    rows = rows._replace(X=scaling.held_back(rows.X))
+    rows = rows._replace(X=scaling.clip_outliers(rows.X))
     targets = np.stack(rows.targets()).astype(np.float64)
     intercepts = np.array([float(rows.weights.mean(target)) for target in targets])
     targets -= intercepts[:, None]

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._estimator.monitor import SECONDS_BETWEEN, tell
+from ..._estimator.monitor import SECONDS_BETWEEN, report_progress
 from ..._native import pbrff, solvers
 from ..._native.array_types import NDArray
 
@@ -190,7 +190,7 @@ def _panels(work: str, size: int) -> Iterator[int]:
         now = time.perf_counter()
         if now >= due:
             due = now + SECONDS_BETWEEN
-            tell(work, start, size)
+            report_progress(work, start, size)
         yield start
 
 
@@ -276,7 +276,7 @@ def solve_linear_svm(rows: FeatureRows, sign: Signs, bound: Double, loss: str, t
         gap = (lowest - highest) / lowest
         if time.perf_counter() >= due:
             due = time.perf_counter() + SECONDS_BETWEEN
-            tell(f"Newton steps of {name}", n_steps, None, f"gap {gap:.2g}")
+            report_progress(f"Newton steps of {name}", n_steps, None, f"gap {gap:.2g}")
         if (gap <= tol and n_steps > 0) or n_steps == _MOST_STEPS or n_idle == _MOST_IDLE:
             return LinearSVM(*best, gap, n_steps)
         length = 0.0

@@ -12,7 +12,7 @@ from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
 from ..._native.array_types import NDArray
-from ..._rows.row_blocks import NUMBERS, drawn, row_pieces
+from ..._rows.row_blocks import NUMBERS, draw_in_slices, row_slices
 from ..._rows.scaling import Scaling, scaling_in_threads
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
@@ -73,7 +73,7 @@ def learn_kernels(model: Any, training: Training, rng: "np.random.Generator",
     gamma = resolved_gamma(model.gamma, standardize, scaling)
     choose = random_landmarks if model.landmarks == "random" else kmeans_landmarks
     landmarks = choose(rows, scaling, model.n_landmarks, rng)
-    omegas = drawn(rng.standard_normal, (model.n_landmarks, model.n_components, rows.X.shape[1]))
+    omegas = draw_in_slices(rng.standard_normal, (model.n_landmarks, model.n_components, rows.X.shape[1]))
     omegas *= math.sqrt(2 * gamma)
     phases = np.einsum("lkd,ld->lk", omegas, landmarks[0])
     n_threads = check_n_threads(model.n_jobs, rows.X.shape[0] * omegas.size)
@@ -117,7 +117,7 @@ def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[N
     n_padded = -(-n_terms // multiple) * multiple + multiple
     padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
     terms = omegas.reshape(n_terms, -1)
-    for rows in [slice(n_terms)] if terms.size <= NUMBERS else row_pieces(terms.shape):
+    for rows in [slice(n_terms)] if terms.size <= NUMBERS else row_slices(terms.shape):
         padded[:n_terms][rows] = terms[rows] / np.pi
     shifts[:n_terms] = phases.reshape(n_terms) / np.pi
     return padded, shifts

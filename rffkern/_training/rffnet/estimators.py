@@ -338,7 +338,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
-                                        unmapped=self._validation_rows(y, sample_weight, eval_set, rng))
+                                        validation_rows=self._validation_rows(y, sample_weight, eval_set, rng))
         state = state_to_continue(self, training) if self.warm_start else None
         self._keep(fit_network(self, training, self._loss(), callback, state, rng, limit))
         return self
@@ -366,7 +366,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         TrainingStateError
             For a model read from a file.
         """
-        training = self._check_training(X, y, sample_weight, goes_on=True)
+        training = self._check_training(X, y, sample_weight, continues=True)
         state = state_to_continue(self, training)
         self._keep(partial_fit_network(self, training, self._loss(), state, check_rng(self.random_state)))
         return self
@@ -499,7 +499,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
-                                        unmapped=self._validation_rows(y, sample_weight, eval_set, rng))
+                                        validation_rows=self._validation_rows(y, sample_weight, eval_set, rng))
         state = state_to_continue(self, training) if self.warm_start else None
         self._keep(fit_network(self, training, classification_loss(training.center.size), callback, state, rng, limit))
         return self
@@ -535,7 +535,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         def check(X: Any, y: Any, sample_weight: Any) -> Training:
             return check_more_labels(X, y, classes, sample_weight, known)
 
-        training = self._checked(check, X, y, sample_weight, goes_on=True)
+        training = self._checked(check, X, y, sample_weight, continues=True)
         if self.class_weight == "balanced":
             raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
                                     'got "balanced"')

@@ -71,7 +71,7 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
     """Train on checked rows, from the start or from the state in which an earlier training ended."""
     units = None if state is None else (state.center, state.scale)
     rows = numeric_rows(training.rows, training, units)
-    validation = {name: numeric_rows(each, training, units) for name, each in training.watched}
+    validation = {name: numeric_rows(each, training, units) for name, each in training.eval_sets}
 
     # Rows to validate on.  Training that continues with as many rows keeps those of before.
     positive = rows.weights.positive()
@@ -111,8 +111,8 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
         monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose,
                           unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch", limit=limit)
         monitor.record(train_loss, _first(losses), losses)
-        goes_on = True
-        while goes_on:
+        continues = True
+        while continues:
             total, total_weight, of_parts = 0.0, 0.0, []
             for shuffled, ends_part in shuffled_epoch(rows, members, batch_size, rng):
                 stage = schedule.stage
@@ -120,14 +120,14 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
                 total_weight += shuffled.weight
                 if ends_part and validation:
                     of_parts.append({name: objective.mean_loss(each) for name, each in validation.items()})
-                    goes_on = schedule.judge(_first(of_parts[-1]))
-                if not goes_on or (ends_part and limit.is_over()):
+                    continues = schedule.judge(_first(of_parts[-1]))
+                if not continues or (ends_part and limit.is_over()):
                     break
             train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
             if not validation:
-                goes_on = schedule.judge(train_loss)
-            losses, wants_more = min(of_parts, key=_first, default={}), goes_on
-            goes_on = monitor.record(train_loss, _first(losses), losses) and goes_on
+                continues = schedule.judge(train_loss)
+            losses, wants_more = min(of_parts, key=_first, default={}), continues
+            continues = monitor.record(train_loss, _first(losses), losses) and continues
         del objective  # its scratch, before that of the next restart
         if best is None or schedule.lowest < best_loss:
             best_loss, best = schedule.lowest, (start, schedule.best, monitor)
@@ -249,7 +249,7 @@ def _fitted(training: Training, state: TrainingState, best: Values, monitor: Mon
     network.restore(best)
     attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(state.scaling),
                   "train_loss_": train_loss, "eval_loss_": eval_loss,
-                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
+                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
                   "timed_out_": False, **counted_epochs(train_loss, eval_loss)}
     expansion = network.expansion(state.center, state.scale, state.scaling)
     return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map)

@@ -8,7 +8,7 @@ import numpy as np
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, TimeLimit
-from ..._estimator.training_rows import RowPrints, check_training, fixed_params, state_to_continue
+from ..._estimator.training_rows import RowFingerprints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_rng
@@ -30,7 +30,7 @@ class Checkpoint(NamedTuple):
     """Where training stands after its last round.  Nothing in it is ever changed."""
 
     params: dict[str, Any]
-    prints: RowPrints
+    prints: RowFingerprints
     seeds: Sequence[int]  # of the sources of random draws
     draws: Mapping[str, Any]  # the state of that of samples
     machine: RegularisedKernel  # in units of the columns that learning takes place in
@@ -44,7 +44,8 @@ class Checkpoint(NamedTuple):
         return len(self.counts)
 
 
-_STATE_TYPES = (Checkpoint, RowPrints, RegularisedKernel, Kernel, EnsembleState, FitState, BaseLearner, Coefficients)
+_STATE_TYPES = (Checkpoint, RowFingerprints, RegularisedKernel, Kernel, EnsembleState, FitState, BaseLearner,
+                Coefficients)
 
 
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
@@ -61,17 +62,17 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
         if before is not None:
             rng.bit_generator.state = before.draws
     training = check_training(model, X, y, sample_weight, eval_set, held_out_rng)
-    prints = RowPrints.of_training(training) if model.warm_start else None
+    prints = RowFingerprints.of_training(training) if model.warm_start else None
     if before is not None and prints is not None:
         before.prints.check(prints)
 
     # The kernel, in units of standardised columns, and lambda.
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose, limit=limit)
     data, n_threads = training.rows, model.n_jobs
-    sets = dict(training.watched) or ({} if training.evaluation is None else {"valid_0": training.evaluation})
-    training = training._replace(rows=None, evaluation=None, watched=())  # which go with `data` and `sets`
+    sets = dict(training.eval_sets) or ({} if training.validation is None else {"valid_0": training.validation})
+    training = training._replace(rows=None, validation=None, eval_sets=())  # which go with `data` and `sets`
     scaling = measure_scaling(data.X, data.weights, training.column_map is None, n_threads)  # maps have units
-    data = data._replace(X=scaling.held_back(data.X))
+    data = data._replace(X=scaling.clip_outliers(data.X))
     targets = np.column_stack(data.targets()).astype(np.float64)
     intercepts = np.array(list(map(data.weights.mean, targets.T)))
     residuals = targets - intercepts
@@ -98,7 +99,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
         if prints is None:
             return None
         return Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, machine, ensemble.state(),
-                          [*counts], (monitor.train_loss, monitor.eval_loss, monitor.watched))
+                          [*counts], (monitor.train_loss, monitor.eval_loss, monitor.eval_losses))
 
     writer = CheckpointWriter(model, _STATE_TYPES)
     _grow(ensemble, monitor, tuple(sets), counts, lambda: writer.offer(state_now))
@@ -119,7 +120,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
         "n_estimators_": len(counts),
         "n_skipped_": ensemble.n_skipped, "timed_out_": monitor.timed_out,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
-        "eval_losses_": {name: np.array(losses) for name, losses in monitor.watched.items()},
+        "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
         "kernel_parameters_": np.array([machine.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale]),
     }, TrainingState(stages, expansion, checkpoint), training.column_map)
 

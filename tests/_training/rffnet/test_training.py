@@ -302,10 +302,10 @@ def test_warm_start_holds_other_rows_out_where_asked(few_columns):
     assert model.set_params(validation_fraction=0).fit(X, y).eval_loss_.size == 0
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_an_interrupt_leaves_the_old_model(goes_on, few_columns):
+@pytest.mark.parametrize("continues", [False, True])
+def test_an_interrupt_leaves_the_old_model(continues, few_columns):
     X, y = few_columns[:2]
-    model = RFFNetRegressor(20, random_state=0, max_epochs=3, warm_start=goes_on).fit(X, y)
+    model = RFFNetRegressor(20, random_state=0, max_epochs=3, warm_start=continues).fit(X, y)
     before, steps = model.predict(X), model._training_state.network.n_steps
 
     def interrupt(info):

@@ -8,7 +8,7 @@ import pytest
 from helpers.model_files import assert_refused
 
 from rffkern import ColumnMap, save
-from rffkern._column_map.frozen_map import FrozenMap
+from rffkern._column_map.fitted_map import FittedMap
 from rffkern._files.archive import decode, encode
 
 
@@ -81,10 +81,10 @@ COLUMN = ("columns", "columns")
     (at(*COLUMN, 0, "forms", 0, value=["levels", 1]), "not known"),
     (at(*COLUMN, 0, "forms", 0, value=["hour", 1]), "known"),
     (at(*COLUMN, 2, "forms", 0, value=["month", 1]), "no numbers"),
-    (at(*COLUMN, 0, "fills", value=None), "stands for missing values is malformed"),
-    (at(*COLUMN, 0, "fills", 0, value=[0]), "stands for missing values is malformed"),
-    (at(*COLUMN, 0, "fills", 0, 1, 0, value=True), "stands for missing values is malformed"),
-    (at(*COLUMN, 0, "fills", 0, 1, 0, value=-1), "stands for missing values is malformed"),
+    (at(*COLUMN, 0, "fills", value=None), "an imputation is malformed"),
+    (at(*COLUMN, 0, "fills", 0, value=[0]), "an imputation is malformed"),
+    (at(*COLUMN, 0, "fills", 0, 1, 0, value=True), "an imputation is malformed"),
+    (at(*COLUMN, 0, "fills", 0, 1, 0, value=-1), "an imputation is malformed"),
     (at(*COLUMN, 0, "fills", 0, 1, 0, value=0), "imputed from its own column"),
     (at(*COLUMN, 0, "fills", 0, 1, 0, value=10**6), "imputed from its own column"),
     (at(*COLUMN, 0, "fills", 0, 1, value=[]), "differ in number"),
@@ -127,9 +127,9 @@ def test_repeated_forms_and_maps_of_nothing_are_refused():
     column = {"kind": "numeric", "levels": [], "pools": False, "dropped": "", "forms": [["raw", 1], ["raw", 1]],
               "fills": []}
     with pytest.raises(ValueError, match="forms of a column"):
-        FrozenMap.from_header(None, [column], np.zeros(2))
+        FittedMap.from_header(None, [column], np.zeros(2))
     with pytest.raises(ValueError, match="all columns are dropped"):
-        FrozenMap.from_header(None, [column | {"forms": [], "dropped": "constant"}], np.zeros(0))
+        FittedMap.from_header(None, [column | {"forms": [], "dropped": "constant"}], np.zeros(0))
 
 
 def test_a_model_without_a_map_holds_no_columns(tmp_path, content):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, InvalidInputError
-from rffkern._column_map.compiled import PlainForms
+from rffkern._column_map.compiled import CompiledMap
 
 FORMS = ("raw", "standard", "bounded", "rank", "bins")
 DTYPES = [np.float32, np.float64]
@@ -14,7 +14,7 @@ DTYPES = [np.float32, np.float64]
 
 def by_forms(found, X):
     """What the forms themselves say of each column."""
-    frozen = found._frozen
+    frozen = found._fitted
     return frozen.apply(frozen.read(X, "the test"))
 
 
@@ -40,11 +40,11 @@ def test_bits_are_those_of_the_forms(rng, forms, dtype):
     rows[::5, 3] = -0.0
     for given in (rows, np.asfortranarray(rows), rows[::3, :], rows[:1], np.nan_to_num(rows)):
         expected = by_forms(found, given)
-        assert found._plain.take(given)
+        assert found._compiled.accepts(given)
         mapped = found.transform(given)
         assert mapped.dtype == np.float64
         assert mapped.tobytes() == expected.tobytes()
-        as_given = found._mapped(given, "the test")
+        as_given = found._transform(given, "the test")
         assert as_given.dtype == dtype
         assert as_given.tobytes() == expected.astype(dtype).tobytes()
 
@@ -66,11 +66,11 @@ def test_fit_transform_gives_the_same_bits(rng):
 def test_values_that_are_not_finite_are_named(rng, value):
     X = skewed(rng)
     found = ColumnMap(FORMS).fit(X)
-    assert found._plain.rows(X) is not None
+    assert found._compiled.map(X) is not None
     for column in (1, 4):  # one of them has no forms
         rows = X.copy()
         rows[700, column] = value
-        assert found._plain.rows(rows) is None
+        assert found._compiled.map(rows) is None
         with pytest.raises(InvalidInputError, match=f"column {column} of X must be finite"):
             found.transform(rows)
 
@@ -80,21 +80,21 @@ def test_other_tables_are_not_taken(rng):
     found = ColumnMap().fit(X)
     for table in (X[:, :3], X[0], X.tolist(), X.astype(object), X.astype(">f8"), (X > 0).astype(np.int64), X[:0],
                   np.ma.masked_array(X), None):
-        assert found._plain.rows(table) is None
-    assert ColumnMap().fit({"a": ["x", "y"] * 9, "b": np.arange(18.0)})._plain is None
-    assert ColumnMap().fit({"a": np.arange(18).astype("M8[D]")})._plain is None
+        assert found._compiled.map(table) is None
+    assert ColumnMap().fit({"a": ["x", "y"] * 9, "b": np.arange(18.0)})._compiled is None
+    assert ColumnMap().fit({"a": np.arange(18).astype("M8[D]")})._compiled is None
 
 
 def test_it_survives_pickling(rng):
     X = skewed(rng, 100)
     found = ColumnMap(FORMS).fit(X)
     again = pickle.loads(pickle.dumps(found))
-    assert isinstance(again._plain, PlainForms)
+    assert isinstance(again._compiled, CompiledMap)
     assert again.transform(X).tobytes() == found.transform(X).tobytes()
 
 
 def test_threads_do_not_matter(rng, eight_cpus):
     X = rng.standard_normal((9000, 7))
-    plain = ColumnMap(("bounded", "rank")).fit(X[:500])._plain
-    one, three = plain.rows(X, 1), plain.rows(X, 3)
+    plain = ColumnMap(("bounded", "rank")).fit(X[:500])._compiled
+    one, three = plain.map(X, 1), plain.map(X, 3)
     assert one.tobytes() == three.tobytes()

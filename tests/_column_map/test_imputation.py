@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, RowBlocks
-from rffkern._column_map import imputation as fills
-from rffkern._column_map.imputation import Fill, Sample, learn_fills
+from rffkern._column_map import imputation
+from rffkern._column_map.imputation import Imputation, Sample, learn_imputations
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def test_rows_do_not_matter_to_each_other(table):
 def test_blocks_give_the_same_fills(table, monkeypatch):
     monkeypatch.setattr("rffkern._column_map.sketch._MOST_ROWS", 700)
     whole = ColumnMap().fit(table)
-    assert sum(len(column.fills) for column in whole._frozen.columns) == 3
+    assert sum(len(column.imputations) for column in whole._fitted.columns) == 3
     cut = ColumnMap().fit(RowBlocks([{name: column[a:b] for name, column in table.items()}
                                      for a, b in ((0, 1), (1, 900), (900, 1500))]))
-    assert cut._frozen.header() == whole._frozen.header()
-    np.testing.assert_array_equal(cut._frozen.numbers(), whole._frozen.numbers())
+    assert cut._fitted.header() == whole._fitted.header()
+    np.testing.assert_array_equal(cut._fitted.numbers(), whole._fitted.numbers())
 
 
 def test_values_as_they_are_have_their_own_units(table):
@@ -79,27 +79,27 @@ def test_regression_is_that_of_its_definition(rng):
     outputs[0, missing] = 0
     weights = rng.exponential(size=300)
     sample = Sample(outputs, weights, np.arange(4), np.zeros(4))
-    (fill,) = learn_fills(sample, {0: missing}, np.ones(4, bool))
+    (imputation,) = learn_imputations(sample, {0: missing}, np.ones(4, bool))
     spread = np.sqrt((outputs**2 * weights).sum(axis=1) / weights.sum())
     scaled, known = outputs / spread[:, None], np.where(missing, 0, weights)
     A = scaled[1:3]
     factors = np.linalg.solve((A * known) @ A.T + 10 * np.eye(2), (A * known) @ scaled[0])
-    np.testing.assert_allclose(fill.factors, factors * spread[0] / spread[1:3])
-    assert fill.telling.tolist() == [1, 2]  # and not what is noise
+    np.testing.assert_allclose(imputation.factors, factors * spread[0] / spread[1:3])
+    assert imputation.predictors.tolist() == [1, 2]  # and not what is noise
     low, high = outputs[0, ~missing].min(), outputs[0, ~missing].max()
-    np.testing.assert_allclose([fill.low, fill.high], [1.5 * low - high / 2, 1.5 * high - low / 2])
-    assert learn_fills(sample, {3: missing}, np.ones(4, bool)) == []  # nothing tells it
-    assert learn_fills(sample, {0: np.ones(300, bool)}, np.ones(4, bool)) == []
+    np.testing.assert_allclose([imputation.low, imputation.high], [1.5 * low - high / 2, 1.5 * high - low / 2])
+    assert learn_imputations(sample, {3: missing}, np.ones(4, bool)) == []  # nothing tells it
+    assert learn_imputations(sample, {0: np.ones(300, bool)}, np.ones(4, bool)) == []
 
 
 def test_work_is_bounded(monkeypatch, table):
-    monkeypatch.setattr(fills, "_MOST_PRODUCTS", 8 * 4 * 250)  # 250 of 1500 rows and 8 outputs, 4 of values
-    assert any(column.fills for column in ColumnMap().fit(table)._frozen.columns)
-    monkeypatch.setattr(fills, "_MOST_PRODUCTS", 8 * 4 * 150)
-    assert not any(column.fills for column in ColumnMap().fit(table)._frozen.columns)
+    monkeypatch.setattr(imputation, "_MOST_PRODUCTS", 8 * 4 * 250)  # 250 of 1500 rows and 8 outputs, 4 of values
+    assert any(column.imputations for column in ColumnMap().fit(table)._fitted.columns)
+    monkeypatch.setattr(imputation, "_MOST_PRODUCTS", 8 * 4 * 150)
+    assert not any(column.imputations for column in ColumnMap().fit(table)._fitted.columns)
 
 
 @pytest.mark.parametrize("numbers", [[1.0, 0.0, 1.0], [0.0, 1.0, 1e300]])
 def test_numbers_that_no_fill_has_are_refused(numbers):
     with pytest.raises(ValueError, match="out of range"):
-        Fill.from_numbers(0, [1], np.array(numbers))
+        Imputation.from_numbers(0, [1], np.array(numbers))
