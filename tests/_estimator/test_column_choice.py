@@ -85,7 +85,7 @@ def test_other_tables_always_get_a_map(monkeypatch):
     assert forms(boosted().fit(dates, NORMAL[:, 0] > 0)) is not None
 
 
-def test_sample_rows_are_no_reason():
+def test_few_rows_are_no_reason():
     assert boosted().fit(SKEWED[:50], LABELS[:50]).column_map_ is None
     assert forms(boosted().fit({"a": SKEWED[:50, 0]}, LABELS[:50])) == ("standard",)
 
@@ -169,7 +169,7 @@ def test_nobody_is_told_of_trials(capsys):
     with monitor.listening(lambda *step: heard.append(step)):
         boosted(n_estimators=7).fit(SKEWED, LABELS, callback=lambda info: rounds.append(info.n_rounds))
     assert rounds == list(range(1, 8))
-    assert {step[0] for step in heard} == {"column maps on held-out rows"}
+    assert {step[0] for step in heard} == {"column maps on validation rows"}
     assert capsys.readouterr().err == ""
     boosted(n_estimators=7, verbose=7).fit(SKEWED, LABELS)
     lines = capsys.readouterr().err.splitlines()
@@ -189,7 +189,7 @@ def test_steps_of_trials_are_not_told():
     with monitor.listening(lambda work, *_: heard.append(work)):
         model = Telling(5, columns="search", random_state=0).fit(SKEWED, LABELS)
     assert type(model._trial_copy(True)) is Telling
-    assert heard == ["a fit"] + ["column maps on held-out rows"] * (len(heard) - 1)
+    assert heard == ["a fit"] + ["column maps on validation rows"] * (len(heard) - 1)
 
 
 def test_several_targets_and_other_losses():
