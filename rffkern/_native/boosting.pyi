@@ -51,6 +51,19 @@ def evaluate_term(
     out: NDArray[np.float32],
 ) -> None: ...
 
+def column_products(
+    columns: NDArray[np.float32], subset: NDArray[np.intp], vectors: NDArray[np.float32], n_train: int,
+    products: Double, n_threads: int,
+) -> None: ...
+def column_gram(
+    columns: NDArray[np.float32], subset: NDArray[np.intp], weight: NDArray[np.float32], n_train: int, gram: Double,
+    n_threads: int,
+) -> None: ...
+def evaluate_linear(
+    columns: NDArray[np.float32], subset: NDArray[np.intp], coefficients: Double, out: NDArray[np.float32],
+    n_threads: int,
+) -> None: ...
+
 MAX_DEPTH: int
 FEW_CANDIDATES: int
 ALWAYS_LEFT: int

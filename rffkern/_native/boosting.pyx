@@ -1,5 +1,6 @@
-"""Kernels of Fourier boosting: losses, Fourier terms and trees."""
+"""Kernels of Fourier boosting: losses, Fourier terms, linear functions and trees."""
 
 include "boost/losses.pyx"
 include "boost/fourier_terms.pyx"
+include "boost/linear_terms.pyx"
 include "boost/trees.pyx"

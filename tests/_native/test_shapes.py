@@ -326,6 +326,24 @@ def evaluate_term(real):
     return term_arguments("subset", "omega", "amplitudes", "out")
 
 
+def column_products(real):
+    columns = np.ones((N_FEATURES, 2 * TILE), np.float32)
+    return {"columns": columns, "subset": np.arange(N_FEATURES), "vectors": columns[:3], "n_train": TILE,
+            "products": np.empty((3, N_FEATURES)), "n_threads": 1}
+
+
+def column_gram(real):
+    columns = np.ones((N_FEATURES, 2 * TILE), np.float32)
+    return {"columns": columns, "subset": np.arange(N_FEATURES), "weight": columns[0], "n_train": TILE,
+            "gram": np.empty((N_FEATURES, N_FEATURES)), "n_threads": 1}
+
+
+def evaluate_linear(real):
+    columns = np.ones((N_FEATURES, 2 * TILE), np.float32)
+    return {"columns": columns, "subset": np.arange(N_FEATURES), "coefficients": np.ones((3, N_FEATURES)),
+            "out": np.empty((3, 2 * TILE), np.float32), "n_threads": 1}
+
+
 def step_derivatives(real):
     row = np.ones((1, 2 * TILE), np.float32)
     return {"loss": boosting.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
@@ -354,7 +372,7 @@ def evaluate_tree(real):
 
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
-               evaluate_tree],
+               evaluate_tree, column_products, column_gram, evaluate_linear],
     gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
@@ -516,6 +534,9 @@ def test_scratch_for_every_thread(module, build):
     (boosting, term_objective, {"subset": np.array([0, -1])}), (boosting, descend_term, {"search": None}),
     (boosting, descend_term, {"search": solvers.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
     (boosting, evaluate_term, {"subset": np.array([0, N_FEATURES])}),
+    (boosting, column_products, {"subset": np.r_[1 : N_FEATURES + 1]}),
+    (boosting, column_gram, {"subset": np.r_[-1 : N_FEATURES - 1]}), (boosting, column_gram, {"n_train": 2 * TILE + 1}),
+    (boosting, evaluate_linear, {"subset": np.r_[1 : N_FEATURES + 1]}),
     (boosting, evaluate_term, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
     (gbrff, descend_omega, {"search": None}),
     (gbrff, descend_omega, {"search": solvers.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),

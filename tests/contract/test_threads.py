@@ -1,7 +1,10 @@
 """Threads change no bit, and many of them may share a model."""
 
+import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +33,19 @@ def test_same_bits_for_any_number_of_threads(family, eight_cpus):
     found = [answers(model, rows) for model in models]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="run times of threads are read as Linux shows them")
+def test_one_thread_is_all_that_runs():
+    """Not even BLAS, which has threads of its own, takes more than `n_jobs` of them."""
+    folder = Path(__file__).parents[1]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "3", "PYTHONPATH": str(folder)}
+    woken = subprocess.run([sys.executable, folder / "helpers" / "run_times.py"], env=environment, check=True,
+                           capture_output=True, text=True).stdout.split()
+    if "control" in woken:
+        pytest.skip("the BLAS of this NumPy has no threads")
+    assert not woken
 
 
 @pytest.mark.slow

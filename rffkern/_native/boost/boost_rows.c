@@ -68,18 +68,18 @@ static void copy_columns(const float *restrict columns, ptrdiff_t stride, const 
     }
 }
 
-/* Half turns of SLICE vectors of rows: omega / pi times columns of a subset, or times all where there is none. */
+/* u = unit omega . x at SLICE vectors of rows, over columns of a subset, or over all where there is none. */
 static ALWAYS_INLINE void project_slice(const float *restrict columns, ptrdiff_t stride,
                                         const ptrdiff_t *restrict subset, ptrdiff_t n_columns,
-                                        const double *restrict omega, float *restrict u)
+                                        const double *restrict omega, double unit, float *restrict u)
 {
     vector sums[SLICE] = {0};
     ptrdiff_t j;
     int v;
     for (j = 0; j < n_columns; j++) {
         const float *x = columns + (subset ? subset[j] : j) * stride;
-        const float half_turns = (float)(omega[j] * INVERSE_PI);
-        UNROLL for (v = 0; v < SLICE; v++) sums[v] += half_turns * *(const vector *)(x + v * LANES);
+        const float factor = (float)(omega[j] * unit);
+        UNROLL for (v = 0; v < SLICE; v++) sums[v] += factor * *(const vector *)(x + v * LANES);
     }
     UNROLL for (v = 0; v < SLICE; v++) *(vector *)(u + v * LANES) = sums[v];
 }
@@ -151,7 +151,7 @@ static void term_sums(const float *restrict columns, ptrdiff_t stride, const ptr
     /* Some rows from end to end: reads of the next ones go on during the arithmetic of these. */
     for (row = 0; row < width; row += SLICE * LANES) {
         ALIGNED float u[SLICE * LANES];
-        project_slice(columns + row, stride, subset, n_columns, omega, u);
+        project_slice(columns + row, stride, subset, n_columns, omega, INVERSE_PI, u);
         for (v = 0; v < SLICE; v++) {
             const vector w = *(const vector *)(weight + row + v * LANES);
             const vector g = *(const vector *)(gradient + row + v * LANES);
@@ -227,7 +227,7 @@ static void evaluate_term(const float *restrict columns, ptrdiff_t stride, const
     int v;
     for (row = 0; row < width; row += SLICE * LANES) {
         ALIGNED float u[SLICE * LANES];
-        project_slice(columns + row, stride, subset, n_columns, omega, u);
+        project_slice(columns + row, stride, subset, n_columns, omega, INVERSE_PI, u);
         for (v = 0; v < SLICE; v++) {
             vector c;
             const vector s = sincospi(*(const vector *)(u + v * LANES), &c);
@@ -236,6 +236,51 @@ static void evaluate_term(const float *restrict columns, ptrdiff_t stride, const
                     (float)amplitudes[k] * c + (float)amplitudes[n_outputs + k] * s;
         }
     }
+}
+
+/* --- Linear functions */
+
+static void add_linear(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
+                       ptrdiff_t n_columns, const double *restrict coefficients, ptrdiff_t width, float *restrict out)
+{
+    ptrdiff_t row;
+    int v;
+    for (row = 0; row < width; row += SLICE * LANES) {
+        ALIGNED float u[SLICE * LANES];
+        project_slice(columns + row, stride, subset, n_columns, coefficients, 1, u);
+        UNROLL for (v = 0; v < SLICE; v++) *(vector *)(out + row + v * LANES) += *(vector *)(u + v * LANES);
+    }
+}
+
+/* sums[j] += products of `n` columns with v: each read of v serves all. */
+static ALWAYS_INLINE void add_products_of(const float *restrict columns, ptrdiff_t stride,
+                                          const ptrdiff_t *restrict subset, const float *restrict v, ptrdiff_t width,
+                                          double *restrict sums, const int n)
+{
+    const float *x[4];
+    vector even[4] = {0}, odd[4] = {0};
+    ptrdiff_t i;
+    int j, l;
+    UNROLL for (j = 0; j < n; j++) x[j] = columns + subset[j] * stride;
+    for (i = 0; i < width; i += 2 * LANES)
+        UNROLL for (j = 0; j < n; j++) {
+            even[j] += *(const vector *)(x[j] + i) * *(const vector *)(v + i);
+            odd[j] += *(const vector *)(x[j] + i + LANES) * *(const vector *)(v + i + LANES);
+        }
+    UNROLL for (j = 0; j < n; j++) {
+        double total = 0;
+        even[j] += odd[j];
+        for (l = 0; l < LANES; l++) total += (double)((const float *)(even + j))[l];
+        sums[j] += total;
+    }
+}
+
+static void add_products(const float *restrict columns, ptrdiff_t stride, const ptrdiff_t *restrict subset,
+                         ptrdiff_t n_columns, const float *restrict v, ptrdiff_t width, double *restrict sums)
+{
+    ptrdiff_t j;
+    for (j = 0; j + 4 <= n_columns; j += 4) add_products_of(columns, stride, subset + j, v, width, sums + j, 4);
+    for (; j < n_columns; j++) add_products_of(columns, stride, subset + j, v, width, sums + j, 1);
 }
 
 /* --- Losses */
@@ -511,5 +556,6 @@ static double update(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, float
 
 const vb_table EXPAND2(vm_boost, VM_LEVEL) = {
     .copy_columns = copy_columns, .term_totals = term_totals, .term_sums = term_sums, .term_gradient = term_gradient,
-    .evaluate_term = evaluate_term, .derivatives = derivatives, .update = update,
+    .evaluate_term = evaluate_term, .add_linear = add_linear, .add_products = add_products, .derivatives = derivatives,
+    .update = update,
 };

@@ -1,4 +1,4 @@
-/* Passes over rows in single precision: Fourier terms and losses of boosting.
+/* Passes over rows in single precision: Fourier terms, linear functions and losses of boosting.
  *
  * Columns lie apart by `stride` numbers: columns[j * stride + i] is column j of row i.  Widths are multiples of VB_TILE.
  * Rows whose weight is 0 add nothing, whatever they hold.
@@ -53,6 +53,12 @@ typedef struct {
     void (*evaluate_term)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
                           const double *omega, const double *amplitudes, ptrdiff_t n_outputs, ptrdiff_t width,
                           float *out);
+    /* out[i] += sum of coefficients[j] times column subset[j] */
+    void (*add_linear)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+                       const double *coefficients, ptrdiff_t width, float *out);
+    /* sums[j] += sum of v times column subset[j]; both must be finite */
+    void (*add_products)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
+                         const float *v, ptrdiff_t width, double *sums);
     /* With g = -dloss/dF and h = d2loss/dF2 at F = scores + step directions, sums[0] += sum of weight g direction,
        sums[1] += sum of weight h direction^2, over rows from `first` to `last` */
     void (*derivatives)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *sums);

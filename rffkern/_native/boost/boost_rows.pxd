@@ -30,6 +30,12 @@ cdef extern from "boost_rows.h" nogil:
     void evaluate_columns "vm_boost->evaluate_term"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const double *omega,
         const double *amplitudes, Py_ssize_t n_outputs, Py_ssize_t width, float *out) noexcept
+    void add_linear "vm_boost->add_linear"(
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns,
+        const double *coefficients, Py_ssize_t width, float *out) noexcept
+    void add_products "vm_boost->add_products"(
+        const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const float *v,
+        Py_ssize_t width, double *sums) noexcept
     void derivatives "vm_boost->derivatives"(
         const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, double *sums) noexcept
     double update_rows "vm_boost->update"(const vb_rows *rows, Py_ssize_t first, Py_ssize_t last, float *gradient,

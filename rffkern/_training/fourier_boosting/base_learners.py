@@ -259,22 +259,26 @@ class LinearLearner(BaseLearner):
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample)
-        self._total, self._means, gram = rows.moments(self._columns)
-        values, self._vectors = np.linalg.eigh(gram - self._total * np.outer(self._means, self._means))
-        self._spectrum = np.maximum(values, 0.0)
-        losses = []
-        for self._ridge in _LINEAR_RIDGES:
-            self.fit(rows, None)
-            losses.append(rows.loss_after_unit_step().validation)
-        self._ridge = _LINEAR_RIDGES[int(np.argmin(losses))]
+        total, sums, gram = rows.moments(self._columns)
+        self._means = sums / total
+        gram -= np.outer(sums, self._means)
+        scratch, losses, factors = np.empty((1, solvers.factor_scratch(len(gram)))), [], []
+        for ridge in _LINEAR_RIDGES:
+            self._factor = gram + ridge * total * np.eye(len(gram))
+            if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
+                self.fit(rows, None)
+                losses.append(rows.loss_after_unit_step().validation)
+                factors.append(self._factor)
+        self._factor = factors[int(np.argmin(losses))]
 
     def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:
-        """Ridge regression of the gradient, by the eigenvectors of the products of columns."""
-        products, gradient_sum = rows.gradient_products(self._columns)
-        products -= np.outer(self._means, gradient_sum)
-        shrunk = (self._vectors.T @ products) / (self._spectrum + self._ridge * self._total)[:, None]
-        coefficients = np.zeros((len(self._sources), len(gradient_sum)))
-        coefficients[self._columns] = self._vectors @ shrunk
+        """Ridge regression of the gradient, by a factor of the products of columns."""
+        products, gradient_sums = rows.gradient_products(self._columns)
+        products -= np.outer(gradient_sums, self._means)
+        coefficients = np.zeros((len(self._sources), len(gradient_sums)))
+        for output, of_output in enumerate(products):
+            solvers.solve_factorised(self._factor, of_output)
+            coefficients[self._columns, output] = of_output
         term = LinearTerm(self._columns, coefficients)
         rows.set_direction(term)
         return term
@@ -299,7 +303,7 @@ def _linear_columns(rows: LocalRows) -> Indices:
     n_columns = len(rows.columns)
     if n_columns <= _MOST_LINEAR_COLUMNS:
         return np.arange(n_columns)
-    products = np.abs(rows.columns[:, : rows.n_train] @ rows.gradient[:, : rows.n_train].T).max(axis=1)
+    products = np.abs(rows.gradient_products(np.arange(n_columns))[0]).max(axis=0)
     return np.sort(np.argsort(products)[-_MOST_LINEAR_COLUMNS:])
 
 

@@ -33,7 +33,7 @@ from .ensemble import mean_of_bags
 from .fit import check_callback, feature_importances, fitted_attributes
 from .losses import InitialScores, Loss, LossData, counts_of, loss_of, unit_of_counts
 from .parameters import Reason, report_numbers, resolve_hyperparameters
-from .terms import LinearTerm, Term, TreeTerm
+from .terms import Term, TreeTerm
 from .training_rows import (
     Codes,
     Columns,
@@ -59,9 +59,6 @@ _BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
 
 # A tree is grown on so many times the rows of a sample: its leaves are thousands, and a row takes a few bytes.
 _TREE_FACTOR = 8
-
-# Rows whose products with each other are summed in single precision, and by one call that takes no threads.
-_BLOCK_ROWS = 4096
 
 # A model on a cluster has no kernel ridge regression, which keeps all rows.
 _ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel_ridge": [False, "auto"],
@@ -264,7 +261,7 @@ class BoostedPartition:
 
     def add_step(self, term: Term, step: float) -> None:
         """Add step times a term to the scores."""
-        _set_direction(self._rows, term)
+        self._rows.set_direction(term)
         self._rows.add_step(step)
 
     def keep_validation_scores(self) -> None:
@@ -307,7 +304,7 @@ class BoostedPartition:
         """Sums of losses after a step of 1 along a term, which is taken back."""
         rows = self._rows
         scores = rows.scores.copy()
-        _set_direction(rows, term)
+        rows.set_direction(term)
         rows.add_step(1.0)
         sums = rows.sums
         rows.restore(scores)
@@ -324,28 +321,14 @@ class BoostedPartition:
                          for values in (rows.gradient, rows.hessian)])
 
     def moments(self, columns: Indices) -> Double:
-        """Products of some columns and of 1 with each other, summed over the training rows by weight."""
-        rows = self._rows
-        values = rows.chosen(columns)
-        total = np.zeros((len(values) + 1, len(values) + 1))
-        for start in range(0, rows.n_train, _BLOCK_ROWS):
-            block = slice(start, min(start + _BLOCK_ROWS, rows.n_train))
-            root = np.sqrt(rows.weight[block])
-            weighted = np.concatenate([values[:, block] * root, root[None]])
-            total += weighted @ weighted.T
-        return total
+        """Weighted sums over the training rows: products of some columns, the columns, and 1."""
+        total, sums, gram = self._rows.moments(columns)
+        return np.concatenate([gram.ravel(), sums, [total]])
 
     def gradient_products(self, columns: Indices) -> Double:
-        """Products of some columns and of 1 with the gradient, summed over the training rows."""
-        rows = self._rows
-        values = rows.chosen(columns)
-        total = np.zeros((len(values) + 1, len(rows.gradient)))
-        for start in range(0, rows.n_train, _BLOCK_ROWS):
-            block = slice(start, min(start + _BLOCK_ROWS, rows.n_train))
-            gradient = rows.gradient[:, block]
-            total[:-1] += np.einsum("in,kn->ik", values[:, block], gradient)
-            total[-1] += gradient.sum(axis=1, dtype=np.float64)
-        return total
+        """Products of the gradient with some columns and with 1, summed over the training rows."""
+        products, sums = self._rows.gradient_products(columns)
+        return np.concatenate([products, sums[:, None]], axis=1)
 
     def out_of_fold(self) -> tuple[Double, Single, Double]:
         """Mean scores, targets and weights of validation rows of the bags; of many, some."""
@@ -354,18 +337,6 @@ class BoostedPartition:
         rng = np.random.default_rng([settings.seed, self._number])
         some = draw_rows(len(rows), settings.calibration_shares[self._number], rng)
         return means[:, some], self._data.targets[rows[some]], self._weights[rows[some]]
-
-
-def _set_direction(rows: LocalRows, term: Term) -> None:
-    """Let the next steps add multiples of a term; linear ones by sums whose bits do not depend on threads."""
-    if isinstance(term, LinearTerm):
-        coefficients = term.coefficients[term.columns].astype(np.float32)
-        rows.directions[:] = 0
-        for column, of_outputs in zip(rows.chosen(term.columns), coefficients, strict=True):
-            for direction, coefficient in zip(rows.directions, of_outputs, strict=True):
-                direction += coefficient * column
-    else:
-        rows.set_direction(term)
 
 
 # Where the fit runs.
@@ -473,15 +444,14 @@ class PartitionedRows:
         return tree._replace(values=gradient / (hessian + ridge))
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
-        """Sum of the weights of training rows, and weighted means and products of some columns."""
-        sums = self._partitions.sum_over_rows("moments", columns)
-        total = float(sums[-1, -1])
-        return total, sums[-1, :-1] / total, sums[:-1, :-1]
+        """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
+        sums, size = self._partitions.sum_over_rows("moments", columns), len(columns)
+        return float(sums[-1]), sums[size * size : -1], sums[: size * size].reshape(size, size)
 
     def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
-        """Products of some columns with the gradient, (n_columns, n_outputs), and sums of the gradient."""
+        """Products of the gradient with some columns, (n_outputs, n_columns), and sums of the gradient."""
         sums = self._partitions.sum_over_rows("gradient_products", columns)
-        return sums[:-1], sums[-1]
+        return sums[:, :-1].copy(), sums[:, -1]
 
     def validation_scores(self) -> None:
         """Let the scores of the validation rows be kept where they are."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..._native import boosting
 from ..._rows.training_rows import TargetRows, Training
-from ..._rows.weights import weighted_quantile
+from ..._rows.weights import row_products, weighted_quantile
 from ...errors import InvalidInputError
 
 Single = NDArray[np.float32]
@@ -90,7 +90,7 @@ class ValueLoss(NamedTuple):
         values = np.ascontiguousarray(self._for_outputs(targets))
         parameters = np.broadcast_to(self.parameters, len(values))
         if self.kernel == boosting.SQUARED:
-            intercept = values @ weights / weights.sum()
+            intercept = row_products(values, weights) / weights.sum()
         else:
             shares = parameters if self.kernel == boosting.QUANTILE else np.full(len(values), 0.5)
             intercept = np.array([weighted_quantile(each, weights, share)
@@ -125,7 +125,7 @@ class PoissonLoss(NamedTuple):
 
     def initial_scores(self, targets: Double, weights: Double) -> InitialScores:
         """The logarithm of the mean."""
-        intercept = np.log([max(float(targets[0] @ weights / weights.sum()), 1e-6)])
+        intercept = np.log([max(float(row_products(targets[0], weights) / weights.sum()), 1e-6)])
         return intercept, np.zeros(1, dtype=np.float32)
 
     def summary_rows(self, targets: Double, weights: Double, sample: Indices) -> tuple[Double, Double]:
@@ -147,7 +147,7 @@ Loss = ClassLoss | ValueLoss | PoissonLoss
 def _mean_row(targets: Double, weights: Double) -> tuple[Double, Double]:
     """A row with the mean of the targets and the weight of all."""
     total = weights.sum()
-    return (targets @ weights / total)[:, None], np.array([total])
+    return (row_products(targets, weights) / total)[:, None], np.array([total])
 
 
 def _repeated_scores(kernel: int, intercept: Double, parameters: Single, targets: Double, strata: Double) -> LossData:

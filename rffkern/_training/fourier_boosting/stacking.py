@@ -23,7 +23,7 @@ from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native import boosting, solvers
 from ..._rows.scaling import Scaling, no_scaling
-from ..._rows.weights import RowWeights
+from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
 from ..kernel_ridge.fit import RegionLearner, Regressions, SolverSettings, join_regions, kernel_terms
 from ..kernel_ridge.length_scales import MORE_ROWS, Choice, ChoiceRows, choose_scale
@@ -164,7 +164,7 @@ class StackedRegressions:
                  keeps_folds: bool = False) -> None:
         self._training_rows = training_rows
         X, weights = np.ascontiguousarray(columns.values[:, training_rows].T), weights[training_rows]
-        self._intercepts = targets @ weights / weights.sum()
+        self._intercepts = row_products(targets, weights) / weights.sum()
         targets = targets - self._intercepts[:, None]
         used = order.rows[order.used]
         shuffled = np.searchsorted(training_rows, used[np.isin(used, training_rows)])
@@ -268,7 +268,7 @@ def _weigh(regression: StackedRegression, columns: Columns, data: LossData, weig
         shifts = of_kernels * (calibration.slope * regression.intercepts + calibration.shifts)
 
     improvements, total = loss_without - loss_with, weights.sum()
-    without, stacked = float(weights @ loss_without / total), float(weights @ loss_with / total)
+    without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
     mean = without - stacked
     standard_error = float(np.sqrt((weights**2 * (improvements - mean) ** 2).sum()) / total)
     is_good = mean > 0 and mean >= LEAST_SHARE * without and mean >= STANDARD_ERRORS * standard_error

@@ -32,7 +32,8 @@ class LinearTerm(NamedTuple):
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        np.matmul(self.coefficients[self.columns].T.astype(np.float32), rows.chosen(self.columns), out=out)
+        coefficients = np.ascontiguousarray(self.coefficients[self.columns].T)
+        boosting.evaluate_linear(rows.columns, self.columns, coefficients, out, rows.n_threads)
 
 
 class TreeTerm(NamedTuple):

@@ -256,10 +256,10 @@ class BaggedRows(TrainingRows[Term], Protocol):
         """A tree with the values of its leaves by all training rows: G / (H + ridge)."""
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
-        """Sum of the weights of training rows, and weighted means and products of some columns."""
+        """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
 
     def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
-        """Products of some columns with the gradient, (n_columns, n_outputs), and sums of the gradient."""
+        """Products of the gradient with some columns, (n_outputs, n_columns), and sums of the gradient."""
 
     def validation_scores(self) -> Any:
         """A copy of the scores of the validation rows, or what stands for it."""
@@ -269,14 +269,14 @@ class LocalRows:
     """Rows of a bag that are here, training rows first, with their scores, gradient and Hessian."""
 
     def __init__(self, data: LossData, columns: Single, codes: Codes, weight: Single, scores: Single, targets: Single,
-                 n_train: int, least_losses: tuple[float, float] = (0.0, 0.0)) -> None:
+                 n_train: int, least_losses: tuple[float, float] = (0.0, 0.0), n_threads: int = 1) -> None:
+        self.n_threads = n_threads
         self.columns, self.codes, self.weight, self.scores, self.n_train = columns, codes, weight, scores, n_train
         self._targets, self._least_losses = targets, least_losses
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
         self._kernel, self._parameters = data.kernel, data.parameters
         self.searches_step, self._weights_by_hessian = data.searches_step, data.weights_by_hessian
         self.totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
-        self._chosen: tuple[Indices, Single] | None = None
         self.losses = self.add_step(0.0)
 
     @classmethod
@@ -294,14 +294,6 @@ class LocalRows:
     def sample(self) -> "LocalRows":
         """The rows that terms are fitted to: all."""
         return self
-
-    def chosen(self, columns: Indices) -> Single:
-        """Some of the columns; those last asked for are kept."""
-        if len(columns) == len(self.columns):
-            return self.columns
-        if self._chosen is None or not np.array_equal(self._chosen[0], columns):
-            self._chosen = columns, self.columns[columns]
-        return self._chosen[1]
 
     def set_direction(self, term: Term) -> None:
         """Let the next steps add multiples of a term."""
@@ -339,17 +331,17 @@ class LocalRows:
         return tree
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
-        """Sum of the weights of training rows, and weighted means and products of some columns."""
-        rows, weight = self.chosen(columns)[:, : self.n_train], self.weight[: self.n_train]
-        total = float(weight.sum(dtype=np.float64))
-        weighted = rows * np.sqrt(weight)
-        return total, (rows @ weight).astype(np.float64) / total, (weighted @ weighted.T).astype(np.float64)
+        """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
+        gram, sums = np.empty((len(columns), len(columns))), np.empty((1, len(columns)))
+        boosting.column_gram(self.columns, columns, self.weight, self.n_train, gram, self.n_threads)
+        boosting.column_products(self.columns, columns, self.weight[None], self.n_train, sums, self.n_threads)
+        return self.totals[0], sums[0], gram
 
     def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
-        """Products of some columns with the gradient, (n_columns, n_outputs), and sums of the gradient."""
-        gradient = self.gradient[:, : self.n_train]
-        products = (self.chosen(columns)[:, : self.n_train] @ gradient.T).astype(np.float64)
-        return products, gradient.sum(axis=1, dtype=np.float64)
+        """Products of the gradient with some columns, (n_outputs, n_columns), and sums of the gradient."""
+        products = np.empty((len(self.gradient), len(columns)))
+        boosting.column_products(self.columns, columns, self.gradient, self.n_train, products, self.n_threads)
+        return products, self.gradient[:, : self.n_train].sum(axis=1, dtype=np.float64)
 
     def validation_scores(self) -> Single:
         """A copy of the scores of the validation rows."""

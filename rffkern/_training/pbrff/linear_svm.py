@@ -28,6 +28,7 @@ import numpy as np
 from ..._estimator.monitor import SECONDS_BETWEEN, report_progress
 from ..._native import pbrff, solvers
 from ..._native.array_types import NDArray
+from ..._rows.weights import row_products
 
 Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -268,8 +269,8 @@ def solve_linear_svm(rows: FeatureRows, sign: Signs, bound: Double, loss: str, t
         combined = rows.combine(sign * alpha)
         gradient = coef - combined
         slack = np.maximum(0, 1 - margins)
-        primal = 0.5 * coef @ coef + bound @ (slack**2 if is_squared else slack)
-        dual = alpha.sum() - 0.5 * combined @ combined - 0.5 * diagonal @ alpha**2
+        primal = 0.5 * coef @ coef + row_products(slack**2 if is_squared else slack, bound)
+        dual = alpha.sum() - 0.5 * combined @ combined - 0.5 * row_products(alpha**2, diagonal)
         if primal < lowest:
             best, lowest = (coef, margins), primal
         highest = max(highest, dual)
@@ -342,8 +343,8 @@ def _line_search(coef: Double, direction: Double, margins: Double, along: Double
     def slope_at(length: float) -> tuple[float, float]:
         free = offset + scale * (1 - margins - length * along)
         is_free = (free > 0) & (free < top)
-        slope = start + length * square - np.clip(free, 0, top) @ along
-        return float(slope), float(square + scale[is_free] @ along[is_free] ** 2)
+        slope = start + length * square - row_products(np.clip(free, 0, top), along)
+        return float(slope), float(square + row_products(along[is_free] ** 2, scale[is_free]))
 
     at_start, _ = slope_at(0.0)
     if not at_start < 0:
@@ -374,7 +375,7 @@ def probability_slope(margins: Double, signs: Signs, weight: Double) -> float:
     """
     if not margins.any():
         return 1.0
-    positive = weight @ (signs > 0)
+    positive = row_products((signs > 0).T, weight)
     negative = weight.sum() - positive
     right = np.where(signs > 0, (positive + 1) / (positive + 2), (negative + 1) / (negative + 2))
     unit = max(margins.max(), -margins.min())

@@ -205,11 +205,13 @@ def test_sums_of_cells_are_those_of_their_rows(rng):
 
 def test_products_are_those_of_all_rows(rng):
     partition, state = partition_of(rng)
-    rows = np.concatenate([state.columns[[0, 3], : state.n_train].astype(float), np.ones((1, state.n_train))])
     chosen = np.array([0, 3])
-    np.testing.assert_allclose(partition.moments(chosen), (rows * state.weight[: state.n_train]) @ rows.T,
-                               rtol=1e-5, atol=1e-2)
-    np.testing.assert_allclose(partition.gradient_products(chosen), rows @ state.gradient[:, : state.n_train].T,
+    rows, weight = state.columns[chosen, : state.n_train].astype(float), state.weight[: state.n_train]
+    gram, sums, total = np.split(partition.moments(chosen), [4, 6])
+    np.testing.assert_allclose(gram.reshape(2, 2), np.tril((rows * weight) @ rows.T), rtol=1e-5, atol=1e-2)
+    np.testing.assert_allclose(np.append(sums, total), [*(rows @ weight), weight.sum()], rtol=1e-5, atol=1e-2)
+    rows = np.concatenate([rows, np.ones((1, state.n_train))])
+    np.testing.assert_allclose(partition.gradient_products(chosen), state.gradient[:, : state.n_train] @ rows.T,
                                rtol=1e-5, atol=1e-2)
 
 
