@@ -78,3 +78,17 @@ def evaluate_tree(
     binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], values: Double,
     out: NDArray[np.float32],
 ) -> None: ...
+
+def draw_below(generator: np.random.Generator, stop: int) -> int: ...
+def draw_columns(
+    generator: np.random.Generator, relevances: Double, equal_share: float, draws: float, chosen: NDArray[np.uint8],
+    chances: Double,
+) -> None: ...
+def draw_candidates(
+    generator: np.random.Generator, relevances: Double, equal_share: float, draws: float, sources: NDArray[np.intp],
+    lowest_scale: float, highest_scale: float, omegas: Double, scales: Double, chosen: NDArray[np.uint8],
+    chances: Double,
+) -> None: ...
+def add_relevances(
+    relevances: Double, sources: NDArray[np.intp], columns: NDArray[np.intp], values: Double, factor: float,
+) -> None: ...

@@ -344,6 +344,21 @@ def evaluate_linear(real):
             "out": np.empty((3, 2 * TILE), np.float32), "n_threads": 1}
 
 
+def draw_columns(real):
+    return {"generator": np.random.default_rng(0), "relevances": np.ones(N_FEATURES), "equal_share": 0.1, "draws": 1.5,
+            "chosen": np.empty(N_FEATURES, np.uint8), "chances": np.empty((2, N_FEATURES))}
+
+
+def draw_candidates(real):
+    return draw_columns(real) | {"sources": np.arange(N_FEATURES), "lowest_scale": 0.0, "highest_scale": 1.0,
+                                 "omegas": np.empty((3, N_FEATURES)), "scales": np.empty(3)}
+
+
+def add_relevances(real):
+    return {"relevances": np.ones(N_FEATURES), "sources": np.arange(N_FEATURES), "columns": np.arange(N_FEATURES),
+            "values": np.ones(N_FEATURES), "factor": 1.0}
+
+
 def step_derivatives(real):
     row = np.ones((1, 2 * TILE), np.float32)
     return {"loss": boosting.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
@@ -372,7 +387,8 @@ def evaluate_tree(real):
 
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
-               evaluate_tree, column_products, column_gram, evaluate_linear],
+               evaluate_tree, column_products, column_gram, evaluate_linear, draw_columns, draw_candidates,
+               add_relevances],
     gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
@@ -390,7 +406,7 @@ METHODS = ("choose", "remember")   # of a Selector
 # What takes no array, or one array of any length, or those of an expansion; `minimize` and `Scorer` have tests of
 # their own.
 WITHOUT_ENTRY = {
-    "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
+    "boosting.draw_below", "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
     "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes",
     "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
     "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",
@@ -537,6 +553,10 @@ def test_scratch_for_every_thread(module, build):
     (boosting, column_products, {"subset": np.r_[1 : N_FEATURES + 1]}),
     (boosting, column_gram, {"subset": np.r_[-1 : N_FEATURES - 1]}), (boosting, column_gram, {"n_train": 2 * TILE + 1}),
     (boosting, evaluate_linear, {"subset": np.r_[1 : N_FEATURES + 1]}),
+    (boosting, draw_columns, {"relevances": np.empty(0)}), (boosting, draw_columns, {"draws": np.nan}),
+    (boosting, draw_candidates, {"sources": np.r_[1 : N_FEATURES + 1]}),
+    (boosting, add_relevances, {"columns": np.r_[1 : N_FEATURES + 1]}),
+    (boosting, add_relevances, {"sources": np.r_[1 : N_FEATURES + 1]}),
     (boosting, evaluate_term, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
     (gbrff, descend_omega, {"search": None}),
     (gbrff, descend_omega, {"search": solvers.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),

@@ -106,14 +106,15 @@ class Learner:
         self.rate, self.n_rounds, self.gain, self.relevances = rate, 0, 0.0, np.zeros(Z.shape[1])
         vars(self).update(sizes)
 
-    def draw_columns(self, rng, n_draws):
-        """Sets of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
+    def draw_columns(self, rng):
+        """A set of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
         d, chance = len(self.relevances), np.full(len(self.relevances), 1 / len(self.relevances))
         if self.n_rounds >= 10 and self.relevances.sum() > 0:
             chance = 0.1 / d + 0.9 * self.relevances / self.relevances.sum()
-        times = 1.5 * np.exp(rng.random((n_draws, 1)) * np.log(d + 1))
-        chosen = rng.random((n_draws, d)) < 1 - np.exp(-times * chance)
-        chosen[np.arange(n_draws), (rng.standard_exponential((n_draws, d)) / chance).argmin(axis=1)] = True
+        times = 1.5 * np.exp(rng.random() * np.log(d + 1))
+        first = np.searchsorted(chance.cumsum(), rng.random() * chance.sum(), side="right")
+        chosen = rng.random(d) < 1 - np.exp(-times * chance)
+        chosen[first] = True
         return chosen
 
 
@@ -123,13 +124,11 @@ class Fourier(Learner):
     searches_steps = True
 
     def fit(self, Z, g, h, rng):
-        chosen, u = self.draw_columns(rng, 10), rng.uniform(-3, 6, 10)
-        omegas = rng.standard_normal(chosen.shape) * chosen * np.sqrt(2 * 2**u / chosen.sum(axis=1))[:, None]
-        reg_lambdas = self.reg_lambda / 2 ** (u / 2)
+        omegas, reg_lambdas = zip(*[self.draw_candidate(rng) for _ in range(10)], strict=True)
         block = draw_block(len(Z), 8, rng)
         k = np.argmin([fourier_objective(omega, Z[block], g[block], reg_lambda, self.ridge)[0]
                        for omega, reg_lambda in zip(omegas, reg_lambdas, strict=True)])
-        block, S, omega = draw_block(len(Z), self.n_tiles, rng), chosen[k], omegas[k, chosen[k]]
+        block, S, omega = draw_block(len(Z), self.n_tiles, rng), omegas[k] != 0, omegas[k][omegas[k] != 0]
         descended = (Z[block][:, S], g[block], reg_lambdas[k], self.ridge)
         omega, _, _ = minimize(lambda omega: fourier_objective(omega, *descended)[:2], omega, 10, loss_tolerance=1e-7,
                                gradient_tolerance=1e-5, noise=1e-6, first_length=0.1 * np.linalg.norm(omega))
@@ -137,12 +136,21 @@ class Fourier(Learner):
         return (lambda Z: a * np.cos(Z[:, S] @ omega) + c * np.sin(Z[:, S] @ omega),
                 lambda step: np.bincount(np.flatnonzero(S), step**2 * (a**2 + c**2) * omega**2, len(S)))
 
+    def draw_candidate(self, rng):
+        """Omega, normal over a set of columns, of any scale (Box and Muller's method), and its reg_lambda."""
+        chosen, u = self.draw_columns(rng), rng.uniform(-3, 6)
+        size, omega = chosen.sum(), np.zeros(len(chosen))
+        lengths, angles = rng.random((-(-size // 2), 2)).T
+        normal = np.sqrt(-2 * np.log(1 - lengths)) * np.exp(2j * np.pi * angles)
+        omega[chosen] = normal.view(float)[:size] * np.sqrt(2 * 2**u / size)
+        return omega, self.reg_lambda / 2 ** (u / 2)
+
 
 def draw_block(n_rows, n_tiles, rng):
     """Adjacent tiles of the shuffled rows; the last tile may not be full."""
     there = -(-n_rows // TILE)
     n_tiles = min(n_tiles, there)
-    first = rng.integers(there - n_tiles + 1)
+    first = int(rng.random() * (there - n_tiles + 1))
     return slice(first * TILE, (first + n_tiles) * TILE)
 
 
@@ -168,7 +176,7 @@ class Tree(Learner):
         return sum((self.bins(Z, j) > b) << level for level, (j, b) in enumerate(splits))
 
     def fit(self, Z, g, h, rng):
-        candidates, splits = np.flatnonzero(self.draw_columns(rng, 1)[0]), []
+        candidates, splits = np.flatnonzero(self.draw_columns(rng)), []
         gains, leaf = np.zeros(len(self.relevances)), np.zeros(len(Z), int)
         bins = {j: self.bins(Z, j) for j in candidates}
         for level in range(self.depth):

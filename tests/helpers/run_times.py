@@ -7,8 +7,8 @@ import os
 import time
 
 import numpy as np
-from helpers.families import known, quick
 
+from helpers.families import known, quick
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 

@@ -137,7 +137,7 @@ def evaluate_linear(
 ):
     """out[k] = sum of coefficients[k, j] times column subset[j] for all rows."""
     _check_linear(columns, subset, 0, n_threads)
-    cdef Py_ssize_t k, b, n = columns.shape[1], n_outputs = coefficients.shape[0], size = subset.shape[0]
+    cdef Py_ssize_t b, n = columns.shape[1], n_outputs = coefficients.shape[0], size = subset.shape[0]
     agree(coefficients.shape[1] == size, "coefficients must have shape (n_outputs, size)")
     agree(has_shape(out, n_outputs, n), "out must have shape (n_outputs, n)")
     cdef Py_ssize_t first = 0, last, work = 0, n_blocks = (n + ROWS - 1) // ROWS, each = ROWS * size * n_outputs

@@ -14,7 +14,7 @@ from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from .parameters import Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
-from .training_rows import BaggedRows, Columns, LocalRows
+from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -58,6 +58,7 @@ class BaseLearner:
     def __init__(self, n_sources: int, rate: float) -> None:
         self.rate = rate
         self.relevances: Double = np.zeros(n_sources)
+        self._chosen, self._chances = np.empty(n_sources, dtype=np.uint8), np.empty((2, n_sources))
         self._n_terms = 0
         self.n_rounds, self.mean_gain, self.total_gain = 0, 0.0, 0.0  # of the validation loss; late rounds weigh more
 
@@ -92,27 +93,24 @@ class BaseLearner:
         relevances, self._n_terms, self.n_rounds, self.mean_gain, self.total_gain = history
         self.relevances = relevances.copy()
 
-    def _add_relevances(self, sources: Indices, relevances: Double) -> None:
-        """Add to the relevances of some columns, which may come several times."""
-        np.add.at(self.relevances, sources, relevances)
+    def _add_relevances(self, sources: Indices, columns: Indices, values: Double, factor: float) -> None:
+        """Add to the relevances of the sources of some columns, which may come several times."""
+        boosting.add_relevances(self.relevances, sources, columns, values, factor)
         self._n_terms += 1
 
-    def _sample_columns(self, rng: "np.random.Generator", n_draws: int) -> NDArray[np.bool_]:
-        """Draw sets of columns (n_draws, n_sources): one in any case, and others for a log-uniform size.
+    @property
+    def _equal_share(self) -> float:
+        """Share of the chance of a column that does not depend on its relevance."""
+        return _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
+
+    def _sample_columns(self, rng: "np.random.Generator") -> NDArray[np.bool_]:
+        """Draw a set of raw columns, (n_sources,): one in any case, and others for a log-uniform size.
 
         Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
         good for nothing.
         """
-        n_sources = len(self.relevances)
-        chance = np.full(n_sources, 1 / n_sources)
-        total = self.relevances.sum()
-        if self._n_terms >= _FEWEST_TERMS and total > 0:
-            chance = _EQUAL_SHARE / n_sources + (1 - _EQUAL_SHARE) / total * self.relevances
-        times = _DRAWS_PER_COLUMN * np.exp(rng.random((n_draws, 1)) * math.log(n_sources + 1))
-        chosen = rng.random((n_draws, n_sources)) < -np.expm1(-times * chance)
-        first = (rng.standard_exponential((n_draws, n_sources)) / chance).argmin(axis=1)
-        chosen[np.arange(n_draws), first] = True
-        return chosen
+        boosting.draw_columns(rng, self.relevances, self._equal_share, _DRAWS_PER_COLUMN, self._chosen, self._chances)
+        return self._chosen.view(np.bool_)
 
 
 class FourierLearner(BaseLearner):
@@ -127,25 +125,27 @@ class FourierLearner(BaseLearner):
         self._descent_tiles = max(1, sizes.max_samples // TILE)
         self._sources = columns.sources
         self._searches: dict[int, solvers.LBFGS] = {}  # by the number of variables
-        self._scratch = np.empty(0, dtype=np.float32)
+        self._omegas, self._scales = np.empty((_N_CANDIDATES, len(self._sources))), np.empty(_N_CANDIDATES)
+        self._values, self._subset = np.empty(_N_CANDIDATES), np.empty_like(self._sources)
+        self._sums, self._scratch = np.empty(0), np.empty(0, dtype=np.float32)
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> FourierTerm | None:
         """Descend from the best of some candidates, drawn with columns by their relevances."""
         sample = rows.sample
         n_tiles = sample.n_train // TILE
-        chosen = self._sample_columns(rng, _N_CANDIDATES)[:, self._sources]
-        scales = rng.uniform(_LOWEST_SCALE, _HIGHEST_SCALE, _N_CANDIDATES)
-        spread = np.sqrt(2.0 * 2.0**scales / chosen.sum(axis=1))
-        omegas = rng.standard_normal(chosen.shape) * chosen * spread[:, None]
-        reg_lambdas = self._reg_lambda / 2 ** (scales / 2)
+        boosting.draw_candidates(
+            rng, self.relevances, self._equal_share, _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
+            self._omegas, self._scales, self._chosen, self._chances)
+        reg_lambdas = self._reg_lambda / 2 ** (self._scales / 2)
         block = min(_BLOCK_TILES, n_tiles)
-        sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
+        if not self._sums.size:
+            self._sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
         best = boosting.choose_term(
-            sample.columns, sample.gradient, sample.fourier_weight, omegas, reg_lambdas, self._ridge,
-            int(rng.integers(n_tiles - block + 1)), block, np.empty(_N_CANDIDATES), np.empty_like(self._sources), sums)
+            sample.columns, sample.gradient, sample.fourier_weight, self._omegas, reg_lambdas, self._ridge,
+            boosting.draw_below(rng, n_tiles - block + 1), block, self._values, self._subset, self._sums)
 
-        columns = np.flatnonzero(chosen[best])
-        omega, amplitudes = omegas[best, columns], np.zeros((2, len(sample.scores)))
+        columns = np.flatnonzero(self._omegas[best])
+        omega, amplitudes = self._omegas[best, columns], np.zeros((2, len(sample.scores)))
         descent_tiles = min(self._descent_tiles, n_tiles)
         if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
             self._scratch = np.empty(boosting.scratch_size(len(self._sources), descent_tiles), dtype=np.float32)
@@ -153,37 +153,35 @@ class FourierLearner(BaseLearner):
             self._searches[len(columns)] = solvers.LBFGS(len(columns), _MAX_ITER, 1e-7, 1e-5, 1e-6)
         boosting.descend_term(
             self._searches[len(columns)], sample.columns, sample.gradient, sample.fourier_weight, columns, omega,
-            reg_lambdas[best], self._ridge, int(rng.integers(n_tiles - descent_tiles + 1)), descent_tiles,
-            _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, sums)
+            reg_lambdas[best], self._ridge, boosting.draw_below(rng, n_tiles - descent_tiles + 1), descent_tiles,
+            _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, self._sums)
         term = FourierTerm(columns, omega, amplitudes)
         rows.set_direction(term)
         return term if amplitudes.any() else None
 
     def record_term(self, term: FourierTerm, step: float) -> None:
         """Relevances are squares of amplitude times omega."""
-        power = step**2 * (term.amplitudes**2).sum()
-        self._add_relevances(self._sources[term.columns], power * term.omega**2)
+        power = step**2 * float((term.amplitudes**2).sum())
+        self._add_relevances(self._sources, term.columns, term.omega**2, power)
 
     @staticmethod
     def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
         """One cosine for each term, or a cosine and a sine where there are several outputs."""
-        omegas, phases, amplitudes, rounds = [], [], [], []
-        for term, step, t in steps:
-            if term.amplitudes.shape[1] == 1:
-                cosine, sine = term.amplitudes[:, 0]
-                phase, amplitude = np.array([math.atan2(sine, cosine)]), np.array([[step * math.hypot(cosine, sine)]])
-            else:
-                phase, amplitude = np.array([0.0, math.pi / 2]), step * term.amplitudes
-            omega = np.zeros((len(phase), len(scaling.center)))
-            omega[:, term.columns] = term.omega
-            omegas.append(omega)
-            phases.append(phase)
-            amplitudes.append(amplitude)
-            rounds += [t] * len(phase)
-        if not rounds:
+        if not steps:
             return None, []
-        return FourierTerms(np.concatenate(omegas) * scaling.inverse_scale, np.concatenate(phases),
-                            np.concatenate(amplitudes) * scale), rounds
+        terms, shares, rounds = zip(*steps, strict=True)
+        omegas = np.zeros((len(terms), len(scaling.center)))
+        places = np.repeat(np.arange(len(terms)), [len(term.columns) for term in terms])
+        omegas[places, np.concatenate([term.columns for term in terms])] = np.concatenate(
+            [term.omega for term in terms])
+        amplitudes = np.array(shares)[:, None, None] * np.array([term.amplitudes for term in terms])
+        if amplitudes.shape[2] == 1:
+            cosine, sine = amplitudes[:, 0, 0], amplitudes[:, 1, 0]
+            return FourierTerms(omegas * scaling.inverse_scale, np.arctan2(sine, cosine),
+                                np.hypot(cosine, sine)[:, None] * scale), list(rounds)
+        return FourierTerms(np.repeat(omegas, 2, axis=0) * scaling.inverse_scale,
+                            np.tile([0.0, math.pi / 2], len(terms)),
+                            amplitudes.reshape(-1, amplitudes.shape[2]) * scale), np.repeat(rounds, 2).tolist()
 
 
 class TreeLearner(BaseLearner):
@@ -201,7 +199,7 @@ class TreeLearner(BaseLearner):
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> TreeTerm | None:
         """Grow a tree on columns that are drawn by their relevances."""
-        candidates = np.flatnonzero(self._sample_columns(rng, 1)[0, self._sources])
+        candidates = np.flatnonzero(self._sample_columns(rng)[self._sources])
         if not len(candidates):
             return None
         binned, codes, gradient, hessian, n_train = rows.tree_rows(candidates)
@@ -223,7 +221,7 @@ class TreeLearner(BaseLearner):
 
     def record_term(self, term: TreeTerm, step: float) -> None:
         """Relevances are gains of splits."""
-        self._add_relevances(self._sources[term.columns], step * self._gains)
+        self._add_relevances(self._sources, term.columns, self._gains, step)
 
     @staticmethod
     def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
@@ -231,12 +229,13 @@ class TreeLearner(BaseLearner):
         if not steps:
             return None, []
         trees = [tree for tree, *_ in steps]
-        split_columns, thresholds = np.zeros((2, len(trees), max(len(tree.columns) for tree in trees)))
-        for k, tree in enumerate(trees):
-            split_columns[k] = columns.binned[tree.columns]
-            # No row is above a bin beyond the last edge, that of a depth at which nothing is split.
-            thresholds[k] = [columns.edges[j][b] if b < len(columns.edges[j]) else math.inf
-                             for j, b in zip(tree.columns, tree.threshold_bins, strict=True)]
+        # No row is above a bin beyond the last edge, that of a depth at which nothing is split.
+        edges = np.full((len(columns.edges), MAX_BINS + 1), math.inf)
+        for row, of_column in zip(edges, columns.edges, strict=True):
+            row[: len(of_column)] = of_column
+        split = np.array([tree.columns for tree in trees])
+        split_columns = columns.binned[split].astype(np.float64)
+        thresholds = edges[split, np.array([tree.threshold_bins for tree in trees])]
         raw = split_columns.astype(np.intp)
         width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
         with np.errstate(over="ignore"):
@@ -274,27 +273,25 @@ class LinearLearner(BaseLearner):
     def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:
         """Ridge regression of the gradient, by a factor of the products of columns."""
         products, gradient_sums = rows.gradient_products(self._columns)
-        products -= np.outer(gradient_sums, self._means)
-        coefficients = np.zeros((len(self._sources), len(gradient_sums)))
-        for output, of_output in enumerate(products):
+        products -= gradient_sums[:, None] * self._means
+        for of_output in products:
             solvers.solve_factorised(self._factor, of_output)
-            coefficients[self._columns, output] = of_output
-        term = LinearTerm(self._columns, coefficients)
+        term = LinearTerm(self._columns, products)
         rows.set_direction(term)
         return term
 
     def record_term(self, term: LinearTerm, step: float) -> None:
         """Relevances are squares of coefficients."""
-        self._add_relevances(self._sources, step**2 * (term.coefficients**2).sum(axis=1))
+        self._add_relevances(self._sources, term.columns, (term.coefficients**2).sum(axis=0), step**2)
 
     @staticmethod
     def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
         """The sum of all, which belongs to no round."""
         if not steps:
             return None, []
-        coefficients = np.zeros_like(steps[0][0].coefficients)
+        coefficients = np.zeros((len(scaling.center), len(steps[0][0].coefficients)))
         for term, step, _ in steps:
-            coefficients += step * term.coefficients
+            coefficients[term.columns] += step * term.coefficients.T
         return LinearTerms(scaling.inverse_scale[:, None] * coefficients * scale) if coefficients.any() else None, []
 
 

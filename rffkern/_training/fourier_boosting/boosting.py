@@ -150,6 +150,8 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
 
 
 def _with_evaluation(losses: Losses, evaluation_sets: Sequence[Any]) -> Losses:
+    if not evaluation_sets:
+        return losses
     return losses._replace(evaluation=tuple(each.losses.validation for each in evaluation_sets))
 
 

@@ -25,15 +25,14 @@ class FourierTerm(NamedTuple):
 
 
 class LinearTerm(NamedTuple):
-    """coefficients' x, over all columns."""
+    """coefficients . x, over some columns."""
 
-    columns: Indices  # whose coefficients may be other than 0
-    coefficients: Double  # (n_columns, n_outputs)
+    columns: Indices
+    coefficients: Double  # (n_outputs, number of these columns)
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        coefficients = np.ascontiguousarray(self.coefficients[self.columns].T)
-        boosting.evaluate_linear(rows.columns, self.columns, coefficients, out, rows.n_threads)
+        boosting.evaluate_linear(rows.columns, self.columns, self.coefficients, out, rows.n_threads)
 
 
 class TreeTerm(NamedTuple):

@@ -229,8 +229,9 @@ class Losses(NamedTuple):
     @classmethod
     def of_sums(cls, sums: Sequence[float], totals: Sequence[float]) -> Self:
         """Losses of training and validation rows from their sums and total weights."""
-        train, validation = (loss / total if total else 0.0 for loss, total in zip(sums, totals, strict=True))
-        return cls(train, validation)
+        (train, validation), (train_total, validation_total) = sums, totals
+        return cls(train / train_total if train_total else 0.0,
+                   validation / validation_total if validation_total else 0.0)
 
 
 class BaggedRows(TrainingRows[Term], Protocol):
@@ -311,8 +312,7 @@ class LocalRows:
         sums = boosting.update(
             self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
             self.n_train, self.gradient, self.hessian)
-        training, validation = (loss - least for loss, least in zip(sums, self._least_losses, strict=True))
-        self.sums = training, validation
+        self.sums = sums[0] - self._least_losses[0], sums[1] - self._least_losses[1]
         self.losses = Losses.of_sums(self.sums, self.totals)
         return self.losses
 

@@ -218,13 +218,13 @@ def test_products_are_those_of_all_rows(rng):
 def test_a_trial_changes_nothing(rng):
     partition, state = partition_of(rng)
     before, sums = state.scores.copy(), state.sums
-    line = LinearTerm(np.arange(4), rng.standard_normal((4, 2)))
+    line = LinearTerm(np.arange(4), rng.standard_normal((2, 4)))
     found = partition.loss_sums_after_unit_step(line)
     np.testing.assert_array_equal(state.scores, before)
     assert state.sums == sums != found
     partition.add_step(line, 1.0)
     assert state.sums == found
-    np.testing.assert_allclose(state.scores - before, line.coefficients.T @ state.columns, atol=1e-5)
+    np.testing.assert_allclose(state.scores - before, line.coefficients @ state.columns, atol=1e-5)
 
 
 def test_a_sample_is_a_block_of_the_rows_learned_from(rng):

@@ -32,7 +32,8 @@ def test_a_stage_is_the_model_of_so_many_rounds(more, rounding):
 
 
 def test_members_that_ended_stay():
-    model = FourierBoostingRegressor(60, early_stopping_rounds=3, **QUICK).fit(X, TARGETS[:, 0])
+    model = FourierBoostingRegressor(60, early_stopping_rounds=3, base_learners=("fourier", "tree"), **QUICK)
+    model.fit(X, TARGETS[:, 0])
     *_, before, last = model.staged_predict(X)
     assert before.shape == last.shape == (150,)
     np.testing.assert_allclose(last, model.predict(X), atol=1e-12)
