@@ -19,8 +19,9 @@ from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
+from common.data import GROUPS
 from common.measure import memory_peak
-from common.rivals import QUIET, quality
+from common.rivals import lightgbm_stopped, quality
 
 from .training import in_process
 
@@ -42,39 +43,24 @@ AXES = {"rows": (1000, 4000, 16_000, 64_000), "columns": (5, 20, 80), "classes":
 
 def own(name, **params):
     """A class of the package with its defaults."""
-    return lambda threads: getattr(import_module("rffkern"), name)(random_state=0, n_jobs=threads, **params)
+
+    def fitted(X, y, X_test, is_class, seed, n_jobs):
+        model = getattr(import_module("rffkern"), name)(random_state=seed, n_jobs=n_jobs, **params).fit(X, y)
+        return lambda: model.predict_proba(X_test)
+
+    return fitted
 
 
-class LightGBM:
-    """63 leaves, and early stopping on a fifth of the rows."""
-
-    def __init__(self, threads):
-        self.threads = threads
-
-    def fit(self, X, y):
-        import lightgbm
-
-        order, n_held = np.random.default_rng(0).permutation(len(y)), len(y) // 5
-        held, rest = order[:n_held], order[n_held:]
-        self.model = lightgbm.LGBMClassifier(n_estimators=2000, num_leaves=63, random_state=0,
-                                             **QUIET | {"n_jobs": self.threads})
-        self.model.fit(X[rest], y[rest], eval_set=[(X[held], y[held])],
-                       callbacks=[lightgbm.early_stopping(50, verbose=False)])
-        return self
-
-    def predict_proba(self, X):
-        return self.model.predict_proba(X)
-
-
-def catboost(threads):
-    return import_module("catboost").CatBoostClassifier(thread_count=threads, verbose=False, random_state=0,
-                                                        allow_writing_files=False)
+def catboost(X, y, X_test, is_class, seed, n_jobs):
+    model = import_module("catboost").CatBoostClassifier(thread_count=n_jobs, verbose=False, random_state=seed,
+                                                         allow_writing_files=False).fit(X, y)
+    return lambda: model.predict_proba(X_test)
 
 
 MODELS = {
     "Fourier boosting": own("FourierBoostingClassifier"),
     "its terms alone": own("FourierBoostingClassifier", kernel_ridge=False),
-    "LightGBM": LightGBM, "CatBoost": catboost,
+    "LightGBM": lightgbm_stopped, "CatBoost": catboost,
     "GBRFF2": own("GBRFF2Classifier"), "GBRFF1": own("GBRFF1Classifier"), "GBRFF": own("GBRFFClassifier"),
     "PBRFF": own("PBRFFClassifier"), "RFFNet": own("RFFNetClassifier"), "sparse machine": own("SparseKernelClassifier"),
     "kernel ridge": own("KernelRidgeClassifier")}
@@ -94,15 +80,14 @@ def table(case):
 def one_fit(model, case):
     """Figures of one fit."""
     X, y, X_test, y_test = table(case)
-    made = MODELS[model](case.threads)
-    if model not in ("LightGBM", "CatBoost"):  # what is loaded at the first fit is no cost of a fit
-        MODELS[model](1).fit(X[:: len(X) // 200][:200], y[:: len(X) // 200][:200])
+    few = np.linspace(0, len(y) - 1, min(len(y), 200)).astype(int)
+    MODELS[model](X[few], y[few] % 2, X_test[:1], True, 0, 1)  # what is loaded at the first fit is no cost of a fit
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)  # else a fit would take, unseen, what making the table has left
     started, wall = time.process_time(), time.perf_counter()
-    peak, _ = memory_peak(partial(made.fit, X, y))
+    peak, predict = memory_peak(partial(MODELS[model], X, y, X_test, True, 0, case.threads))
     figures = {"seconds": time.process_time() - started, "wall": time.perf_counter() - wall, "MB": peak}
-    return figures | quality(made.predict_proba(X_test), y_test, True)
+    return figures | quality(predict(), y_test, True)
 
 
 def cost(arguments):
@@ -111,10 +96,12 @@ def cost(arguments):
     The other sizes are those of a table of 4,000 rows, 20 columns and two classes on one thread.  A fit is left out if
     it would take more than --limit seconds by the one before, and what the log has already is not measured again.
     """
-    known = {}
+    known, of_sets = {}, []
     if arguments.log and os.path.exists(arguments.log):
         with open(arguments.log, encoding="utf-8") as file:
-            known = {key_of(record): record for record in map(json.loads, file) if "cost" in record}
+            records = list(map(json.loads, file))
+        known = {key_of(record): record for record in records if "cost" in record}
+        of_sets = [record for record in records if "set" in record]
     for axis in arguments.axes:
         values = arguments.sizes if axis == "rows" and arguments.sizes else AXES[axis]
         for model in arguments.models or MODELS:
@@ -137,7 +124,7 @@ def cost(arguments):
                 print(f"{model} {case}: {figures}", flush=True)
                 yield record
     if arguments.page:
-        write_page(arguments.page, list(known.values()))
+        write_page(arguments.page, list(known.values()), of_sets)
 
 
 def key_of(record):
@@ -162,7 +149,15 @@ half of it or twice as much. Within 1,000 to 64,000 rows, 5 to 80 columns and 2 
 or slower has another s, which one fit tells."""
 
 
-def write_page(path, records):
+SETS = """\
+`python tools/compare.py --log docs/cost.jsonl --data DIR --models fourier,lightgbm-stopped,catboost --rows 6000 --seeds
+61` adds real tables to the log: up to 6,000 training rows of each, one split, one thread. CPU seconds of all fits of a
+group of sets together, the geometric mean of the ratios to those of Fourier boosting, the mean accuracy or R2 in %, and
+the mean log loss where there is one. A set may be in two groups."""
+SET_MODELS = {"fourier": "Fourier boosting", "lightgbm-stopped": "LightGBM", "catboost": "CatBoost"}
+
+
+def write_page(path, records, of_sets):
     """Write the page, and beside it the drawing."""
     found = collections.defaultdict(dict)
     for record in records:
@@ -180,6 +175,8 @@ def write_page(path, records):
         "## A formula\n", textwrap.fill(FORMULA, 120) + "\n", formulas(found, models),
         textwrap.fill("Memory: each class has a formula in its notes, `help(rffkern.FourierBoostingClassifier)`; "
                       "`max_seconds` ends a fit in time.", 120)]
+    if of_sets:
+        parts += ["", "## Data sets\n", textwrap.fill(SETS, 120) + "\n", by_group(of_sets)]
     pathlib.Path(path).write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
@@ -212,6 +209,25 @@ def by_threads(found, models):
         records = [found[model].get(case) for case in cases]
         if all(records):
             rows.append([model, *(f"{figure(each['wall'])} s, {figure(each['seconds'])} s" for each in records)])
+    return markdown(rows)
+
+
+def by_group(records):
+    """Seconds and quality on the sets of each group that all models have measured."""
+    by_model = {model: {record["set"]: record for record in records if record["model"] == model}
+                for model in SET_MODELS}
+    common = set.intersection(*map(set, by_model.values()))
+    rows = [["group, sets", "", "s", "ratio", "accuracy or R2", "log loss"]]
+    for group in ("small", "large", "targets", "classes"):
+        names = [name for name in GROUPS[group] if name in common]
+        for model, title in SET_MODELS.items() if names else ():
+            found = [by_model[model][name] for name in names]
+            ratios = [each["fit"] / by_model["fourier"][each["set"]]["fit"] for each in found]
+            losses = [each["log_loss"] for each in found if "log_loss" in each]
+            rows.append([f"{group}, {len(names)}" if model == "fourier" else "", title,
+                         figure(sum(each["fit"] for each in found)), f"{math.exp(np.mean(np.log(ratios))):.2f}",
+                         f"{np.mean([each['score'] for each in found]):.2f}",
+                         f"{np.mean(losses):.4f}" if losses else ""])
     return markdown(rows)
 
 
