@@ -30,8 +30,9 @@ def soak(*arguments, fault="", code=0):
     return done.stdout
 
 
-JOBS = ("damaged_files", "killed_saves", "killed_predictions", "failing_saves", "random_fits", "public_calls", "forks",
-        "memory_formulas")  # the bound of interrupts is on processor time, which a busy machine makes longer
+JOBS = ("damaged_files", "killed_saves", "killed_predictions", "killed_trainings", "failing_saves",
+        "random_fits", "public_calls", "forks", "memory_formulas")
+# The bound of interrupts is on processor time, which a busy machine makes longer.
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -85,6 +86,15 @@ def in_place(model, path):
             time.sleep(1e-4)
 rffkern.save = in_place
 """
+TORN = """
+from rffkern._files import checkpoint as module
+def torn(self, state, types):
+    with open(self.name, "wb", buffering=0) as file:
+        for part in module.encode(state, type(self.model).__name__, types):
+            file.write(part)
+            time.sleep(1e-3)
+module.CheckpointFile.write = torn
+"""
 LITTERING = """
 def littering(model, path):
     pathlib.Path(f"{path}.tmp").touch()
@@ -125,6 +135,7 @@ for cls in [getattr(rffkern, name) for name in rffkern.__all__]:
     ("damaged_files", 0, SLOW, "took "), ("damaged_files", 0, GREEDY, "MB for"),
     ("damaged_files", 0, OTHER_NUMBERS, "other numbers in intercept"),
     ("killed_saves", 0, IN_PLACE, "neither the old nor the new one"),
+    ("killed_trainings", 0, TORN, "the training failed"),
     ("failing_saves", 0, IN_PLACE, "the old file has changed"), ("failing_saves", 0, LITTERING, "is left"),
     ("failing_saves", 0, CARELESS, "no OSError"), ("random_fits", 0, UNSTABLE, "other bits"),
     ("random_fits", 0, NAN, "not finite"), ("public_calls", 0, NAN, "not finite"),

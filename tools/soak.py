@@ -29,6 +29,7 @@ JOBS = {  # name: (function, share of the time, unit, number of units in a case)
     "damaged_files": (files.damaged_files, 5, "files", files.FILES_PER_CASE),
     "killed_saves": (saving.killed_saves, 2, "kills", saving.N_KILLS),
     "killed_predictions": (saving.killed_predictions, 2, "kills", saving.N_PREDICTION_KILLS),
+    "killed_trainings": (saving.killed_trainings, 2, "kills", saving.N_TRAINING_KILLS),
     "failing_saves": (saving.failing_saves, 1, "saves", 1),
     "random_fits": (training.random_fits, 5, "fits", 2),
     "public_calls": (calls.public_calls, 3, "tables", 1),

@@ -10,11 +10,20 @@ import numpy as np
 from helpers.children import in_child
 
 import rffkern
-from rffkern import Expansion, FourierTerms, GBRFF2Classifier
+from rffkern import (
+    Expansion,
+    FourierBoostingClassifier,
+    FourierTerms,
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    SparseKernelClassifier,
+)
 from rffkern._cli.main import main as command_line
+from rffkern._estimator import checkpoints
 
 N_KILLS = 25
 N_PREDICTION_KILLS = 25
+N_TRAINING_KILLS = 10
 
 
 def random_model(rng, n_terms=2000):
@@ -80,6 +89,42 @@ def killed_predictions(rng, folder):
         os.waitpid(child, 0)
         if (folder / "out.csv").read_bytes() not in (b"old\n", whole):
             return f"kill {number}: predictions are neither the old nor the new ones"
+    return None
+
+
+def killed_trainings(rng, folder):
+    """Send SIGKILL while a model is trained with a checkpoint, again and again: it ends with the bits of one fit."""
+    family = [FourierBoostingClassifier, GBRFF1Classifier, GBRFF2Classifier, SparseKernelClassifier][rng.integers(4)]
+    X = rng.standard_normal((int(rng.integers(150, 600)), 4))
+    y = rng.integers(2, 4) * (np.sin(2 * X[:, 0]) + X[:, 1] > 0) + (X[:, 2] > 1)
+    params = {"n_estimators": int(rng.integers(5, 60)), "random_state": int(rng.integers(99)), "n_jobs": 1}
+
+    def train(path):
+        model = family(warm_start=True, **params)
+        with rffkern.checkpoint(model, path):
+            return rffkern.dumps(model.fit(X, y))
+
+    started = time.monotonic()
+    whole = train(folder / "other")
+    seconds = time.monotonic() - started
+    for number in range(N_TRAINING_KILLS + 1):
+        child = os.fork()
+        if child == 0:
+            code = 70
+            try:
+                checkpoints._PAUSE = 0.0  # after every round
+                (folder / "model").write_bytes(train(folder / "state"))
+                code = 0
+            finally:
+                os._exit(code)
+        if number < N_TRAINING_KILLS:
+            time.sleep(rng.uniform(0.0, 1.0) * seconds)
+            os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        if status and not os.WIFSIGNALED(status):
+            return f"{family.__name__}, {params}: the training failed after kill {number}"
+        if status == 0 and (folder / "model").read_bytes() != whole:
+            return f"{family.__name__}, {params}: other bits after kill {number}"
     return None
 
 
