@@ -197,6 +197,10 @@ class RoundsSoFar(Protocol):
         """`fixed_params` of the training that led to it."""
 
     @property
+    def prints(self) -> RowFingerprints:
+        """Those of its rows."""
+
+    @property
     def n_rounds(self) -> int:
         """Number of rounds that have been."""
 
@@ -219,12 +223,16 @@ def state_to_continue(model: Any, types: Sequence[type]) -> Any:
     if not model.warm_start:
         return None
     is_fitted = hasattr(model, "expansion_")
-    state: RoundsSoFar | None = model._rounds_so_far() if is_fitted else kept_state(model, types)
+    kept: RoundsSoFar | None = kept_state(model, types)
+    state: RoundsSoFar | None = model._rounds_so_far() if is_fitted else kept
     if state is None and not is_fitted:
         return None
     if state is None:
         raise model._without_training_state(
             "to go on", "was read from a file or trained with warm_start=False", "call fit of a new one")
+    if kept is not None and (kept.params, kept.prints) != (state.params, state.prints):
+        raise InvalidInputError("model must be that of the checkpoint, got one that was trained otherwise; "
+                                f"{_remedy()}")
     for key, value in fixed_params(model).items():
         if value != state.params[key]:
             raise InvalidInputError(f"{key} must be {state.params[key]!r}, as in the training that goes on, got "

@@ -25,6 +25,7 @@ from .atomic_file import atomic_write, check_writable
 _FIRST_LINE = CHECKPOINT_MARK + b"1\n"  # with the version of the format
 _N_LENGTH, _N_DIGEST = 8, 32
 _BIT_GENERATOR = "PCG64"
+_KINDS = "biuf"  # of arrays: booleans and numbers
 
 
 @contextlib.contextmanager
@@ -38,7 +39,8 @@ def checkpoint(model: Any, path: str | bytes | os.PathLike[Any]) -> Iterator[Non
 
     Parameters
     ----------
-    model : FourierBoosting, GBRFF or sparse kernel estimator with `warm_start=True`, not fitted or in this context
+    model : FourierBoosting, GBRFF or sparse kernel estimator with `warm_start=True`
+        One that is fitted goes on from its own state, which the file takes over; the file must be of the same training.
     path : str, bytes or os.PathLike
         The file.  It stays after the fit: with more `n_estimators`, a new process goes on from it.
 
@@ -151,7 +153,7 @@ def _to_tree(value: Any, types: set[type], arrays: list[bytes]) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
         arrays.append(np.ascontiguousarray(value).tobytes())
         return {"array": [value.dtype.str, *value.shape]}
     if isinstance(value, bytes):
@@ -201,7 +203,7 @@ class _TreeReader:
         return tuple(values) if kind == "tuple" else self._types[kind](*values)
 
     def _array(self, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
-        require(dtype.kind in "biuf" and all(type(n) is int and n >= 0 for n in shape),
+        require(dtype.kind in _KINDS and all(type(n) is int and n >= 0 for n in shape),
                 "not a valid checkpoint: an array is malformed")
         size = dtype.itemsize * math.prod(shape)
         require(size <= self.n_left, "not a valid checkpoint: an array is cut off")

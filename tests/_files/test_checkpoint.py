@@ -151,6 +151,24 @@ def test_more_rounds_and_a_limit_of_time(tmp_path):
         assert same(more, made(GBRFF2Classifier, n_estimators=n_rounds).fit(X, y))
 
 
+def test_a_fitted_model_goes_on_into_the_file_of_its_training_alone(tmp_path):
+    y, path = target_of(GBRFF2Classifier), tmp_path / "state"
+    model = made(GBRFF2Classifier).fit(X, y)
+    with checkpoint(model, path):
+        model.fit(X, y)  # no more rounds, but a file
+        model.set_params(n_estimators=12).fit(X, y)
+    again = made(GBRFF2Classifier, n_estimators=15)
+    with checkpoint(again, path):
+        again.fit(X, y)
+    assert same(again, made(GBRFF2Classifier, n_estimators=15).fit(X, y))
+    before = path.read_bytes()
+    for params, rows in (({"gamma": 0.25}, X), ({}, X[:, :5])):
+        other = made(GBRFF2Classifier, **params).fit(rows, y)
+        with checkpoint(other, path), pytest.raises(InvalidInputError, match="model must be that of the checkpoint"):
+            other.fit(rows, y)
+    assert path.read_bytes() == before
+
+
 def test_fits_of_others_in_the_context_are_as_always(tmp_path):
     y = target_of(GBRFF2Classifier)
     model, other = made(GBRFF2Classifier, columns="search"), made(GBRFF2Classifier)
@@ -241,6 +259,12 @@ def test_values_come_back(value):
 
     found = decode(b"".join(encode(value, "Some", [Pair])), "Some", [Pair])
     assert equal(bits(found), bits(value)) or "nan" in repr(value)
+
+
+def test_what_is_no_state_cannot_be_written():
+    for value in (np.array(["text"], dtype=object), np.array(["text"]), object(), Pair(1, 2), [{1, 2}]):
+        with pytest.raises(TypeError, match=r"a checkpoint cannot hold a (ndarray|object|Pair|set)"):
+            encode(value, "Some", [])
 
 
 def test_generators_come_back():
