@@ -74,6 +74,10 @@ def grow_tree(
     candidates: NDArray[np.intp], depth: int, reg: float, n_train: int, columns: NDArray[np.intp],
     threshold_bins: NDArray[np.intp], gains: Double, values: Double, store: Double,
 ) -> int: ...
+def leaf_sums(
+    binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], gradient: NDArray[np.float32],
+    hessian: NDArray[np.float32], n_train: int, leaves: NDArray[np.uint16], sums: Double,
+) -> None: ...
 def evaluate_tree(
     binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], values: Double,
     out: NDArray[np.float32],

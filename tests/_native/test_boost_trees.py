@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.boost_trees import Problem, evaluate, grow, leaves_of
+from helpers.boost_trees import Problem, evaluate, grow, leaf_arguments, leaves_of, sums_of_leaves
 from helpers.packing import SIZES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,6 +72,37 @@ def test_evaluation_at_every_level(level, rng, depth):
     values, out = rng.standard_normal((2**depth, 2)), np.empty((2, 1000), np.float32)
     boosting.evaluate_tree(binned, columns, threshold_bins, values, out)
     np.testing.assert_array_equal(out, values.T.astype(np.float32)[:, leaves_of(binned, columns, threshold_bins)])
+
+
+def check_leaf_sums(binned, columns, threshold_bins, gradient, hessian, n_train):
+    """The leaf of each training row, and sums to the last bit: rows are added one after the other."""
+    found = leaf_arguments(binned, columns, threshold_bins, gradient, hessian, n_train)
+    boosting.leaf_sums(**found)
+    leaves, n_leaves = leaves_of(binned, columns, threshold_bins)[:n_train], 2 ** len(columns)
+    np.testing.assert_array_equal(found["leaves"], leaves)
+    for place, rows in enumerate((gradient, hessian)):
+        np.testing.assert_array_equal(found["sums"][..., place], sums_of_leaves(leaves, n_leaves, rows[:, :n_train]))
+
+
+@given(problems, st.integers(0, 7), st.data())
+def test_leaf_sums(problem, depth, data):
+    tree, n_train = problem.grow(depth), data.draw(st.integers(1, problem.n_train))
+    check_leaf_sums(problem.binned, tree.columns, tree.threshold_bins, problem.gradient, problem.hessian, n_train)
+
+
+@pytest.mark.parametrize("depth", [0, 8, 9, boosting.MAX_DEPTH])
+def test_leaf_sums_at_every_level(level, rng, depth):
+    binned, rows = rng.integers(0, 256, (5, 1000), dtype=np.uint8), rng.standard_normal((2, 3, 1000)).astype(np.float32)
+    check_leaf_sums(binned, rng.integers(0, 5, depth), rng.integers(0, 256, depth), *rows, 1000)
+
+
+@given(st.integers(1, 40), st.sampled_from(SIZES))
+def test_evaluation_of_many_outputs(n_outputs, n):
+    rng = np.random.default_rng(n_outputs)
+    binned, columns, bins = rng.integers(0, 256, (3, n), dtype=np.uint8), rng.integers(0, 3, 4), rng.integers(0, 256, 4)
+    values, out = rng.standard_normal((16, n_outputs)), np.empty((n_outputs, n), np.float32)
+    boosting.evaluate_tree(binned, columns, bins, values, out)
+    np.testing.assert_array_equal(out, values.T.astype(np.float32)[:, leaves_of(binned, columns, bins)])
 
 
 def test_rows_beyond_the_training_rows_have_no_influence():

@@ -9,7 +9,7 @@ import pkgutil
 
 import numpy as np
 import pytest
-from helpers.boost_trees import grow_arguments
+from helpers.boost_trees import grow_arguments, leaf_arguments
 
 from rffkern import _native
 from rffkern._native import boosting, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
@@ -379,6 +379,11 @@ def grow_tree(real):
     return grow_arguments(binned, np.full(N_FEATURES, 2), rows, rows, [0, 2], 3, 1.0, TILE)
 
 
+def leaf_sums(real):
+    binned, rows = np.ones((N_FEATURES, 2 * TILE), np.uint8), np.ones((2, 2 * TILE), np.float32)
+    return leaf_arguments(binned, np.arange(3), np.zeros(3, np.intp), rows, rows, TILE)
+
+
 def evaluate_tree(real):
     return {"binned": np.ones((N_FEATURES, TILE), np.uint8), "columns": np.arange(3),
             "threshold_bins": np.zeros(3, np.intp),
@@ -387,7 +392,7 @@ def evaluate_tree(real):
 
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
-               evaluate_tree, column_products, column_gram, evaluate_linear, draw_columns, draw_candidates,
+               leaf_sums, evaluate_tree, column_products, column_gram, evaluate_linear, draw_columns, draw_candidates,
                add_relevances],
     gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
@@ -513,6 +518,9 @@ def test_scratch_for_every_thread(module, build):
     (boosting, grow_tree, {"reg": 0.0}), (boosting, grow_tree, {"reg": np.nan}),
     (boosting, grow_tree, {"n_train": 0}), (boosting, grow_tree, {"n_train": 2 * TILE + 1}),
     (boosting, grow_tree, {"depth": -1}), (boosting, grow_tree, {"depth": boosting.MAX_DEPTH + 1}),
+    (boosting, leaf_sums, {"columns": np.array([0, 1, N_FEATURES])}),
+    (boosting, leaf_sums, {"threshold_bins": np.array([0, 0, 256])}),
+    (boosting, leaf_sums, {"n_train": 0}), (boosting, leaf_sums, {"n_train": 2 * TILE + 1}),
     (boosting, evaluate_tree, {"columns": np.array([0, 1, N_FEATURES])}),
     (boosting, evaluate_tree, {"columns": np.array([0, 1, -1])}),
     (boosting, evaluate_tree, {"threshold_bins": np.array([0, 0, 256])}),

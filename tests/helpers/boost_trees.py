@@ -40,6 +40,13 @@ def evaluate(binned, tree):
     return out
 
 
+def leaf_arguments(binned, columns, threshold_bins, gradient, hessian, n_train):
+    """Arguments of `leaf_sums`, with what it writes to."""
+    return {"binned": binned, "columns": columns, "threshold_bins": threshold_bins, "gradient": gradient,
+            "hessian": hessian, "n_train": n_train, "leaves": np.full(n_train, 7, np.uint16),
+            "sums": np.full((len(gradient), 2 ** len(columns), 2), np.nan)}
+
+
 def leaves_of(binned, columns, threshold_bins):
     """The leaf of each row."""
     leaves = np.zeros(binned.shape[1], np.intp)

@@ -69,6 +69,13 @@ typedef struct {
     int (*split_leaves)(vt_growth *growth);
     /* values[leaf * n_outputs + k] = G / (H + reg) of the leaves; sets the score of these. */
     void (*finish)(vt_growth *growth, double *values);
+    /* leaves[i] = the number of the leaf of each of `width` rows of binned[column * stride + i]; width is at most
+       VT_TILE. */
+    void (*number_leaves)(const uint8_t *binned, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,
+                          const ptrdiff_t *thresholds, ptrdiff_t depth, uint16_t *leaves);
+    /* sums[2 * leaf] += gradient of the rows of each leaf, sums[2 * leaf + 1] += hessian, row after row. */
+    void (*sum_leaves)(const uint16_t *leaves, ptrdiff_t n_rows, const float *gradient, const float *hessian,
+                       double *sums);
     /* out[k * stride + i] = values[leaf * n_outputs + k] for `width` rows of binned[column * stride + i]; width is at
        most VT_TILE. */
     void (*look_up)(const uint8_t *binned, ptrdiff_t stride, ptrdiff_t width, const ptrdiff_t *columns,

@@ -1,6 +1,6 @@
 """Symmetric trees on vectors of rows: trees.h says what they do."""
 
-from libc.stdint cimport int8_t, int32_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t
 
 from ..simd cimport table_trees
 
@@ -29,6 +29,11 @@ cdef extern from "trees.h" nogil:
     void begin "vm_trees->begin"(vt_growth *growth) noexcept
     int split_leaves "vm_trees->split_leaves"(vt_growth *growth) noexcept
     void finish "vm_trees->finish"(vt_growth *growth, double *values) noexcept
+    void number_leaves "vm_trees->number_leaves"(const uint8_t *binned, Py_ssize_t stride, Py_ssize_t width,
+                                                 const Py_ssize_t *columns, const Py_ssize_t *thresholds,
+                                                 Py_ssize_t depth, uint16_t *leaves) noexcept
+    void sum_leaves "vm_trees->sum_leaves"(const uint16_t *leaves, Py_ssize_t n_rows, const float *gradient,
+                                           const float *hessian, double *sums) noexcept
     void look_up "vm_trees->look_up"(const uint8_t *binned, Py_ssize_t stride, Py_ssize_t width,
                                      const Py_ssize_t *columns, const Py_ssize_t *thresholds, Py_ssize_t depth,
                                      const double *values, Py_ssize_t n_outputs, float *out) noexcept

@@ -4,10 +4,11 @@ The number of a leaf is the sum over levels of (binned[columns[level]] > thresho
 at each level the split of the largest gain, summed over leaves and outputs.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint16_t
 
 from .boost.trees cimport (
-    VT_FEW_CANDIDATES, VT_MAX_DEPTH, begin, finish, look_up, split_leaves, vt_growth, vt_store_size,
+    VT_FEW_CANDIDATES, VT_MAX_DEPTH, begin, finish, look_up, number_leaves, split_leaves, sum_leaves, vt_growth,
+    vt_store_size,
 )
 from .core.checks cimport agree, are_indices
 from .core.signals cimport look_at_signals
@@ -16,6 +17,9 @@ from .core.tiles cimport TILE
 MAX_DEPTH = VT_MAX_DEPTH
 FEW_CANDIDATES = VT_FEW_CANDIDATES
 ALWAYS_LEFT = 255   # the threshold of a level that splits nothing
+
+cdef enum:
+    ROWS_BETWEEN_SIGNALS = 1 << 20
 
 
 def store_size(Py_ssize_t n_train, Py_ssize_t n_outputs, Py_ssize_t n_candidates, Py_ssize_t depth):
@@ -90,6 +94,45 @@ def grow_tree(
         if growth.depth == depth and depth > 0:
             gains[depth - 1] += growth.score
     return growth.depth
+
+
+def leaf_sums(
+    const uint8_t[:, ::1] binned,          # IN   (n_columns, n)
+    const Py_ssize_t[::1] columns,         # IN   (depth,)
+    const Py_ssize_t[::1] threshold_bins,  # IN   (depth,)
+    const float[:, ::1] gradient,          # IN   (n_outputs, n) times weight
+    const float[:, ::1] hessian,           # IN   (n_outputs, n) times weight
+    Py_ssize_t n_train,                    # the first rows, which are summed
+    uint16_t[::1] leaves,                  # OUT  (n_train,) the leaf of each row
+    double[:, :, ::1] sums,                # OUT  (n_outputs, 2^depth, 2) of gradient and hessian in each leaf
+):
+    """Sums over the rows of each leaf, row after row."""
+    cdef Py_ssize_t tile, start, stop, k, leaf, n = binned.shape[1], depth = columns.shape[0], work = 0
+    cdef Py_ssize_t n_outputs = gradient.shape[0], n_leaves = <Py_ssize_t>1 << depth
+    agree(depth <= VT_MAX_DEPTH and are_indices(columns, binned.shape[0]), "columns must be those of binned")
+    agree(threshold_bins.shape[0] == depth and are_indices(threshold_bins, 256),
+          "threshold_bins must have shape (depth,) and be bins")
+    agree(n_outputs >= 1 and gradient.shape[1] == n, "gradient must have shape (n_outputs, n)")
+    agree(hessian.shape[0] == n_outputs and hessian.shape[1] == n, "hessian must have shape (n_outputs, n)")
+    agree(1 <= n_train <= n, "n_train must be from 1 to n")
+    agree(leaves.shape[0] == n_train, "leaves must have shape (n_train,)")
+    agree(sums.shape[0] == n_outputs and sums.shape[1] == n_leaves and sums.shape[2] == 2,
+          "sums must have shape (n_outputs, 2^depth, 2)")
+    with nogil:
+        for tile in range((n_train + TILE - 1) // TILE):
+            start = tile * TILE
+            number_leaves(&binned[0, start], n, min(<Py_ssize_t>TILE, n_train - start), &columns[0] if depth else NULL,
+                          &threshold_bins[0] if depth else NULL, depth, &leaves[start])
+            look_at_signals(&work, TILE * depth)
+        for k in range(n_outputs):
+            for leaf in range(n_leaves):
+                sums[k, leaf, 0] = sums[k, leaf, 1] = 0
+            start = 0
+            while start < n_train:
+                stop = min(start + ROWS_BETWEEN_SIGNALS, n_train)
+                sum_leaves(&leaves[start], stop - start, &gradient[k, start], &hessian[k, start], &sums[k, 0, 0])
+                look_at_signals(&work, 4 * (stop - start))
+                start = stop
 
 
 def evaluate_tree(

@@ -192,7 +192,7 @@ class TreeLearner(BaseLearner):
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows) -> None:
         super().__init__(columns.n_sources, sizes.tree_rate)
-        self._depth = sizes.max_depth
+        self._depth, self._most_outputs = sizes.max_depth, sizes.split_outputs
         self._bin_counts = columns.bin_counts
         self._sources = columns.sources[columns.binned]
         self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
@@ -202,8 +202,9 @@ class TreeLearner(BaseLearner):
         candidates = np.flatnonzero(self._sample_columns(rng)[self._sources])
         if not len(candidates):
             return None
-        binned, codes, gradient, hessian, n_train = rows.tree_rows(candidates)
-        n_outputs = len(gradient)
+        outputs = self._sample_outputs(rows.sample, rng)
+        binned, codes, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
+        n_outputs = len(outputs)
         columns, threshold_bins = np.zeros((2, self._depth), dtype=np.intp)
         values = np.zeros((1 << self._depth, n_outputs))
         sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
@@ -218,6 +219,16 @@ class TreeLearner(BaseLearner):
         term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), _LEAF_RIDGE)
         rows.set_direction(term)
         return term
+
+    def _sample_outputs(self, rows: LocalRows, rng: "np.random.Generator") -> Indices:
+        """The outputs that splits are searched for: all, or of many some, by how much is left to learn of each."""
+        n_outputs = len(rows.scores)
+        if n_outputs <= self._most_outputs:
+            return np.arange(n_outputs)
+        block = slice(min(rows.n_train, _BLOCK_TILES * TILE))
+        gradient, hessian = rows.gradient[:, block].astype(np.float64), rows.hessian[:, block].astype(np.float64)
+        left = (gradient**2).sum(axis=1) / (hessian.sum(axis=1) + _LEAF_RIDGE * block.stop / rows.n_train)
+        return np.sort((rng.standard_exponential(n_outputs) / (left + 1e-300)).argsort()[: self._most_outputs])
 
     def record_term(self, term: TreeTerm, step: float) -> None:
         """Relevances are gains of splits."""

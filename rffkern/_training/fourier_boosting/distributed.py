@@ -286,11 +286,11 @@ class BoostedPartition:
         """Sums of losses, and a block of the shuffled training rows, another after each number of rounds."""
         return self._rows.sums, self._rows.block(self._draw_block(self._n_sampled, 0, n_rounds))
 
-    def tree_rows(self, candidates: Indices, n_rounds: int) -> TreeRows:
-        """Codes, gradient and Hessian of a block of the shuffled training rows."""
+    def tree_rows(self, candidates: Indices, outputs: Indices, n_rounds: int) -> TreeRows:
+        """Codes, and gradient and Hessian of some outputs, of a block of the shuffled training rows."""
         rows, block = self._rows, self._draw_block(self._n_tree_rows, 1, n_rounds)
-        return np.stack([rows.codes[j, block] for j in candidates]), rows.gradient[:, block].copy(), rows.hessian[
-            :, block].copy()
+        return tuple(np.stack([values[j, block] for j in chosen]) for values, chosen in (
+            (rows.codes, candidates), (rows.gradient, outputs), (rows.hessian, outputs)))
 
     def _draw_block(self, n_rows: int, purpose: int, n_rounds: int) -> slice:
         """A block of the training rows, another for each purpose after each number of rounds."""
@@ -312,13 +312,7 @@ class BoostedPartition:
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
-        rows, n_leaves = self._rows, 1 << len(columns)
-        leaves = np.empty((1, rows.codes.shape[1]), dtype=np.float32)
-        numbers = np.arange(n_leaves, dtype=np.float64)[:, None]
-        boosting.evaluate_tree(rows.codes, columns, threshold_bins, numbers, leaves)
-        places = leaves[0, : rows.n_train].astype(np.intp)
-        return np.stack([np.stack([np.bincount(places, each[: rows.n_train], n_leaves) for each in values], axis=1)
-                         for values in (rows.gradient, rows.hessian)])
+        return self._rows.leaf_sums(columns, threshold_bins)
 
     def moments(self, columns: Indices) -> Double:
         """Weighted sums over the training rows: products of some columns, the columns, and 1."""
@@ -430,9 +424,9 @@ class PartitionedRows:
         return Losses.of_sums(_add_pairs([_add_pairs(partitions.query("loss_sums_after_unit_step", self._term))
                                           for partitions in self._all_partitions]), self._totals)
 
-    def tree_rows(self, candidates: Indices) -> tuple[Indices, Codes, Single, Single, int]:
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Codes, Single, Single, int]:
         """Rows to grow a tree on: more than the sample has, for a tree of many leaves."""
-        parts: list[TreeRows] = self._partitions.query("tree_rows", candidates, self._n_steps)
+        parts: list[TreeRows] = self._partitions.query("tree_rows", candidates, outputs, self._n_steps)
         n_rows = sum(codes.shape[1] for codes, *_ in parts)
         padding = ((0, 0), (0, -n_rows % TILE))
         codes, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))

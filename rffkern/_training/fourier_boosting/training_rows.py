@@ -250,8 +250,11 @@ class BaggedRows(TrainingRows[Term], Protocol):
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
 
-    def tree_rows(self, candidates: Indices) -> tuple[Indices, Codes, Single, Single, int]:
-        """Rows to grow a tree on: columns with codes, `candidates` among them, codes, gradient, Hessian, n_train."""
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Codes, Single, Single, int]:
+        """Rows to grow a tree on: columns with codes, `candidates` among them, codes, gradient, Hessian, n_train.
+
+        Gradient and Hessian are those of some outputs.
+        """
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows: G / (H + ridge)."""
@@ -322,13 +325,26 @@ class LocalRows:
         self.add_step(-1.0)
         return losses
 
-    def tree_rows(self, candidates: Indices) -> tuple[Indices, Codes, Single, Single, int]:
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Codes, Single, Single, int]:
         """All rows."""
-        return np.arange(len(self.codes)), self.codes, self.gradient, self.hessian, self.n_train
+        gradient, hessian = self.gradient, self.hessian
+        if len(outputs) < len(gradient):
+            gradient, hessian = gradient[outputs], hessian[outputs]
+        return np.arange(len(self.codes)), self.codes, gradient, hessian, self.n_train
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
-        """A tree that was grown on all rows, as it is."""
-        return tree
+        """A tree with the values of its leaves for all outputs; one that was grown for all, as it is."""
+        if tree.values.shape[1] == len(self.scores):
+            return tree
+        gradient, hessian = self.leaf_sums(tree.columns, tree.threshold_bins)
+        return tree._replace(values=np.ascontiguousarray(gradient / (hessian + ridge)))
+
+    def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
+        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
+        sums = np.empty((len(self.scores), 1 << len(columns), 2))
+        boosting.leaf_sums(self.codes, columns, threshold_bins, self.gradient, self.hessian, self.n_train,
+                           np.empty(self.n_train, dtype=np.uint16), sums)
+        return sums.T
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
         """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""

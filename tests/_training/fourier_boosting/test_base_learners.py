@@ -7,23 +7,24 @@ import pytest
 
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting import base_learners
-from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner
-from rffkern._training.fourier_boosting.losses import ValueLoss
+from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner, TreeLearner
+from rffkern._training.fourier_boosting.losses import ClassLoss, ValueLoss
 from rffkern._training.fourier_boosting.parameters import BaseLearnerName, defaults_for
 from rffkern._training.fourier_boosting.training_rows import Columns, LocalRows, RowOrder, bin_columns
 
 SIZES = defaults_for(500)._replace(fourier_rate=0.3, tree_rate=0.3, amplitude_ridge=0.05, max_samples=16384)
 
 
-def problem(target, n_columns=4, n=500):
-    """Columns, and the state of a squared loss of a function of them."""
+def problem(target, n_columns=4, n=500, n_classes=None):
+    """Columns, and the state of a squared loss of a function of them, or of a softmax."""
     values = np.random.default_rng(0).standard_normal((n_columns, n)).astype(np.float32)
     columns = Columns(values, np.arange(n_columns), *bin_columns(values, np.arange(n_columns)), values.min(axis=1),
                       values.max(axis=1))
     order = RowOrder.of(np.arange(n * 4 // 5), np.arange(n * 4 // 5, n), np.random.default_rng(0))
     targets = np.atleast_2d(target(values.astype(float)))
     weights = np.ones(n)
-    loss = ValueLoss(boosting.SQUARED).data(targets, weights)
+    kind = ValueLoss(boosting.SQUARED) if n_classes is None else ClassLoss(n_classes)
+    loss = kind.data(targets, weights)
     return columns, LocalRows.of(columns, loss, weights, order)
 
 
@@ -74,6 +75,37 @@ def test_a_constant_target_has_nothing_to_learn(name):
 
 def sets_of(learner, rng, n_sets):
     return np.array([learner._sample_columns(rng).copy() for _ in range(n_sets)])
+
+
+def of_twelve(x):
+    """Classes that follow from one column, as evenly as can be; of the last there is no row."""
+    return np.minimum((x[2] + 2) * 2.75, 10).astype(int).clip(0, 10)
+
+
+def test_trees_of_many_classes_have_leaf_values_of_all():
+    columns, state = problem(of_twelve, n_classes=12)
+    learner = TreeLearner(columns, SIZES._replace(split_outputs=2))
+    term = learner.fit(state, np.random.default_rng(1))
+    leaves = sum((state.codes[j, : state.n_train] > b).astype(int) << level
+                 for level, (j, b) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
+    gradient, hessian = (np.stack([np.bincount(leaves, row[: state.n_train], 1 << learner._depth) for row in rows])
+                         for rows in (state.gradient, state.hessian))
+    np.testing.assert_allclose(term.values, (gradient / (hessian + 1)).T, rtol=1e-12)
+    assert (np.abs(term.values).max(axis=0)[:11] > 0.1).all()
+
+
+def test_splits_are_searched_for_classes_of_which_there_is_something_to_learn():
+    columns, state = problem(of_twelve, n_classes=12)
+    learner, rng = TreeLearner(columns, SIZES._replace(split_outputs=3)), np.random.default_rng(0)
+    state.gradient[4] *= 0.01
+    drawn = np.array([learner._sample_outputs(state, rng) for _ in range(1000)])
+    assert drawn.shape == (1000, 3)
+    assert (np.diff(drawn) > 0).all()
+    share = np.bincount(drawn.ravel(), minlength=12) / 1000
+    assert share[[4, 11]].max() < 0.02
+    assert share[[0, 1, 2, 3, 5, 6, 7, 8, 9, 10]].min() > 0.15
+    few = TreeLearner(columns, SIZES._replace(split_outputs=12))
+    np.testing.assert_array_equal(few._sample_outputs(state, None), np.arange(12))
 
 
 def test_columns_are_drawn_by_what_they_were_good_for():

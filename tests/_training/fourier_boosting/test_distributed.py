@@ -237,9 +237,9 @@ def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
     assert (one[2] > 0).all()  # weights
     known = {tuple(row) for row in state.columns[:, : partition.n_rows_and_totals()[0]].T}
     assert {tuple(row) for row in one[0].T} <= known
-    codes, gradient, _ = partition.tree_rows(np.array([1, 3]), 1)
+    codes, gradient, _ = partition.tree_rows(np.array([1, 3]), np.array([1]), 1)
     assert codes.shape == (2, 700)
-    known = {(*row, *each) for row, each in zip(state.codes[[1, 3]].T, state.gradient.T, strict=True)}
+    known = {(*row, *each) for row, each in zip(state.codes[[1, 3]].T, state.gradient[[1]].T, strict=True)}
     assert {(*row, *each) for row, each in zip(codes.T, gradient.T, strict=True)} <= known
 
 
