@@ -29,8 +29,9 @@ static bin_layout layout_of(ptrdiff_t n_bins, ptrdiff_t n_places)
 
 /* Places of the parts of a store. */
 typedef struct {
-    double *sums;        /* (n_kept, n_outputs, n_candidates, n_places, 2) histograms of g and h */
-    float *gains;        /* (n_candidates, n_places) in the order of places */
+    double *sums;        /* (n_kept, n_outputs, n_used, 2) histograms of g and h, those of candidates one after another */
+    float *gains;        /* (n_used,) in the order of places */
+    ptrdiff_t *offsets;  /* (n_candidates + 1,) where the places begin that a candidate uses; the last is n_used */
     bin_layout *layouts; /* (n_candidates,) */
     uint64_t *words[2];  /* (n_groups, n_rows) places of a row, a byte per column, before and after a division */
     uint64_t *pairs[2];  /* (n_outputs, n_rows) g and h of a row, as two floats */
@@ -58,7 +59,8 @@ static parts parts_of(const vt_growth *growth)
     p.starts[0] = (ptrdiff_t *)(p.pairs[1] + growth->n_outputs * n);
     p.starts[1] = p.starts[0] + ((ptrdiff_t)1 << growth->max_depth) + 1;
     p.slots = p.starts[1] + ((ptrdiff_t)1 << growth->max_depth) + 1;
-    p.layouts = (bin_layout *)(p.slots + ((ptrdiff_t)1 << growth->max_depth) + 1);
+    p.offsets = p.slots + ((ptrdiff_t)1 << growth->max_depth) + 1;
+    p.layouts = (bin_layout *)(p.offsets + m + 1);
     return p;
 }
 
@@ -133,6 +135,7 @@ static void begin(vt_growth *growth)
     const parts p = parts_of(growth);
     const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
     ptrdiff_t i, j, k, group;
+    p.offsets[0] = 0;
     for (group = 0; group < p.n_groups; group++) {
         uint64_t *restrict words = p.words[0] + group * n;
         ptrdiff_t first = first_of(group, p.n_groups, m);
@@ -142,6 +145,7 @@ static void begin(vt_growth *growth)
             const bin_layout c = layout_of(growth->n_bins[growth->candidates[j]], p.n_places);
             const int byte = 8 * (int)(j - first);
             p.layouts[j] = c;
+            p.offsets[j + 1] = p.offsets[j] + ((ptrdiff_t)VT_LANES << c.shift);
 #pragma omp simd
             for (i = 0; i < n; i++) words[i] |= (uint64_t)byte_of(binned[i], c) << byte;
         }
@@ -160,32 +164,35 @@ static void begin(vt_growth *growth)
     growth->depth = 0;
 }
 
-/* sums[j, place, :] += g and h, over rows, for n columns. */
+/* The sums of each of n columns, which begin at `offsets`, += g and h of rows at their places. */
 static ALWAYS_INLINE void add_rows_of(const uint64_t *restrict words, const uint64_t *restrict pairs, ptrdiff_t n_rows,
-                                      double *restrict sums, ptrdiff_t n_places, const int n)
+                                      double *restrict sums, const ptrdiff_t *restrict offsets, ptrdiff_t n_places,
+                                      const int n)
 {
+    double *column[VT_WORD_COLUMNS];
     ptrdiff_t i;
     int j;
+    for (j = 0; j < n; j++) column[j] = sums + 2 * offsets[j];
     for (i = 0; i < n_rows; i++) {
         const uint64_t word = words[i];
         const pair more = read_wide(pairs + i);
         UNROLLED
-        for (j = 0; j < n; j++) add_pair(sums + 2 * (n_places * j + (word >> 8 * j & (n_places - 1))), more);
+        for (j = 0; j < n; j++) add_pair(column[j] + 2 * (word >> 8 * j & (n_places - 1)), more);
     }
 }
 
-static void add_rows(const uint64_t *words, const uint64_t *pairs, ptrdiff_t n_rows, double *sums, ptrdiff_t n_places,
-                     int n)
+static void add_rows(const uint64_t *words, const uint64_t *pairs, ptrdiff_t n_rows, double *sums,
+                     const ptrdiff_t *offsets, ptrdiff_t n_places, int n)
 {
     switch (n) {
-    case 1: add_rows_of(words, pairs, n_rows, sums, n_places, 1); break;
-    case 2: add_rows_of(words, pairs, n_rows, sums, n_places, 2); break;
-    case 3: add_rows_of(words, pairs, n_rows, sums, n_places, 3); break;
-    case 4: add_rows_of(words, pairs, n_rows, sums, n_places, 4); break;
-    case 5: add_rows_of(words, pairs, n_rows, sums, n_places, 5); break;
-    case 6: add_rows_of(words, pairs, n_rows, sums, n_places, 6); break;
-    case 7: add_rows_of(words, pairs, n_rows, sums, n_places, 7); break;
-    default: add_rows_of(words, pairs, n_rows, sums, n_places, 8); break;
+    case 1: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 1); break;
+    case 2: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 2); break;
+    case 3: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 3); break;
+    case 4: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 4); break;
+    case 5: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 5); break;
+    case 6: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 6); break;
+    case 7: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 7); break;
+    default: add_rows_of(words, pairs, n_rows, sums, offsets, n_places, 8); break;
     }
 }
 
@@ -256,12 +263,12 @@ static void build_histograms(const vt_growth *growth, const parts *p, ptrdiff_t 
     const int now = growth->depth & 1;
     const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
     ptrdiff_t k, group;
-    memset(sums, 0, 2 * p->n_places * m * growth->n_outputs * sizeof *sums);
+    memset(sums, 0, 2 * p->offsets[m] * growth->n_outputs * sizeof *sums);
     for (k = 0; k < growth->n_outputs; k++)
         for (group = 0; group < p->n_groups; group++) {
             const ptrdiff_t first = first_of(group, p->n_groups, m), last = first_of(group + 1, p->n_groups, m);
             add_rows(p->words[now] + group * n + start, p->pairs[now] + k * n + start, n_rows,
-                     sums + 2 * p->n_places * (k * m + first), p->n_places, (int)(last - first));
+                     sums + 2 * k * p->offsets[m], p->offsets + first, p->n_places, (int)(last - first));
         }
 }
 
@@ -292,8 +299,8 @@ static void add_leaf_gains(vt_growth *growth, const parts *p, ptrdiff_t start, p
     for (k = 0; k < growth->n_outputs; k++)
         if (n_rows > 1)
             for (j = 0; j < m; j++) {
-                double score = add_gains(sums + 2 * p->n_places * (k * m + j), p->layouts[j].shift, growth->reg,
-                                         growth->scale, p->gains + p->n_places * j);
+                double score = add_gains(sums + 2 * (k * p->offsets[m] + p->offsets[j]), p->layouts[j].shift,
+                                         growth->reg, growth->scale, p->gains + p->offsets[j]);
                 growth->score += j == 0 ? score : 0;
             }
         else if (n_rows == 1) { /* no split gains anything */
@@ -306,13 +313,13 @@ static void add_leaf_gains(vt_growth *growth, const parts *p, ptrdiff_t start, p
 static void find_gains(vt_growth *growth, const parts *p)
 {
     const ptrdiff_t *starts = p->starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
-    const ptrdiff_t size = 2 * p->n_places * growth->n_outputs * growth->n_candidates;
+    const ptrdiff_t n_used = p->offsets[growth->n_candidates], size = 2 * n_used * growth->n_outputs;
     ptrdiff_t leaf, i;
-    memset(p->gains, 0, growth->n_candidates * p->n_places * sizeof *p->gains);
+    memset(p->gains, 0, n_used * sizeof *p->gains);
     growth->score = 0;
     if (growth->depth == 0) {
         build_histograms(growth, p, 0, growth->n_rows, p->sums);
-        set_scale(growth, p->sums, p->n_places);
+        set_scale(growth, p->sums, p->offsets[1]);
         add_leaf_gains(growth, p, 0, growth->n_rows, p->sums);
         return;
     }
@@ -352,7 +359,7 @@ static int choose_split(vt_growth *growth, const parts *p)
         const bin_layout c = p->layouts[j];
         const ptrdiff_t last = growth->n_bins[growth->candidates[j]] - 1;
         const int n_places = VT_LANES << c.shift;
-        const float *restrict gains = p->gains + p->n_places * j;
+        const float *restrict gains = p->gains + p->offsets[j];
         float largest = gains[0];
 #pragma omp simd reduction(max : largest)
         for (i = 0; i < n_places; i++) largest = gains[i] > largest ? gains[i] : largest;

@@ -58,8 +58,8 @@ static inline ptrdiff_t vt_store_size(ptrdiff_t n_rows, ptrdiff_t n_outputs, ptr
 {
     const ptrdiff_t n_words = (n_candidates + VT_WORD_COLUMNS - 1) / VT_WORD_COLUMNS + n_outputs;
     const ptrdiff_t n_leaves = vt_kept_leaves(n_rows, n_outputs, n_candidates, depth);
-    return 8 + 2 * vt_places(n_candidates) * n_leaves * n_outputs * n_candidates + n_candidates * (VT_BINS / 2 + 1)
-           + 2 * n_words * n_rows + 3 * (((ptrdiff_t)1 << depth) + 1);
+    return 8 + 2 * vt_places(n_candidates) * n_leaves * n_outputs * n_candidates + n_candidates * (VT_BINS / 2 + 2)
+           + 1 + 2 * n_words * n_rows + 3 * (((ptrdiff_t)1 << depth) + 1);
 }
 
 typedef struct {
