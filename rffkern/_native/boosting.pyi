@@ -75,8 +75,8 @@ def grow_tree(
     threshold_bins: NDArray[np.intp], gains: Double, values: Double, store: Double,
 ) -> int: ...
 def leaf_sums(
-    binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], gradient: NDArray[np.float32],
-    hessian: NDArray[np.float32], n_train: int, leaves: NDArray[np.uint16], sums: Double,
+    binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp],
+    gradient: NDArray[np.float32], hessian: NDArray[np.float32], n_train: int, leaves: NDArray[np.uint16], sums: Double,
 ) -> None: ...
 def evaluate_tree(
     binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], values: Double,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import TimeLimit
-from ..._native import boosting
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, scaling_from
 from ..._rows.tiles import TILE
@@ -289,8 +288,9 @@ class BoostedPartition:
     def tree_rows(self, candidates: Indices, outputs: Indices, n_rounds: int) -> TreeRows:
         """Codes, and gradient and Hessian of some outputs, of a block of the shuffled training rows."""
         rows, block = self._rows, self._draw_block(self._n_tree_rows, 1, n_rounds)
-        return tuple(np.stack([values[j, block] for j in chosen]) for values, chosen in (
-            (rows.codes, candidates), (rows.gradient, outputs), (rows.hessian, outputs)))
+        return (np.stack([rows.codes[j, block] for j in candidates]),
+                np.stack([rows.gradient[k, block] for k in outputs]),
+                np.stack([rows.hessian[k, block] for k in outputs]))
 
     def _draw_block(self, n_rows: int, purpose: int, n_rounds: int) -> slice:
         """A block of the training rows, another for each purpose after each number of rounds."""
