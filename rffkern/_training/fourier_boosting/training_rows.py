@@ -337,14 +337,14 @@ class LocalRows:
         if tree.values.shape[1] == len(self.scores):
             return tree
         gradient, hessian = self.leaf_sums(tree.columns, tree.threshold_bins)
-        return tree._replace(values=np.ascontiguousarray(gradient / (hessian + ridge)))
+        return tree._replace(values=gradient / (hessian + ridge))
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
         sums = np.empty((len(self.scores), 1 << len(columns), 2))
         boosting.leaf_sums(self.codes, columns, threshold_bins, self.gradient, self.hessian, self.n_train,
                            np.empty(self.n_train, dtype=np.uint16), sums)
-        return sums.T
+        return np.ascontiguousarray(sums.T)
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
         """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
