@@ -225,10 +225,11 @@ class TreeLearner(BaseLearner):
         n_outputs = len(rows.scores)
         if n_outputs <= self._most_outputs:
             return np.arange(n_outputs)
-        block = slice(min(rows.n_train, _BLOCK_TILES * TILE))
-        gradient, hessian = rows.gradient[:, block].astype(np.float64), rows.hessian[:, block].astype(np.float64)
-        left = (gradient**2).sum(axis=1) / (hessian.sum(axis=1) + _LEAF_RIDGE * block.stop / rows.n_train)
-        return np.sort((rng.standard_exponential(n_outputs) / (left + 1e-300)).argsort()[: self._most_outputs])
+        n_read = min(rows.n_train, _BLOCK_TILES * TILE)
+        gradient, hessian = rows.gradient[:, :n_read], rows.hessian[:, :n_read].sum(axis=1, dtype=np.float64)
+        left = np.einsum("kn,kn->k", gradient, gradient) / (hessian + _LEAF_RIDGE * n_read / rows.n_train)
+        waits = -np.log1p(-rng.random(n_outputs)) / np.maximum(left, 1e-30)
+        return np.sort(waits.argsort()[: self._most_outputs])
 
     def record_term(self, term: TreeTerm, step: float) -> None:
         """Relevances are gains of splits."""
