@@ -26,10 +26,8 @@ from .._rows.groups import start_of_last
 from ..errors import InvalidInputError
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
-from .table import BLOCK_ROWS, csv_format
+from .table import BLOCK_ROWS, csv_format, shortened
 from .training_table import TrainingTable, column_roles, matching_roles, read_eval, read_training
-
-_MOST_LISTED = 12
 
 # Columns of fewer rows may contain distinct integers by chance.
 _MIN_ROWS_OF_IDENTIFIERS = 50
@@ -83,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
     described: Iterable[Any] = () if column_map is None else column_map.describe()
     dropped = [f"{row['column']} ({row['reason']})" for row in described if row["form"] == "dropped"]
     if dropped:
-        say(printable(f"columns not used: {_listed(dropped)}"))
+        say(printable(f"columns not used: {shortened(dropped)}"))
     _report_score(model, _to_fit(held_out_rows, columns), held_out_rows, "held-out rows")
     if eval_rows is not None:
         _report_score(model, eval_X, eval_rows, f"rows of {eval_path}")
@@ -311,7 +309,7 @@ def _report_contents(rows: TrainingTable, path: str) -> None:
     }
     for fact, names in facts.items():
         if names:
-            say(printable(f"{path}: {fact}: {_listed(names)}"))
+            say(printable(f"{path}: {fact}: {shortened(names)}"))
 
 
 def _warn_identifiers(rows: TrainingTable, path: str) -> None:
@@ -338,8 +336,3 @@ def _identifies_rows(name: str, values: NDArray[Any], low: float, high: float) -
             seen[places.astype(np.intp)] = True
         return bool(seen.all())  # n_rows integers in n_rows places: distinct if no place is left
     return _IDENTIFIER.fullmatch(name) is not None and len(np.unique(values)) == n_rows
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return ", ".join(names[:_MOST_LISTED]) + more

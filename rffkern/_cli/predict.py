@@ -138,7 +138,7 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
         if missing:
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
-                                    f"{shortened(list(index))}")
+                                    f"{shortened(list(map(repr, index)))}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:

@@ -106,7 +106,9 @@ def column_index(table: Table, text: str) -> int:
         index = table.n_columns
     if -table.n_columns <= index < table.n_columns:
         return index % table.n_columns
-    known = f"one of {shortened(table.columns)}" if table.columns else f"an index from 0 to {table.n_columns - 1}"
+    known = f"an index from 0 to {table.n_columns - 1}"
+    if table.columns:
+        known = f"one of {shortened(list(map(repr, table.columns)))}"
     raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")
 
 
@@ -125,9 +127,9 @@ def column_label(column: int, names: Sequence[str] | None) -> str:
 
 
 def shortened(names: Sequence[str]) -> str:
-    """Column names for a message: the first of them if there are many."""
+    """Columns for a message: the first of them if there are many."""
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return f"{list(names[:_MOST_LISTED])}{more}"
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
 def check_column_names(path: str, columns: Sequence[str] | None) -> None:
@@ -140,9 +142,8 @@ def check_column_names(path: str, columns: Sequence[str] | None) -> None:
 def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
     """Warn of integers that float64 rounds."""
     if columns:
-        labels = ", ".join(column_label(j, table.columns) for j in columns[:_MOST_LISTED])
-        more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
-        say(printable(f"{table.path}: column {labels}{more} has integers of 2^53 or more, which float64 rounds: if "
+        labels = shortened([column_label(j, table.columns) for j in columns])
+        say(printable(f"{table.path}: column {labels} has integers of 2^53 or more, which float64 rounds: if "
                       f"they are identifiers, {remedy}"))
 
 

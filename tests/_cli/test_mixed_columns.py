@@ -151,7 +151,7 @@ def test_a_column_that_is_not_there(command, folder, passengers, model):
     written(folder / "few.csv", [row[1:] for row in passengers])
     code, _, errors = command("predict", "p.npz", "few.csv")
     assert code == 65
-    assert "few.csv: column 'sex' of the model is missing; got ['age', " in errors
+    assert "few.csv: column 'sex' of the model is missing; got 'age', " in errors
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [

@@ -231,9 +231,9 @@ def test_kept_columns_stand_before_the_predictions(command, with_ids, folder):
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [
-    (["--keep", "other"], 65, "no column 'other': expected one of ['depth', 'id',"),
+    (["--keep", "other"], 65, "no column 'other': expected one of 'depth', 'id',"),
     (["--keep", "id", "-o", "o.npy"], 2, "--keep needs a .csv as OUT, got 'o.npy'"),
-    (["--drop", "width"], 65, "column 'width' of the model is missing; got ['depth', 'id', 'length', 'answer']"),
+    (["--drop", "width"], 65, "column 'width' of the model is missing; got 'depth', 'id', 'length', 'answer'"),
     (["--drop", "5"], 65, "no column '5'"),
 ])
 def test_columns_that_cannot_be_kept_or_dropped(command, with_ids, arguments, code, message):

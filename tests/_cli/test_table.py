@@ -35,7 +35,7 @@ def test_columns(tmp_path, text, index):
 @pytest.mark.parametrize("text", ["4", "-5", "d", "", "1.0"])
 def test_columns_that_are_not_there(tmp_path, text):
     (tmp_path / "t.csv").write_text("a,b,c,d2\n1,2,3,4\n")
-    with pytest.raises(InvalidInputError, match=r"no column '.*': expected one of \['a', 'b', 'c', 'd2'\]"):
+    with pytest.raises(InvalidInputError, match=r"no column '.*': expected one of 'a', 'b', 'c', 'd2'"):
         column_index(open_table(str(tmp_path / "t.csv")), text)
     np.save(tmp_path / "t.npy", np.zeros((2, 4)))
     with pytest.raises(InvalidInputError, match=r"no column '.*': expected an index from 0 to 3"):
@@ -51,7 +51,7 @@ def test_named_rows_are_read_as_a_data_frame():
 
 def test_many_columns_are_not_all_listed(tmp_path):
     (tmp_path / "t.csv").write_text(",".join(f"c{j}" for j in range(5000)) + "\n" + ",".join("1" * 5000) + "\n")
-    with pytest.raises(InvalidInputError, match=r"expected one of \['c0', .*'c11'\] and 4988 more$"):
+    with pytest.raises(InvalidInputError, match=r"expected one of 'c0', .*'c11' and 4988 more$"):
         column_index(open_table(str(tmp_path / "t.csv")), "d")
     (tmp_path / "t.csv").write_text(",".join(["c"] * 5000) + "\n" + ",".join("1" * 5000) + "\n")
     with pytest.raises(InvalidInputError, match=r"must be distinct, got 'c' more than once$"):
