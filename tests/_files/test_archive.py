@@ -1,6 +1,5 @@
 """The bytes of model files: damaged, foreign and hostile ones give FormatError and nothing else."""
 
-import functools
 import hashlib
 import io
 import json
@@ -11,37 +10,14 @@ import zipfile
 
 import numpy as np
 import pytest
-from helpers.model_files import archive, assert_refused, members_of, sign, small_model
+from helpers.model_files import archive, members_of, sign
 
 import rffkern
 from rffkern import FormatError, load, save
 from rffkern._files import archive as archive_module
-from rffkern._files.archive import check_memory, decode, encode, npy_prefix
+from rffkern._files.archive import check_memory, encode, npy_prefix
 
 N_DAMAGED = int(os.environ.get("RFFKERN_DAMAGED", "2000"))
-
-
-@pytest.fixture(scope="module")
-def model():
-    return small_model()
-
-
-@pytest.fixture(scope="module")
-def content(model, tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.npz"
-    save(model, path)
-    return path.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def parts(content):
-    return decode(content)
-
-
-@pytest.fixture
-def refuse(tmp_path):
-    """Assert that some bytes are refused as a model file."""
-    return functools.partial(assert_refused, tmp_path / "bad.npz")
 
 
 @pytest.mark.parametrize("size", [0, 1, archive_module._MUCH - 1, archive_module._MUCH])

@@ -1,7 +1,6 @@
 """What stands in model files, and what is refused of it."""
 
 import copy
-import functools
 import json
 import os
 import subprocess
@@ -12,7 +11,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from helpers.expansions import fourier_expansion, kernel_expansion
-from helpers.model_files import archive, assert_refused, c_reader, members_of, small_model
+from helpers.model_files import archive, c_reader, members_of
 from helpers.processes import started, wait_until
 
 from rffkern import (
@@ -30,29 +29,6 @@ from rffkern import (
 from rffkern._files.archive import FORMAT_VERSION, decode, encode, make_header, npy_prefix
 from rffkern._training.fourier_boosting.parameters import Reason, report_numbers
 from rffkern.errors import InvalidTypeError
-
-
-@pytest.fixture(scope="module")
-def model():
-    return small_model()
-
-
-@pytest.fixture(scope="module")
-def content(model, tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "m.npz"
-    save(model, path)
-    return path.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def parts(content):
-    return decode(content)
-
-
-@pytest.fixture
-def refuse(tmp_path):
-    """Assert that some bytes are refused as a model file."""
-    return functools.partial(assert_refused, tmp_path / "bad.npz")
 
 
 def with_header(parts, drop=(), **changes):
