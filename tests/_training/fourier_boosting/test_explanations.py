@@ -6,7 +6,7 @@ from helpers.boosted_terms import expansion
 
 from rffkern import Expansion
 from rffkern._training.fourier_boosting import inspection
-from rffkern._training.fourier_boosting.inspection import MappedTable
+from rffkern._training.fourier_boosting.inspection import MappedTable, columns_read, some_terms
 
 ROWS = np.random.default_rng(2).standard_normal((40, 4))
 
@@ -126,3 +126,23 @@ def test_lines_belong_to_their_columns():
     np.testing.assert_allclose((alone - before)[:, 2, 0], -rows[:, 3], atol=1e-12)
     total = alone.sum(axis=1) + joint + lined.expansion.intercept
     np.testing.assert_allclose(total, lined.expansion.score(rows), atol=1e-12)
+
+
+# --- some of the terms of a function, and what they read
+
+
+def test_parts_add_up():
+    whole, X = expansion(2), np.random.default_rng(1).standard_normal((50, 4))
+    parts = [some_terms(whole, np.array(chosen, dtype=np.intp)) for chosen in ([0, 3], [], [2, 1])]
+    assert [part.n_terms for part in parts] == [2, 0, 2]
+    np.testing.assert_allclose(whole.intercept + sum(part.score(X) for part in parts), whole.score(X), atol=1e-14)
+
+
+def test_columns_that_terms_read():
+    reads = columns_read(expansion(), np.arange(4), 5)
+    assert [np.flatnonzero(row).tolist() for row in reads] == [[0], [0, 2], [1], [2, 3]]
+
+
+def test_mapped_columns_count_as_their_source():
+    reads = columns_read(expansion(), np.array([1, 1, 1, 0]), 2)
+    assert [np.flatnonzero(row).tolist() for row in reads] == [[1], [1], [1], [0, 1]]

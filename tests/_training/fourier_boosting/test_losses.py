@@ -1,8 +1,9 @@
-"""Where boosting starts for each loss."""
+"""Losses: where boosting starts, and models of quantiles, outliers and counts."""
 
 import numpy as np
 import pytest
 
+from rffkern import FourierBoostingRegressor, InvalidInputError, load, save
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting.losses import ClassLoss, PoissonLoss, ValueLoss
 
@@ -71,3 +72,110 @@ def test_counts():
     np.testing.assert_allclose(data.intercept, np.log(2.0))
     np.testing.assert_allclose(data.least_losses, [0, 3 - 3 * np.log(3), 2 - 2 * np.log(2), 9 - 9 * np.log(9)])
     assert np.isfinite(PoissonLoss().data(np.zeros((1, 4)), WEIGHTS).intercept).all()
+
+
+# --- quantiles, outliers and counts
+
+
+QUICK = {"n_bags": 3, "random_state": 0, "n_jobs": 1, "kernel_ridge": False}
+QUANTILES = (0.1, 0.5, 0.9)
+
+
+def rows(seed, n=900):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, np.sin(2 * X[:, 0]), 0.2 + 0.3 * (X[:, 1] > 0), rng
+
+
+@pytest.fixture(scope="module")
+def quantiles():
+    X, middle, spread, rng = rows(0)
+    y = middle + spread * rng.standard_normal(len(X))
+    return FourierBoostingRegressor(loss="quantile", quantile=QUANTILES, **QUICK).fit(X, y)
+
+
+def test_quantiles_of_normal_noise(quantiles):
+    X, middle, spread, rng = rows(1, 4000)
+    found = quantiles.predict_quantiles(X)
+    assert found.shape == (4000, 3)
+    assert (np.diff(found, axis=1) >= 0).all()
+    expected = middle[:, None] + spread[:, None] * [-1.2816, 0, 1.2816]
+    assert (np.abs(found - expected).mean(axis=0) < 0.13).all()
+    y = middle + spread * rng.standard_normal(4000)
+    np.testing.assert_allclose((y[:, None] <= found).mean(axis=0), QUANTILES, atol=0.07)
+
+
+def test_predict_is_the_first_quantile(quantiles):
+    X, middle, *_ = rows(2, 50)
+    np.testing.assert_array_equal(quantiles.predict(X), quantiles.predict_quantiles(X)[:, 0])
+    *_, last = quantiles.staged_predict(X)
+    np.testing.assert_allclose(last, quantiles.predict(X), atol=1e-12)
+    assert quantiles.score(X, middle) < 0.9  # of the first, not of the median
+
+
+def test_files_of_several_quantiles(quantiles, tmp_path):
+    X, *_ = rows(2, 50)
+    save(quantiles, tmp_path / "model.npz")
+    np.testing.assert_array_equal(load(tmp_path / "model.npz").predict_quantiles(X), quantiles.predict_quantiles(X))
+
+
+def test_one_quantile():
+    X, middle, *_ = rows(3, 300)
+    model = FourierBoostingRegressor(80, loss="quantile", quantile=0.7, **QUICK).fit(X, middle)
+    np.testing.assert_array_equal(model.predict_quantiles(X)[:, 0], model.predict(X))
+    several = FourierBoostingRegressor(80, loss="quantile", quantile=[0.7], **QUICK).fit(X, middle)
+    np.testing.assert_array_equal(several.predict(X), model.predict(X))
+
+
+def test_a_quantile_of_several_targets():
+    X, middle, *_ = rows(3, 300)
+    model = FourierBoostingRegressor(40, loss="quantile", **QUICK).fit(X, np.column_stack([middle, -middle]))
+    assert model.predict(X).shape == (300, 2)
+    with pytest.raises(InvalidInputError, match="one target"):
+        model.predict_quantiles(X)
+    with pytest.raises(InvalidInputError, match="one target for several quantiles"):
+        FourierBoostingRegressor(loss="quantile", quantile=(0.1, 0.9)).fit(X, np.column_stack([middle, -middle]))
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, "0.5", None, (), (0.5, 0.1), (0.5, 0.5), (0.5, 2)])
+def test_quantiles_that_are_refused(quantile):
+    X, middle, *_ = rows(3, 30)
+    with pytest.raises(InvalidInputError, match="quantile must be"):
+        FourierBoostingRegressor(loss="quantile", quantile=quantile).fit(X, middle)
+
+
+def test_quantiles_need_their_loss():
+    X, middle, *_ = rows(3, 60)
+    with pytest.raises(InvalidInputError, match="needs loss"):
+        FourierBoostingRegressor(5, **QUICK).fit(X, middle).predict_quantiles(X)
+
+
+def test_outliers_hardly_move_the_loss_of_huber():
+    X, middle, _, rng = rows(4)
+    y = middle + np.where(rng.random(len(X)) < 0.05, 30, 0.2) * rng.standard_normal(len(X))
+    errors = {loss: np.mean((FourierBoostingRegressor(loss=loss, **QUICK).fit(X, y).predict(X) - middle) ** 2)
+              for loss in ("squared_error", "huber", "quantile")}
+    assert errors["huber"] < 0.3 * errors["squared_error"]
+    assert errors["quantile"] < 0.3 * errors["squared_error"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [-1.0, 1.0, 4.0])
+def test_models_of_counts(level):
+    """Better than a constant and than the squared loss by the deviance from the true means."""
+    X, middle, _, rng = rows(5)
+    rates = np.exp(middle * 1.5 + X[:, 1] + level)
+    y = rng.poisson(rates)
+
+    def deviance(predicted):
+        predicted = np.maximum(predicted, 1e-3)
+        return 2 * np.mean(rates * np.log(rates / predicted) - rates + predicted)
+
+    models = [FourierBoostingRegressor(loss=loss, **QUICK).fit(X, y) for loss in ("poisson", "squared_error")]
+    counts, squared = (deviance(model.predict(X)) for model in models)
+    assert counts < 0.1 * deviance(y.mean())
+    assert counts < squared
+    assert models[0].score(X, rates) > 0.8  # of means, not of their logarithms
+    assert (models[0].train_loss_ >= 0).all()
+    assert models[0].train_loss_[0] * y.mean() == pytest.approx(  # of counts in units of their mean
+        np.mean(np.where(y > 0, y * np.log(np.maximum(y, 1) / y.mean()), 0) - y + y.mean()), rel=0.05)

@@ -1,14 +1,27 @@
-"""Rows as members learn from them."""
+"""Columns, bins, and the rows of a bag."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rffkern import RowBlocks
+from rffkern._native import boosting
 from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.tiles import TILE
 from rffkern._rows.training_rows import LabelledRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.fourier_boosting.training_rows import RowOrder, assign_folds, read_columns
+from rffkern._training.fourier_boosting.losses import ClassLoss, ValueLoss
+from rffkern._training.fourier_boosting.training_rows import (
+    MAX_BINS,
+    Columns,
+    LocalRows,
+    RowOrder,
+    assign_folds,
+    bin_columns,
+    binned_columns,
+    read_columns,
+)
 
 X = np.random.default_rng(0).standard_normal((300, 4)) * [1, 100, 1e-3, 0] + [0, 5, 0, 7]
 
@@ -109,3 +122,107 @@ def test_folds_have_their_share_of_every_stratum(n_folds):
     np.testing.assert_array_equal(folds, by_remainders(strata, n_folds, np.random.default_rng(0)))
     again = assign_folds(strata, n_folds, np.random.default_rng(1))
     assert not np.array_equal(folds, again)
+
+
+# --- codes of columns
+
+
+def bins_of(values):
+    values = np.asarray(values, dtype=np.float32)[None]
+    return Columns(values, np.array([0]), *bin_columns(values, np.array([0])), values.min(axis=1), values.max(axis=1))
+
+
+def test_few_values_have_codes_of_their_own():
+    bins = bins_of([3.0, 1.0, 1.0, 2.0])
+    assert bins.codes.tolist() == [[2, 0, 0, 1]]
+    assert bins.edges[0].tolist() == [1.5, 2.5]
+    assert bins.bin_counts.tolist() == [3]
+
+
+def test_many_values_share_codes_evenly():
+    values = np.random.default_rng(0).standard_normal(10_000)
+    bins = bins_of(values)
+    counts = np.bincount(bins.codes[0])
+    assert len(counts) == bins.bin_counts[0] == MAX_BINS
+    assert counts.min() > 20
+    assert counts.max() < 80
+
+
+def test_one_frequent_value_does_not_use_up_the_codes():
+    values = np.concatenate([np.zeros(9000), np.random.default_rng(0).standard_normal(1000)])
+    assert bins_of(values).bin_counts[0] > 20
+
+
+def test_a_constant_column_has_one_code():
+    bins = bins_of(np.ones(5))
+    assert bins.bin_counts.tolist() == [1]
+    assert not bins.codes.any()
+
+
+@given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=600), st.integers(0, 2**32 - 1))
+def test_codes_and_bounds_agree(values, seed):
+    """A code above b says that the value is above edges[b], in either precision."""
+    values = np.concatenate([values, np.random.default_rng(seed).choice(values, 50)]).astype(np.float32)
+    bins = bins_of(values)
+    edges = bins.edges[0]
+    above = values[:, None].astype(np.float64) > edges
+    np.testing.assert_array_equal(bins.codes[0], above.sum(axis=1))
+    np.testing.assert_array_equal(values[:, None] > edges.astype(np.float32), above)
+    assert (np.diff(edges) > 0).all()
+
+
+@pytest.mark.parametrize(("sources", "forms", "expected"), [
+    ([0, 1, 1], None, [0, 1, 2]),
+    ([0, 0, 1, 1], ["standard", "rank", "rank", "bounded"], [0, 2]),
+    ([0, 0, 0], ["standard", "missing", "rank"], [0, 1]),
+    ([0, 0, 1], ["levels", "levels", "standard"], [0, 1, 2]),
+    ([0, 0, 0], ["bins", "bins", "bins"], [0, 1, 2]),
+])
+def test_columns_that_thresholds_tell_apart(sources, forms, expected):
+    forms = None if forms is None else np.array(forms)
+    assert binned_columns(np.array(sources), forms).tolist() == expected
+
+
+# --- where the boosting of a member stands
+
+
+RNG = np.random.default_rng(0)
+VALUES = RNG.standard_normal((3, 300)).astype(np.float32)
+COLUMNS = Columns(VALUES, np.arange(3), *bin_columns(VALUES, np.array([0, 2])), VALUES.min(axis=1), VALUES.max(axis=1))
+WEIGHTS = RNG.uniform(0.5, 2, 300)
+
+
+def state_of(loss, targets):
+    order = RowOrder.of(np.arange(200), np.arange(200, 300), np.random.default_rng(0))
+    problem = loss.data(np.atleast_2d(targets), WEIGHTS)
+    return LocalRows.of(COLUMNS, problem, WEIGHTS, order), order
+
+
+def test_columns_are_laid_out():
+    state, order = state_of(ValueLoss(boosting.SQUARED), VALUES[0].astype(float))
+    np.testing.assert_array_equal(state.columns, VALUES[:, order.rows])
+    np.testing.assert_array_equal(state.codes, COLUMNS.codes[:, order.rows])
+    assert not state.weight[~order.used].any()
+    np.testing.assert_allclose(state.weight[order.used], WEIGHTS[order.rows[order.used]], rtol=1e-6)
+
+
+def test_losses_are_weighted_means_of_both_parts():
+    y = VALUES[0].astype(float)
+    state, _ = state_of(ValueLoss(boosting.SQUARED), y)
+    center = np.average(y, weights=WEIGHTS)
+    for part, found in ((slice(0, 200), state.losses.train), (slice(200, 300), state.losses.validation)):
+        assert found == pytest.approx(np.average((y[part] - center) ** 2 / 2, weights=WEIGHTS[part]), rel=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_best_step_is_the_lowest_loss(n_classes):
+    y = np.digitize(VALUES[0], np.linspace(-0.5, 0.5, n_classes - 1)).astype(float)
+    state, _ = state_of(ClassLoss(n_classes), y)
+    state.directions[:] = np.linspace(-1, 1, len(state.scores))[:, None] * state.columns[0] if n_classes > 2 else (
+        state.columns[0])
+    best = state.best_step()
+    losses = []
+    for step in (best - 0.1, best, best + 0.1):
+        losses.append(state.add_step(step).train)
+        state.add_step(-step)
+    assert losses[1] == min(losses) < state.losses.train
