@@ -110,7 +110,7 @@ def test_an_exact_fit_ends():
 
 def test_who_is_asked_to_stop_stops():
     kind = StubKind("fourier")
-    member = train(StubState(range(100, 0, -1)), [kind], 50, go_on=lambda n, losses: n < 4)
+    member = train(StubState(range(100, 0, -1)), [kind], 50, go_on=lambda n, *_: n < 4)
     assert len(member.steps) == kind.n_fits == 4
 
 
