@@ -16,6 +16,7 @@ import io
 import math
 import struct
 import sys
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -197,8 +198,6 @@ def _read_directory(data: bytes) -> list[_Member]:
 
 def _member_places(content: bytes, members: Sequence[_Member], end: int) -> list[slice]:
     """Where the bytes of each member are: one follows another, from the first byte to `end`."""
-    import zlib
-
     places, at = [], 0
     for member in members:
         require(member.offset == at and at + _LOCAL.size <= end, "members overlap, or have gaps between them")
