@@ -86,7 +86,7 @@ class RowBlocks:
     def __repr__(self) -> str:
         return f"RowBlocks({type(self._source).__name__}, shape={self.shape})"
 
-    def check(self, name: str = "X", min_samples: int = 1) -> Self:
+    def _check(self, name: str = "X", min_samples: int = 1) -> Self:
         """Read all rows once, refusing what `check_array` refuses, and find the shape."""
         n_samples, n_features = 0, None
         columns: Any = None
@@ -107,7 +107,7 @@ class RowBlocks:
         self.shape, self.columns = (n_samples, n_features), columns
         return self
 
-    def blocks(self) -> PlacedBlocks:
+    def _blocks(self) -> PlacedBlocks:
         """Yield (slice of rows, array) for all rows, block by block.
 
         An array holds until the next is asked for.
@@ -139,7 +139,7 @@ class RowBlocks:
     def _shuffled_blocks(self, rng: "np.random.Generator") -> PlacedBlocks:
         """Yield the same; the blocks of an array or memmap come in random order."""
         if not self._is_table():
-            return self.blocks()
+            return self._blocks()
         size = block_size(self.shape[1])
         starts = range(0, self.shape[0], size)
         return ((slice(starts[k], min(starts[k] + size, self.shape[0])),
@@ -190,7 +190,7 @@ class RowBlocks:
 
 def blocks(X: Any) -> PlacedBlocks:
     """Yield (slice of rows, array): the blocks of RowBlocks, or an array as one block."""
-    return X.blocks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
+    return X._blocks() if isinstance(X, RowBlocks) else iter([(slice(0, len(X)), X)])
 
 
 def check_rows(X: Any, name: str = "X", min_samples: int = 1,
@@ -204,7 +204,7 @@ def check_rows(X: Any, name: str = "X", min_samples: int = 1,
     if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None and X.ndim == 2:
         X = RowBlocks(X)
     if isinstance(X, RowBlocks):
-        return X.check(name, min_samples), feature_names(X)
+        return X._check(name, min_samples), feature_names(X)
     return check_array(X, name, min_samples), feature_names(X, expected)
 
 

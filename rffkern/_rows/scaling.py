@@ -49,7 +49,7 @@ class Scaling(NamedTuple):
         if self.farthest == math.inf:
             return X
         if isinstance(X, RowBlocks):
-            return RowBlocks(lambda: (self.clip_outliers(block) for _, block in X.blocks())).check()
+            return RowBlocks(lambda: (self.clip_outliers(block) for _, block in X._blocks()))._check()
         with np.errstate(divide="ignore"):
             width = self.farthest / self.inverse_scale
         return X.clip(self.center - width, self.center + width).astype(X.dtype)
@@ -178,7 +178,7 @@ def _weighted_blocks(X: Any, weights: RowWeights) -> Blocks:
     The rows of an array are selected once, those of RowBlocks in every pass.
     """
     if isinstance(X, RowBlocks):
-        return lambda: (found for rows, block in X.blocks() for found in _weighted(block, weights.for_kernel(rows)))
+        return lambda: (found for rows, block in X._blocks() for found in _weighted(block, weights.for_kernel(rows)))
     found = _weighted(X, weights.kernel_values)
     return lambda: found
 

@@ -85,7 +85,7 @@ class StreamedTiles:
     ) -> Iterator[tuple[slice, NDArray[Any], float]]:
         """Yield (slice of tiles, tiles, largest length of a row) over all rows; `watch` sees each block unpacked."""
         buffer = None
-        for rows, block in self._X.blocks():
+        for rows, block in self._X._blocks():
             if watch is not None:
                 watch(rows, block)
             # Rows without weight must neither overflow nor decide on the precision.

@@ -94,7 +94,7 @@ def test_cuts_make_no_difference(sizes, seed):
     X, y = waves(seed, 5000, 3)
     model = GBRFF2Classifier(2, max_iter=2, max_samples=2000, random_state=0)
     with small_blocks():
-        assert [rows.stop for rows, _ in cut(X, sizes).check().blocks()] == [2048, 4096, 5000]
+        assert [rows.stop for rows, _ in cut(X, sizes)._check()._blocks()] == [2048, 4096, 5000]
         whole = model.fit(RowBlocks([X]), y).expansion_
         cut_model = model.fit(cut(X, sizes), y)
     np.testing.assert_array_equal(whole.fourier.omegas, cut_model.expansion_.fourier.omegas)
@@ -214,10 +214,10 @@ def test_a_later_pass_that_grows_is_refused(later, cut_after):
     """No row beyond those of the first pass is given to anyone, however the later pass is cut."""
     first, grown = waves(0, 200)[0], waves(0, later)[0]
     passes = iter([[first], np.split(grown, cut_after)])
-    blocks = RowBlocks(lambda: next(passes)).check()
+    blocks = RowBlocks(lambda: next(passes))._check()
     taken, message = [], rf"got \(200, 5\) in the first and \({later}, 5\) by now"
     with small_blocks(), pytest.raises(InvalidInputError, match=message):
-        taken.extend(rows.stop for rows, _ in blocks.blocks())
+        taken.extend(rows.stop for rows, _ in blocks._blocks())
     assert max(taken, default=0) <= 200
 
 
@@ -274,7 +274,7 @@ def test_labels_must_be_as_many_as_rows():
 def test_blocks_cover_all_rows_in_order(sizes):
     X, _ = waves(0, 5000)
     with small_blocks():
-        found = [(rows, block.copy()) for rows, block in cut(X, sizes).check().blocks()]
+        found = [(rows, block.copy()) for rows, block in cut(X, sizes)._check()._blocks()]
     assert [(rows.start, rows.stop) for rows, _ in found] == [(0, 2048), (2048, 4096), (4096, 5000)]
     np.testing.assert_array_equal(np.concatenate([block for _, block in found]), X)
 
@@ -282,9 +282,9 @@ def test_blocks_cover_all_rows_in_order(sizes):
 def test_blocks_of_an_array_can_come_in_random_order():
     X, _ = waves(0, 7000)
     with small_blocks():
-        rows = RowBlocks(X).check()
+        rows = RowBlocks(X)._check()
         found = [(place.start, block.copy()) for place, block in rows._shuffled_blocks(np.random.default_rng(1))]
-        listed = [place.start for place, _ in RowBlocks([X]).check()._shuffled_blocks(np.random.default_rng(1))]
+        listed = [place.start for place, _ in RowBlocks([X])._check()._shuffled_blocks(np.random.default_rng(1))]
     starts = [start for start, _ in found]
     assert starts == [2048 * k for k in np.random.default_rng(1).permutation(4)]
     assert listed == [0, 2048, 4096, 6144]
@@ -307,7 +307,7 @@ def test_rows_are_taken_by_index():
     X, _ = waves(0, 5000)
     indices = np.array([4999, 0, 2048, 0, 2047])
     with small_blocks():
-        for source in (X, cut(X, [100]).check()):
+        for source in (X, cut(X, [100])._check()):
             np.testing.assert_array_equal(_row_blocks.take_rows(source, indices), X[indices])
 
 
@@ -316,11 +316,11 @@ def test_shape_and_names_are_known_after_a_first_pass():
     blocks = RowBlocks([Frame(X, list("abcde"))] * 2)
     assert blocks.shape is None
     assert repr(blocks) == "RowBlocks(list, shape=None)"
-    assert blocks.check() is blocks
+    assert blocks._check() is blocks
     assert blocks.shape == (60, 5)
     assert list(blocks.columns) == list("abcde")
     with pytest.raises(InvalidInputError, match=r"Found blocks with 60 sample\(s\) in all while a minimum of 61"):
-        blocks.check(min_samples=61)
+        blocks._check(min_samples=61)
 
 
 def test_checked_rows_stay_where_they_are(tmp_path):

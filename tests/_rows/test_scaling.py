@@ -74,7 +74,7 @@ def test_blocks_are_measured_as_arrays_are(rng):
     X, weight = rng.standard_normal((5000, 2)), rng.integers(0, 2, 5000).astype(float)
     weight[2048:4096] = 0  # a whole block
     with mock.patch.object(row_blocks, "BLOCK_ELEMENTS", 1):
-        streamed = measure_scaling(RowBlocks([X[:99], X[99:]]).check(), check_weights(weight, 5000))
+        streamed = measure_scaling(RowBlocks([X[:99], X[99:]])._check(), check_weights(weight, 5000))
     held = measure_scaling(X, check_weights(weight, 5000))
     np.testing.assert_allclose(streamed.center, held.center, atol=1e-15)
     np.testing.assert_allclose(streamed.inverse_scale, held.inverse_scale, rtol=1e-14)
@@ -83,7 +83,7 @@ def test_blocks_are_measured_as_arrays_are(rng):
 def test_a_column_that_is_constant_in_every_block_may_still_vary():
     X = np.column_stack([np.repeat([3.0, -1.0, 2.0], 2048), np.full(6144, 7.0)])
     with mock.patch.object(row_blocks, "BLOCK_ELEMENTS", 1):
-        found = measure_scaling(RowBlocks(X).check(), RowWeights(6144))
+        found = measure_scaling(RowBlocks(X)._check(), RowWeights(6144))
     np.testing.assert_allclose(found.center, [4 / 3, 7.0], rtol=1e-14)
     np.testing.assert_allclose(found.inverse_scale, [1 / X[:, 0].std(), 0.0], rtol=1e-14)
 
@@ -120,14 +120,14 @@ def spoilt_rows(rng, n_rows=500):
 def test_a_few_rows_far_out_do_not_set_the_scale(rng, in_blocks):
     X = spoilt_rows(rng)
     bulk = np.delete(X, [3, 50, 499], axis=0)
-    rows = RowBlocks(lambda: iter([X[:40], X[40:]])).check() if in_blocks else X
+    rows = RowBlocks(lambda: iter([X[:40], X[40:]]))._check() if in_blocks else X
     X_given = X.copy()
     with pytest.warns(DataConversionWarning, match=r"column 1 of X .* between -1e\+10 and 1e\+12, that its standard"):
         found = measure_scaling(rows, RowWeights(len(X)))
     np.testing.assert_allclose(found.center[1], bulk[:, 1].mean(), rtol=1e-8)  # of distances from some 1e9
     np.testing.assert_allclose(found.inverse_scale[1], 1 / bulk[:, 1].std(), rtol=1e-10)
     held = found.clip_outliers(rows)
-    held = np.concatenate([block for _, block in held.blocks()]) if in_blocks else held
+    held = np.concatenate([block for _, block in held._blocks()]) if in_blocks else held
     np.testing.assert_array_equal(np.delete(held, [3, 50, 499], axis=0), bulk)
     apart = (held[[3, 50, 499], 1] - found.center[1]) * found.inverse_scale[1]
     np.testing.assert_allclose(apart, [10, 10, -10])

@@ -66,7 +66,7 @@ def test_packed_and_streamed_tiles_are_the_same(rng):
     packed, length = tile_rows(X, no_scaling(3), SINGLE, 1, RowWeights(5000))
     assert isinstance(packed, PackedTiles)
     with mock.patch.object(row_blocks, "BLOCK_ELEMENTS", 1):
-        blocks = RowBlocks([X[:10], X[10:4000], X[4000:]]).check()
+        blocks = RowBlocks([X[:10], X[10:4000], X[4000:]])._check()
         streamed, streamed_length = tile_rows(blocks, no_scaling(3), SINGLE, 1, RowWeights(5000))
         for _ in range(2):
             found = [(place, tiles.copy()) for place, tiles in streamed.blocks()]
@@ -81,7 +81,7 @@ def test_streamed_rows_without_weight_stand_at_the_center():
     X, weight = np.ones((300, 2)), np.ones(300)
     X[7], weight[7] = 1e300, 0
     scaling = Scaling(np.array([0.5, 0.5]), np.ones(2), 1.0)
-    streamed, length = tile_rows(RowBlocks([X]).check(), scaling, SINGLE, 1, check_weights(weight, 300))
+    streamed, length = tile_rows(RowBlocks([X])._check(), scaling, SINGLE, 1, check_weights(weight, 300))
     assert length == pytest.approx(np.sqrt(0.5))
     (_, tiles), = streamed.blocks()
     assert not untiled(tiles, 300)[7].any()

@@ -31,7 +31,7 @@ def test_standardised_rows_of_arrays_and_blocks():
     X = np.array([[12.0, -1.0, 7.0], [10.0, 0.0, 5.0], [8.0, -2.0, 3.0]])
     indices = np.array([2, 0, 2])
     expected = [[-1.0, -4.0, 0.0], [1.0, 0.0, 0.0], [-1.0, -4.0, 0.0]]
-    for source in (X, X.astype(np.float32), RowBlocks([X[:1], X[1:]]).check()):
+    for source in (X, X.astype(np.float32), RowBlocks([X[:1], X[1:]])._check()):
         np.testing.assert_array_equal(standardised_rows(source, indices, SCALING), expected)
 
 

@@ -150,10 +150,6 @@ MAP_CALLS = {  # of a fitted column map
     "get_params": lambda column_map, X, y: len(column_map.get_params()),
     "set_params": lambda column_map, X, y: len(column_map.set_params(**column_map.get_params()).get_params()),
 }
-BLOCK_CALLS = {
-    "check": lambda blocks: blocks.check() is blocks,
-    "blocks": lambda blocks: [rows for _, rows in blocks.check().blocks()],
-}
 
 
 def public(kind):
@@ -198,9 +194,6 @@ def _calls(model, X, y, folder):
     column_map = functools.cache(lambda: ColumnMap(NUMERIC_FORMS).fit(X, y))  # once, which is long enough
     for name in public(ColumnMap):
         yield f"map {name}", lambda name=name: MAP_CALLS[name](copy.deepcopy(column_map()), X, y)
-    for name, given in {"blocks": RowBlocks([X[:1], X[1:]]), "one block": RowBlocks([X])}.items():
-        for call in public(RowBlocks):
-            yield f"{name} {call}", lambda call=call, given=given: BLOCK_CALLS[call](given)
     yield "predictions of blocks", lambda: answer(model, RowBlocks([X[:1], X[1:]]))
     yield "show_config", lambda: len(rffkern.show_config(mode="dicts"))
     yield "set_num_threads", lambda: str(rffkern.set_num_threads(None))

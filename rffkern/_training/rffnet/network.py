@@ -133,7 +133,7 @@ class Objective:
         omegas = network.omegas * (network.relevances[0] / math.pi).astype(network.dtype)
         center, intercept = np.zeros(network.n_features), np.zeros(network.n_outputs)
         all_used = np.empty(0, np.int32), np.empty(0, network.dtype)
-        for place, block in X.blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
+        for place, block in X._blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
             scores_of_block = scores[place]
             for start in range(0, len(block), self.block_size):
                 stop = start + self.block_size

@@ -48,7 +48,7 @@ def test_columns_are_in_units_of_the_scaling():
 
 def test_blocks_and_parts_give_the_same():
     expected = columns_of(X)
-    found = columns_of(RowBlocks([X[:7], X[7:]]).check())
+    found = columns_of(RowBlocks([X[:7], X[7:]])._check())
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.codes, expected.codes)
     np.testing.assert_array_equal(columns_of(X[:100], X[100:]).values, expected.values)
@@ -65,7 +65,7 @@ def test_rows_without_weight_do_not_move_bounds():
     """Nor do they overflow."""
     weights = np.where(np.arange(300) % 3, 1.0, 0.0)
     spoiled = np.where(weights[:, None] > 0, X, 1e300)
-    found = columns_of(rows_of(RowBlocks([spoiled[:7], spoiled[7:]]).check(), weights))
+    found = columns_of(rows_of(RowBlocks([spoiled[:7], spoiled[7:]])._check(), weights))
     expected = columns_of(X[weights > 0])
     np.testing.assert_array_equal(found.values[:, weights > 0], expected.values)
     for one, other in zip(found.edges, expected.edges, strict=True):

@@ -145,7 +145,7 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
     problem = PackedProblem(5, 5000, 3, np.float64, weighted)
     weights = RowWeights(5000, problem.weight if weighted else None)
     scaling = Scaling(np.zeros(3), np.ones(3), 1.0)
-    rows = pack_rows(RowBlocks([problem.X]).check(), weights, scaling, np.dtype(np.float64), 1, 1)
+    rows = pack_rows(RowBlocks([problem.X])._check(), weights, scaling, np.dtype(np.float64), 1, 1)
     assert len(list(rows.blocks())) == 3
     target = problem.values if kind is SquaredRows else problem.y
     states = [kind(some, target, 0.1) for some in (problem.rows, rows)]
@@ -168,7 +168,7 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
 def test_states_of_streamed_rows_update_span_by_span(monkeypatch):
     """Spans of one strip, of which the last is not full: values are those of one span, and sums up to rounding."""
     problem = PackedProblem(6, 5000, 3, np.float32, False)
-    X, scaling, states = RowBlocks([problem.X]).check(), Scaling(np.zeros(3), np.ones(3), 1.0), []
+    X, scaling, states = RowBlocks([problem.X])._check(), Scaling(np.zeros(3), np.ones(3), 1.0), []
     for n_tiles in (16, 1024):
         monkeypatch.setattr(packed_rows, "_SPAN_TILES", n_tiles)
         rows = pack_rows(X, RowWeights(5000), scaling, np.dtype(np.float32), 1, 1)

@@ -26,7 +26,7 @@ class CountedBlocks:
 
 def packed(X, streamed, weights, scaling, n_samples, order):
     """Rows in double precision, divided into samples."""
-    return pack_samples(RowBlocks([X]).check() if streamed else X, weights, scaling, "double", 0.0, 1, 1, n_samples,
+    return pack_samples(RowBlocks([X])._check() if streamed else X, weights, scaling, "double", 0.0, 1, 1, n_samples,
                         order)
 
 
@@ -90,7 +90,7 @@ def test_blocks_cover_all_rows_with_their_weights(rng, streamed):
     X = rng.standard_normal((5000, 3))
     for values in (None, rng.integers(1, 4, 5000).astype(float)):
         weights = RowWeights(5000, values)
-        rows = pack_rows(RowBlocks([X]).check() if streamed else X, weights, Scaling(np.zeros(3), np.ones(3), 1.0),
+        rows = pack_rows(RowBlocks([X])._check() if streamed else X, weights, Scaling(np.zeros(3), np.ones(3), 1.0),
                          DOUBLE, 1, 1)
         stop, total = 0, 0.0
         for place, tiles, weight in rows.blocks():
@@ -106,7 +106,7 @@ def test_blocks_cover_all_rows_with_their_weights(rng, streamed):
 def test_long_rows_are_packed_in_double_precision(rng, streamed):
     X = rng.standard_normal((300, 2))
     X[7] = [30.0, 40.0]
-    some, scaling = RowBlocks([X]).check() if streamed else X, Scaling(np.zeros(2), np.ones(2), 1.0)
+    some, scaling = RowBlocks([X])._check() if streamed else X, Scaling(np.zeros(2), np.ones(2), 1.0)
     found = [pack_samples(some, RowWeights(300), scaling, precision, length, 1, 1, 1, None).dtype
              for precision, length in (("single", 50.1), ("single", 49.9), ("double", 50.1))]
     assert found == [np.float32, np.float64, np.float64]
@@ -121,7 +121,7 @@ def test_rows_without_weight_belong_to_no_streamed_sample(rng):
 
 def collecting(X, members):
     source = CountedBlocks(X, 100)
-    blocks, n_features = RowBlocks(source).check(), X.shape[1]
+    blocks, n_features = RowBlocks(source)._check(), X.shape[1]
     scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
     source.n_passes = 0
     return source, StreamedRows(blocks, RowWeights(len(X)), scaling, DOUBLE, 1, 1, members)

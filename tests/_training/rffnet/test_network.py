@@ -33,7 +33,7 @@ def test_scores_are_those_of_the_formula(steps):
     tolerance = 1e-5 if steps.dtype is np.float32 else 1e-12
     expected = written_out(steps)
     np.testing.assert_allclose(steps.objective.scores(steps.X), expected, rtol=0, atol=tolerance)
-    blocks = RowBlocks([steps.X[:77], steps.X[77:]]).check()
+    blocks = RowBlocks([steps.X[:77], steps.X[77:]])._check()
     np.testing.assert_allclose(steps.objective.scores(blocks), expected, rtol=0, atol=tolerance)
 
 

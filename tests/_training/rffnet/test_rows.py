@@ -53,7 +53,7 @@ def test_targets_are_in_the_units_of_the_training_that_goes_on(rng):
 def test_rows_that_are_taken(streamed):
     rows = numbered(100, np.arange(100.0) + 1)
     if streamed:
-        rows = rows._replace(X=RowBlocks([rows.X[:33], rows.X[33:]]).check())
+        rows = rows._replace(X=RowBlocks([rows.X[:33], rows.X[33:]])._check())
     some = rows.taken(np.array([5, 70, 20]))
     np.testing.assert_array_equal(some.X[:, 0], [10, 140, 40])
     np.testing.assert_array_equal(some.targets[:, 0], [5, 70, 20])
@@ -153,7 +153,7 @@ def test_parts_of_streams_end_with_the_block_that_completes_them(streamed, rng):
     """Of at most 500 steps of 4 rows, counted anew in each part."""
     firsts = ((0, 1000), (2048, 1000), (4096, 1999), (6144, 1))
     members = np.concatenate([np.arange(first, first + n) for first, n in firsts])
-    streamed = streamed._replace(X=RowBlocks([streamed.X._source[:7000]]).check())
+    streamed = streamed._replace(X=RowBlocks([streamed.X._source[:7000]])._check())
     found, ends = one_epoch(streamed, members, 4, rng)
     assert [len(shuffled.orders[0]) for shuffled in found] == [1000, 1000, 1999, 1]
     assert ends == [False, True, False, True]
@@ -167,7 +167,7 @@ def test_blocks_without_members_are_not_visited(streamed, rng):
 
 def test_streams_are_passed_over_several_times(rng):
     rows = numbered(60)
-    rows = rows._replace(X=RowBlocks([rows.X[:25], rows.X[25:]]).check())
+    rows = rows._replace(X=RowBlocks([rows.X[:25], rows.X[25:]])._check())
     found, ends = one_epoch(rows, np.arange(60), 32, rng)
     assert [len(shuffled.orders) for shuffled in found] == [1] * 16
     assert ends == [False] * 15 + [True]

@@ -69,7 +69,7 @@ def test_values_of_rows_without_weight_do_not_matter(rng):
     weights = RowWeights(200, (np.arange(200) % 2).astype(float))
     changed = X.copy()
     changed[::2] = 1e300
-    found = [KernelRows(RowBlocks([Z[:90], Z[90:]]).check(), no_scaling(3), weights, DOUBLE, 1) for Z in (X, changed)]
+    found = [KernelRows(RowBlocks([Z[:90], Z[90:]])._check(), no_scaling(3), weights, DOUBLE, 1) for Z in (X, changed)]
     np.testing.assert_array_equal(found[0].tiles.transpose(0, 2, 1).reshape(-1, 4)[1:200:2],
                                   found[1].tiles.transpose(0, 2, 1).reshape(-1, 4)[1:200:2])
     assert found[1].largest_length < 10
