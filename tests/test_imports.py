@@ -14,7 +14,8 @@ MODEL = pathlib.Path(__file__).parent / "data" / "1" / "gbrff2.npz"
 # Prints the modules of the package by their names below it, and those of others that take long to import.
 REPORT = """
 import sys
-SLOW = ("numpy", "pandas", "polars", "pyarrow", "sklearn", "dask", "multiprocessing", "concurrent.futures")
+SLOW = ("numpy", "pandas", "polars", "pyarrow", "sklearn", "dask", "multiprocessing", "concurrent.futures",
+        "hashlib")
 print(*sorted(name.partition(".")[2] for name in sys.modules if name.partition(".")[0] == "rffkern"), sep=",")
 print(*sorted(name for name in SLOW if name in sys.modules), sep=",")
 """
@@ -58,6 +59,15 @@ def test_scoring_a_model_from_a_file_loads_its_family_alone():
     modules, others = loaded("import sys, rffkern; rffkern.load(sys.argv[1]).predict([[0.0, 0.0, 0.0]])", MODEL)
     assert_gbrff2_only(modules)
     assert not rooms(modules) & {"_cli", "_export", "dask", "embedding"}
+    assert others == {"numpy"}
+
+
+def test_scoring_a_boosted_model_loads_no_training():
+    modules, others = loaded("import sys, rffkern; rffkern.load(sys.argv[1]).predict([[0.0, 0.0, 0.0]])",
+                             MODEL.with_name("fourier_boosting.npz"))
+    assert "_training.fourier_boosting.estimators" in modules
+    assert not modules & {"_training.fourier_boosting.fit", "_training.fourier_boosting.boosting", "_native.boosting",
+                          "_column_map.learning"}
     assert others == {"numpy"}
 
 

@@ -15,7 +15,6 @@ from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .compiled import CompiledMap
 from .fitted_map import NUMERIC_FORMS, FittedMap, Folds
-from .learning import MapSettings, StatisticsCollector, build_map
 from .tables import check_table, column_name, in_blocks, tables
 
 Double = NDArray[np.float64]
@@ -242,6 +241,8 @@ class ColumnMap(Parametrised):
 
     def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any) -> FitResult:
         """Pass over the rows once."""
+        from .learning import MapSettings, StatisticsCollector, build_map  # not needed where rows are mapped
+
         self._check_params()
         collector: StatisticsCollector | None = None
         names: tuple[str, ...] | None = None
