@@ -176,11 +176,17 @@ def test_the_page_of_costs(tmp_path):
     run("bench", "cost", "--log", log, "--page", page, "--axes")
     text = page.read_text()
     assert "| GBRFF2 | 2 | 1.50 | 0.50 | 1.00 | 1.0 x |" in text
-    assert "| GBRFF2 | 16 s, 16 s | 8 s, 16 s |" in text
+    assert "| GBRFF2 | 16 s | 16 s |" in text
     run("bench", "cost", "--log", log, "--axes", "columns", "classes", "threads", "--models", "GBRFF2")
     assert log.read_bytes() == before
     drawing = xml.etree.ElementTree.parse(tmp_path / "cost.svg").getroot()
     assert len(drawing.findall(".//{*}path[@fill='none']")) == 6
+
+
+def test_the_page_of_costs_is_what_its_log_says(tmp_path):
+    run("bench", "cost", "--log", ROOT / "docs" / "cost.jsonl", "--page", tmp_path / "cost.md", "--axes")
+    for name in ("cost.md", "cost.svg"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
 def test_a_cost_is_measured(tmp_path):

@@ -96,12 +96,13 @@ def cost(arguments):
     The other sizes are those of a table of 4,000 rows, 20 columns and two classes on one thread.  A fit is left out if
     it would take more than --limit seconds by the one before, and what the log has already is not measured again.
     """
-    known, of_sets = {}, []
+    known, of_sets, commit = {}, [], "unknown"  # unless the log has a record of it, {"measured": "1234abc"}
     if arguments.log and os.path.exists(arguments.log):
         with open(arguments.log, encoding="utf-8") as file:
             records = list(map(json.loads, file))
         known = {key_of(record): record for record in records if "cost" in record}
         of_sets = [record for record in records if "set" in record]
+        commit = next((record["measured"] for record in records if "measured" in record), commit)
     for axis in arguments.axes:
         values = arguments.sizes if axis == "rows" and arguments.sizes else AXES[axis]
         for model in arguments.models or MODELS:
@@ -124,7 +125,7 @@ def cost(arguments):
                 print(f"{model} {case}: {figures}", flush=True)
                 yield record
     if arguments.page:
-        write_page(arguments.page, list(known.values()), of_sets)
+        write_page(arguments.page, list(known.values()), of_sets, commit)
 
 
 def key_of(record):
@@ -139,7 +140,11 @@ measure again, not what the page says. CPU seconds and megabytes at the peak bes
 defaults; LightGBM with 63 leaves and early stopping on a fifth of the rows (50 rounds, at most 2,000), CatBoost with
 its defaults, 1,000 rounds. Rows of normal clusters, eight columns of which say something, 5 % of the labels at random;
 where one size grows, the others are 4,000 rows, 20 columns, two classes, and one thread. The machine was used by others
-too: compare ratios in a row. A dash is a fit that would have taken too long."""
+too: compare ratios in a row. Measured at commit {commit}. A dash is a fit that would have taken too long."""
+
+THREADS = """\
+CPU seconds of the same fit with one thread and with two: what a second thread adds in work. What it gains on the clock
+is not said here, because others used both cores; the log has it (`wall`). Bits are the same for any number."""
 
 FORMULA = """\
 CPU seconds of a fit on one thread are about s (n / 1,000)^a (d / 20)^b (k / 2)^c, for n rows of d columns in k classes,
@@ -157,7 +162,7 @@ the mean log loss where there is one. A set may be in two groups."""
 SET_MODELS = {"fourier": "Fourier boosting", "lightgbm-stopped": "LightGBM", "catboost": "CatBoost"}
 
 
-def write_page(path, records, of_sets):
+def write_page(path, records, of_sets, commit):
     """Write the page, and beside it the drawing."""
     found = collections.defaultdict(dict)
     for record in records:
@@ -165,16 +170,14 @@ def write_page(path, records, of_sets):
     models = [model for model in MODELS if model in found]
     drawing = pathlib.Path(path).with_suffix(".svg")
     drawing.write_text(draw(found, models), encoding="utf-8")
-    parts = ["# What a fit costs\n", textwrap.fill(HEAD, 120) + "\n",
+    parts = ["# What a fit costs\n", textwrap.fill(HEAD.format(commit=commit), 120) + "\n",
              f"![CPU seconds and memory of a fit against rows, columns and classes]({drawing.name})\n"]
     for axis, title in (("rows", "Rows"), ("columns", "Columns"), ("classes", "Classes")):
         parts += [f"## {title}\n", by_axis(found, models, axis)]
-    parts += ["## Threads\n", textwrap.fill(
-        "Seconds on the clock and CPU seconds with one thread and with two, of two cores that others used too. Bits "
-        "are the same for any number.", 120) + "\n", by_threads(found, models),
-        "## A formula\n", textwrap.fill(FORMULA, 120) + "\n", formulas(found, models),
-        textwrap.fill("Memory: each class has a formula in its notes, `help(rffkern.FourierBoostingClassifier)`; "
-                      "`max_seconds` ends a fit in time.", 120)]
+    parts += ["## Threads\n", textwrap.fill(THREADS, 120) + "\n", by_threads(found, models)]
+    parts += ["## A formula\n", textwrap.fill(FORMULA, 120) + "\n", formulas(found, models),
+              textwrap.fill("Memory: each class has a formula in its notes, `help(rffkern.FourierBoostingClassifier)`; "
+                            "`max_seconds` ends a fit in time.", 120)]
     if of_sets:
         parts += ["", "## Data sets\n", textwrap.fill(SETS, 120) + "\n", by_group(of_sets)]
     pathlib.Path(path).write_text("\n".join(parts) + "\n", encoding="utf-8")
@@ -202,13 +205,13 @@ def by_axis(found, models, axis):
 
 
 def by_threads(found, models):
-    """Seconds on one thread and on more."""
+    """CPU seconds on one thread and on more."""
     cases = [BASE._replace(threads=n) for n in AXES["threads"]]
-    rows = [["", *(f"{case.threads} thread{'s' * (case.threads > 1)}: clock, CPU" for case in cases)]]
+    rows = [["", *(f"{case.threads} thread{'s' * (case.threads > 1)}" for case in cases)]]
     for model in models:
         records = [found[model].get(case) for case in cases]
         if all(records):
-            rows.append([model, *(f"{figure(each['wall'])} s, {figure(each['seconds'])} s" for each in records)])
+            rows.append([model, *(f"{figure(each['seconds'])} s" for each in records)])
     return markdown(rows)
 
 
