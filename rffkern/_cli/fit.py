@@ -74,6 +74,8 @@ def run(arguments: argparse.Namespace) -> None:
     save(model, output)
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
         f"{time.perf_counter() - started:.2f} s: {shown}")
+    if arguments.checkpoint is not None:
+        say(printable(f"{arguments.checkpoint} keeps the state of training; delete it to train anew"))
     if getattr(model, "timed_out_", False):
         say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
             "gone on")

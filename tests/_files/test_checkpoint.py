@@ -331,6 +331,7 @@ def test_the_command_line_goes_on_after_a_kill(tmp_path, family):
         assert not (tmp_path / "m.npz").exists()
     done = run(*command, cwd=tmp_path)
     assert "training goes on from state" in done.stderr
+    assert "state keeps the state of training; delete it to train anew" in done.stderr
     assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
     changed = X.copy()
     changed[7, 3] += 0.5
