@@ -281,7 +281,8 @@ PARAMETERS = (
               "all terms for this, not in model files."),
     MAX_SECONDS.described(
         MAX_SECONDS.text + "  Bags share the time: each gets an equal part of what is left when it begins, and those "
-        "that it has ended early go on, as long as time is left that others have not used.  Kernel ridge regression is "
+        "that it has ended early go on, as long as time is left that others have not used; for n rows, k outputs and "
+        "M bags this takes up to 4 n k M bytes more.  Kernel ridge regression is "
         "trained in the time that is left once all bags have ended by themselves, and is not used if that is too "
         "short."),
     COLUMNS.described(
