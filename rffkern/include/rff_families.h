@@ -175,7 +175,7 @@ static int rff_check_kernel_ridge_report(rff_file *file, const rff_model *model)
     double reason;
     int is_sound = 1;
     size_t i;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(choice, 1, 5, 0), "the report on kernel ridge is malformed");
+    RFF_REQUIRE(&file->refusal, rff_is_shaped(choice, 1, 6, 0), "the report on kernel ridge is malformed");
     reason = rff_number(choice, 0);
     for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
     is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);

@@ -134,7 +134,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         try:
             with printing() if model.verbose else contextlib.nullcontext(), limit.ending_steps():
                 stack = stack_kernel_ridge(bags, orders, columns, data, weights, training_rows, (rows, scores), factor,
-                                           model.kernel_ridge is True, model.n_jobs,
+                                           model.kernel_ridge is True,
+                                           [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators)
+                                            for bag in bags], model.n_jobs,
                                            not evaluation and (model.validation == "last" or groups is not None))
         except OutOfTime:
             timed_out, stack = True, without_kernels(factor, len(data.intercept), Reason.STOPPED)

@@ -48,7 +48,7 @@ class ChoiceRows(NamedTuple):
     targets: Double  # (n_outputs, n_rows)
     weights: Double  # (n_rows,)
     n_threads: int | None
-    folds: NDArray[np.intp] | None = None  # (n_rows,) to leave out, and the last to learn from; None: any of the rows
+    folds: NDArray[np.intp] | None = None  # (n_rows,) that `choose_on` leaves out, -1 for none; None: row by row
 
     def first(self, n_rows: int) -> "ChoiceRows":
         """Some of them."""
@@ -97,10 +97,6 @@ class ScaleSearch:
         n_rows, n_outputs = len(rows.X), len(rows.targets)
         self._folds = np.arange(n_rows) * min(N_FOLDS, n_rows) // n_rows
         self._n_left_out = 1 if n_rows > FEW_ROWS else max(1, min(N_FOLDS, n_rows) // n_outputs)
-        if rows.folds is not None:
-            present, folds = np.unique(rows.folds, return_inverse=True)
-            if len(present) > 1:
-                self._folds, self._n_left_out = folds, min(self._n_left_out, len(present) - 1)
 
     def on(self, rows: ChoiceRows) -> "ScaleSearch":
         """The same search on other rows."""
@@ -151,10 +147,10 @@ class ScaleSearch:
 
 def equal_relevances(X: Double, weights: Double) -> Double:
     """Relevances that are alike, of columns whose variances have the mean 1 after them."""
-    return _normalised(np.ones(X.shape[1]), X, weights)
+    return normalised(np.ones(X.shape[1]), X, weights)
 
 
-def _normalised(relevances: Double, X: Double, weights: Double) -> Double:
+def normalised(relevances: Double, X: Double, weights: Double) -> Double:
     """Relevances with which the mean squared distance between two rows is 2."""
     with np.errstate(over="ignore", invalid="ignore"):
         variances = np.average((X - np.average(X, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
@@ -184,7 +180,7 @@ def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
         squares += (rows.weights[:, None] * gradient**2).sum(axis=0)
     if not np.isfinite(squares).all() or not squares.any():
         return equal
-    return (1 - _EQUAL_SHARE) * _normalised(squares, rows.X, rows.weights) + _EQUAL_SHARE * equal
+    return (1 - _EQUAL_SHARE) * normalised(squares, rows.X, rows.weights) + _EQUAL_SHARE * equal
 
 
 def choose(rows: ChoiceRows, shape: str, lengths: Lengths | None, reg_lambda: float | None, cache_bytes: int,
@@ -219,8 +215,13 @@ def choose_scale(rows: ChoiceRows, shape: str, relevances: Double, cache_bytes: 
     steps = Steps("kernels on held-out rows", 12)
     few = rows.first(FEW_ROWS)
     search = ScaleSearch(few, shape, reg_lambda, cache_bytes, steps)
-    best = search.descend(search.at(Lengths(_normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
+    best = search.descend(search.at(Lengths(normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
     return _refine(search, rows, best, True, are_labels)
+
+
+def lambdas_for(are_labels: bool) -> tuple[float, ...]:
+    """The lambdas that are chosen among, in ascending order: for labels no small ones."""
+    return LAMBDAS if are_labels else (*SMALL_LAMBDAS[:-1], *LAMBDAS)
 
 
 def _refine(search: ScaleSearch, rows: ChoiceRows, best: Choice, is_scale_free: bool, are_labels: bool) -> Choice:

@@ -18,6 +18,7 @@ from rffkern import (
 )
 from rffkern._files.archive import decode, encode
 from rffkern._training.fourier_boosting import parameters, stacking
+from rffkern._training.fourier_boosting.kernel_trial import KernelTrial
 from rffkern._training.fourier_boosting.parameters import (
     KernelRidgeReport,
     Reason,
@@ -25,7 +26,8 @@ from rffkern._training.fourier_boosting.parameters import (
     reason_not_to_try,
     report_numbers,
 )
-from rffkern._training.fourier_boosting.stacking import StackedRegressions, stack_classes, stack_values
+from rffkern._training.fourier_boosting.stack_weights import stack_classes, stack_values
+from rffkern._training.fourier_boosting.stacking import StackedRegressions
 from rffkern._training.kernel_ridge.calibration import log_losses
 from rffkern._training.kernel_ridge.fit import RegionLearner
 
@@ -78,7 +80,7 @@ def test_it_is_left_out_where_it_gains_little(capfd):
     assert f"kernel ridge {model.kernel_ridge_report_.reason}" in capfd.readouterr().err
     for name, array in alone.expansion_.arrays().items():
         np.testing.assert_array_equal(model.expansion_.arrays()[name], array)
-    assert alone.kernel_ridge_report_ == (False, "not used: kernel_ridge=False", None, None, None, None)
+    assert alone.kernel_ridge_report_ == (False, "not used: kernel_ridge=False", None, None, None, None, None)
 
 
 @pytest.mark.parametrize(("loss", "y"), [("huber", VALUES), ("quantile", VALUES), ("poisson", np.abs(VALUES))])
@@ -131,13 +133,17 @@ def test_many_rows_are_divided_into_regions(task, tmp_path):
 
 @pytest.mark.usefixtures("small_regions")
 def test_some_regions_say_whether_all_are_learned(monkeypatch):
-    """Three of sixteen are enough to leave it out."""
+    """Three of sixteen are enough to leave it out, where the trial on small regions has not done so."""
     rows, _ = checkers(1500)
     learned = []
     learn = RegionLearner.learn
     monkeypatch.setattr(RegionLearner, "learn", lambda *given: learned.append(1) or learn(*given))
     noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
     model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
+    assert not learned
+    with monkeypatch.context() as patch:
+        patch.setattr(KernelTrial, "run", lambda trial, work: None)
+        model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert not model.kernel_ridge_report_.kept
     assert model.expansion_.kernels is None
     assert len(learned) == 3
@@ -150,27 +156,36 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
 @pytest.mark.usefixtures("small_regions")
 def test_regions_know_nothing_of_a_row_that_is_held_out(monkeypatch):
     """What is predicted of a row out of its fold does not change with its label, given the same choice."""
+    given, learned = seen_regressions(monkeypatch)
+    regression = learned.learn(range(learned.n_regions))
+    np.testing.assert_array_equal(regression.regressions.own, given.rows)
+    row = int(np.flatnonzero(given.folds == 1)[0])
+    other = StackedRegressions(with_other_label(given, row), learned.choice)
+    changed = other.learn(range(other.n_regions))
+    before, after = (each.regressions.out_of_fold[0] for each in (regression, changed))
+    assert abs(before[row] - after[row]) < 1e-6
+    assert np.abs(before - after).max() > 0.05
+
+
+def seen_regressions(monkeypatch):
+    """The rows and regressions of a fit to two classes."""
     seen = []
 
-    def remember(*given):
-        seen.append((given, StackedRegressions(*given)))
+    def remember(rows, choice):
+        seen.append((rows, StackedRegressions(rows, choice)))
         return seen[0][1]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rffkern._training.fourier_boosting.stacking.StackedRegressions", remember)
+    with monkeypatch.context() as patch:
+        patch.setattr(stacking, "StackedRegressions", remember)
         FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
-    (columns, targets, weights, training_rows, folds, *rest), learned = seen[0]
-    regression = learned.learn(range(learned.n_regions))
-    np.testing.assert_array_equal(regression.regressions.own, training_rows)
-    row = int(np.flatnonzero(folds == 1)[0])
-    wrong = targets.copy()
-    wrong[:, row] *= -1
-    monkeypatch.setattr(stacking, "choose_scale", lambda *_: learned.choice)
-    other = StackedRegressions(columns, wrong, weights, training_rows, folds, *rest)
-    changed = other.learn(range(other.n_regions))
-    before, after = (each.regressions.out_of_fold[0] + each.intercepts[0] for each in (regression, changed))
-    assert abs(before[row] - after[row]) < 0.02  # by the intercept alone
-    assert np.abs(before - after).max() > 0.05
+    return seen[0]
+
+
+def with_other_label(given, row):
+    """The same rows, of which one has the other label."""
+    targets = given.targets.copy()
+    targets[:, row] = -targets[:, row] - 2 * given.intercepts
+    return given._replace(targets=targets)
 
 
 @pytest.mark.usefixtures("small_regions")
@@ -274,8 +289,8 @@ def test_a_file_keeps_it(trained, tmp_path):
     np.testing.assert_array_equal(scores(again, X), scores(trained, X))
     assert again.kernel_ridge_report_ == trained.kernel_ridge_report_
     header, arrays = decode(dumps(trained))
-    for wrong in ([0.0] * 5, [6.0, 1, 1, 1, 1], [6.5, 1, 1, 1, 1], [9.0, 1, 1, 1, 1], [7.0, -1, 1, 1, 1],
-                  [7.0, 1, 1, 1]):
+    for wrong in ([0.0] * 6, [6.0, 1, 1, 1, 1, 1], [6.5, 1, 1, 1, 1, 1], [9.0, 1, 1, 1, 1, 1],
+                  [7.0, -1, 1, 1, 1, 1], [7.0, 1, 1, 1, 1, -1], [7.0, 1, 1, 1, 1]):
         changed = {**arrays, "_kernel_ridge_report": np.array(wrong)}
         entries = [[name, list(array.shape)] for name, array in changed.items()]
         assert_refused(tmp_path / "bad", encode({**header, "arrays": entries}, changed))
@@ -326,27 +341,14 @@ def test_a_callback_that_ends_the_fit_ends_it():
 @pytest.mark.slow
 def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
     """Another label of a row changes what is predicted of it by no more than its part in the choices."""
-    seen = {}
-
-    def remember(*given):
-        seen["given"], seen["regression"] = given, StackedRegressions(*given).learn([0])
-        return StackedRegressions(*given)
-
-    monkeypatch.setattr("rffkern._training.fourier_boosting.stacking.StackedRegressions", remember)
-    FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
-    (columns, targets, weights, training_rows, folds, n_folds, *rest), regression = seen["given"], seen["regression"]
-    assert n_folds == 3
-    assert np.bincount(folds).tolist() == [100, 100, 100, 200]  # five folds, three members
-    wrong = targets.copy()
-    row = int(np.flatnonzero(folds == 1)[0])
-    wrong[:, row] *= -1
-    other = StackedRegressions(columns, wrong, weights, training_rows, folds, n_folds, *rest).learn([0])
-    same_choice = (other.choice.lengths.scale, other.choice.reg_lambda) == (
-        regression.choice.lengths.scale, regression.choice.reg_lambda)
-    assert same_choice
-    before, after = (each.regressions.out_of_fold[0] + each.intercepts[0] for each in (regression, other))
-    assert abs(before[row] - after[row]) < 0.02
-    neighbours = np.abs(before - after)[folds != 1]
+    given, learned = seen_regressions(monkeypatch)
+    assert given.n_folds == 3
+    assert np.bincount(given.folds).tolist() == [100, 100, 100, 200]  # five folds, three bags
+    regression, row = learned.learn([0]), int(np.flatnonzero(given.folds == 1)[0])
+    other = StackedRegressions(with_other_label(given, row), learned.choice).learn([0])
+    before, after = (each.regressions.out_of_fold[0] for each in (regression, other))
+    assert abs(before[row] - after[row]) < 1e-6
+    neighbours = np.abs(before - after)[given.folds != 1]
     assert neighbours.max() > 0.05
 
 
@@ -397,12 +399,12 @@ def test_kernel_alone_is_within_reach_of_many_classes():
 
 
 def test_numbers_of_a_choice_are_told_in_words():
-    numbers = report_numbers(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1)
+    numbers = report_numbers(Reason.LITTLE, 0.5, 0.49, 1.0, 0.1, 1234)
     reason = KernelRidgeReport.of_numbers(numbers).reason
-    assert reason.startswith("not used: validation loss 0.5 without it, 0.49 with it")
+    assert reason.startswith("not used: validation loss of 1,234 rows 0.5 without it, 0.49 with it")
     check_report_numbers(numbers, False)
-    used = KernelRidgeReport.of_numbers(report_numbers(Reason.GAINS, 0.5, 0.4, 4.0, 0.1))
-    assert (used.kept, *used[2:]) == (True, 0.5, 0.4, 0.5, 0.1)
+    used = KernelRidgeReport.of_numbers(report_numbers(Reason.GAINS, 0.5, 0.4, 4.0, 0.1, 99))
+    assert (used.kept, *used[2:]) == (True, 0.5, 0.4, 0.5, 0.1, 99)
     with pytest.raises(ValueError, match="malformed"):
         check_report_numbers(np.empty(0), False)
     assert set(parameters._SENTENCES) == set(Reason)

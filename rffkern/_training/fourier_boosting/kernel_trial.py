@@ -1,0 +1,211 @@
+"""Whether kernel ridge regression is worth learning: a sequential rule on small regions of the rows.
+
+Few rows out of all say nothing of it, for what it learns is local: its gain comes with their density.  Small regions
+have all rows that are near one another.  In some of them, spread over the table, a regression learns from the rows of
+the region and predicts them out of fold: what that gains over the bags there is about what it would gain.  As long as
+the outcome is open, larger regions follow, while what the trial costs stays below a share of what the bags have cost.
+Costs are counted in operations, so that the same rows have the same outcome on any machine.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._estimator.monitor import Steps
+from ..._model.regions import LARGEST_REGION, MOST_ROWS
+from ..kernel_ridge.dense_regression import DenseRegression, choose_on
+from ..kernel_ridge.length_scales import Choice, ChoiceRows, Lengths
+from ..kernel_ridge.regions import Division, divide, undivided
+from .parameters import LEAST_SHARE, STANDARD_ERRORS
+from .stack_weights import Gain
+from .training_rows import Columns, RowOrder
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+KERNEL = "exponential"
+
+# Rows of a region at most, on average, in one stage after the other, regions, and every which one is chosen on.
+_STAGES, _N_REGIONS, _CHOSEN = (256, 512, 1024), 8, 4
+
+# So many times its size a region learns from at most, where no threshold divides rows.
+_MOST_SIZES = 2
+
+# Share of the operations of the bags that the stages after the first may take.
+_SHARE = 0.2
+
+# Operations, of which some 40 take a nanosecond: of a round of a bag, for each of its rows those for an output and for
+# a column; of a regression, beside those for kernels and an inverse; and of the weights of an out-of-fold row.
+_OF_ROUND, _OF_OUTPUT, _OF_COLUMN, _OF_REGRESSION, _OF_WEIGHTS = 2e6, 800.0, 16.0, 1e7, 1e5
+
+# Choices that a stage tries, about: the first from a start that fits any table, the others from the one before.
+_FIRST_CHOICES, _MORE_CHOICES = 14, 8
+_FIRST_STEP, _STEP = 4.0, 2.0
+
+_FIRST_LAMBDA = 0.1
+
+# A doubling of regions that raises the gain: this part of it is expected of each doubling to come.
+_GROWTH = 0.5
+
+# The least share of the loss that the smallest regions must gain for larger ones to be tried, give or take chance.
+_LEAST_OPEN = 0.005
+
+
+class KernelRows(NamedTuple):
+    """What kernel ridge regressions learn from."""
+
+    columns: Columns  # of all rows
+    rows: Indices  # training rows, sorted
+    targets: Double  # (n_outputs, n_training) less the intercepts
+    intercepts: Double  # (n_outputs,)
+    weights: Double  # (n_training,)
+    folds: Indices  # (n_training,)
+    n_folds: int  # folds that predictions leave out: 0, 1, ..
+    shuffled: Indices  # places of training rows in random order
+    lengths: Lengths  # in proportion to relevances of columns
+    are_labels: bool
+    n_jobs: int | None
+    keeps_folds: bool  # whether scale and lambda are chosen on validation rows of bags, too
+
+    def some(self, places: Indices) -> ChoiceRows:
+        """Some of the training rows."""
+        X = self.columns.values[:, self.rows[places]].T.astype(np.float64, order="C")
+        folds = None
+        if self.keeps_folds:
+            folds = np.where(self.folds[places] < self.n_folds, self.folds[places], -1)
+        return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs, folds)
+
+    def divide(self, most_rows: int) -> Division:
+        """Training rows in regions of so many at most, on average."""
+        if len(self.rows) <= most_rows:
+            return undivided(len(self.rows))
+        return divide(self.columns.values[:, self.rows], self.lengths.relevances, most_rows)
+
+
+class KernelTrial:
+    """The sequential rule.
+
+    Parameters
+    ----------
+    kernel_rows : KernelRows
+    out_of_fold : indices of the rows that have scores of bags
+    gain_of : callable
+        The gain on some out-of-fold rows, given by their places, with predictions (n_outputs, n_places).
+    """
+
+    def __init__(self, kernel_rows: KernelRows, out_of_fold: Indices,
+                 gain_of: Callable[[Indices, Double], Gain]) -> None:
+        self._rows, self._out_of_fold, self._gain_of = kernel_rows, out_of_fold, gain_of
+        self._choice, self._size = Choice(kernel_rows.lengths, _FIRST_LAMBDA, 0.0), 0
+
+    def run(self, work: float) -> Gain | None:
+        """The gain that all rows are expected to have; None where none was scored.
+
+        Parameters
+        ----------
+        work : float
+            Operations that the bags have taken.
+        """
+        gain: Gain | None = None
+        expected, done = gain, 0.0
+        steps = Steps("kernel ridge on small regions", len(_STAGES))
+        for stage, size in enumerate(_STAGES):
+            regions = _Regions(self._rows, size)
+            cost = regions.cost(_MORE_CHOICES if stage else _FIRST_CHOICES)
+            if stage and (done + cost > _SHARE * work or len(self._rows.rows) <= _STAGES[stage - 1]):
+                break
+            done += cost
+            self._choose(regions, size)
+            places, predictions = regions.predict(self._choice, self._out_of_fold)
+            if len(places):
+                before, gain = gain, self._gain_of(places, predictions)
+                steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
+                expected = self._expected(gain, before, size)
+                error = STANDARD_ERRORS * gain.standard_error / max(gain.without, np.finfo(np.float64).tiny)
+                is_open = expected.share + error >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
+                if not is_open or gain.is_clear:
+                    break
+        return expected
+
+    @property
+    def choice(self) -> Choice:
+        """The scale and lambda so far."""
+        return self._choice
+
+    def last_choice(self) -> Choice:
+        """The scale and lambda for all rows: those of the smallest regions, and then of the largest."""
+        for size in (_STAGES[0], _STAGES[-1]):
+            if self._size < min(size, len(self._rows.rows)):
+                self._choose(_Regions(self._rows, size), size)
+        return self._choice
+
+    def _choose(self, regions: "_Regions", size: int) -> None:
+        """Choose scale and lambda on regions of a size, from those of smaller ones on."""
+        self._choice = regions.choose(self._choice, _STEP if self._size else _FIRST_STEP)
+        self._size = size
+
+    def _expected(self, gain: Gain, before: Gain | None, size: int) -> Gain:
+        """The gain of all rows, by that of regions of a size, and of half of it."""
+        n_rows, n_all = len(self._rows.rows), len(self._out_of_fold)
+        n_together = n_rows if n_rows <= MOST_ROWS else LARGEST_REGION
+        share = gain.share
+        if before is not None and n_together > size:
+            share += _GROWTH * max(share - before.share, 0.0) * math.log2(n_together / size)
+        error = gain.standard_error * math.sqrt(gain.n_rows / n_all)
+        return gain._replace(stacked=(1 - share) * gain.without, standard_error=error)
+
+
+class _Regions:
+    """Some regions of a size, spread over the table."""
+
+    def __init__(self, kernel_rows: KernelRows, size: int) -> None:
+        self._rows = kernel_rows
+        self._division = kernel_rows.divide(size)
+        self._indices = self._division.some(_N_REGIONS)
+        regions = [self._division.regions[index] for index in self._indices]
+        self._learned = [np.sort(region.shuffled_rows(kernel_rows.shuffled, _MOST_SIZES * size)) for region in regions]
+        self._is_own = [np.isin(learned, region.own) for learned, region in zip(self._learned, regions, strict=True)]
+        self._regressions = [DenseRegression(kernel_rows.some(learned), KERNEL) for learned in self._learned]
+
+    def cost(self, n_choices: int) -> float:
+        """Operations of so many choices on some regions and of predictions on all."""
+        n_columns, n_outputs = len(self._rows.columns.values), len(self._rows.targets)
+        each = [n**2 * (2.0 * n_columns + 16 + n + 4 * n_outputs) + _OF_REGRESSION for n in map(len, self._learned)]
+        n_own = sum(int(is_own.sum()) for is_own in self._is_own)
+        return n_choices * sum(each[::_CHOSEN]) + sum(each) + n_own * n_outputs * _OF_WEIGHTS
+
+    def choose(self, start: Choice, step: float) -> Choice:
+        """The best scale and lambda on some regions."""
+        return choose_on(self._regressions[::_CHOSEN], self._is_own[::_CHOSEN], start, step, self._rows.are_labels)
+
+    def predict(self, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
+        """Places of rows that fall into the regions, and predictions by regressions that have not learned from them."""
+        kernel_rows, values = self._rows, self._rows.columns.values
+        is_other = ~np.isin(rows, kernel_rows.rows)
+        others = np.flatnonzero(is_other)
+        others_in = self._division.of_rows(values[:, rows[others]].T)
+        places, predictions = [np.empty(0, dtype=np.intp)], [np.empty((len(kernel_rows.targets), 0))]
+        for index, learned, is_own, each in zip(self._indices, self._learned, self._is_own, self._regressions,
+                                                strict=True):
+            if not each.fit(choice):
+                continue
+            own = kernel_rows.rows[learned]
+            is_known = is_own & np.isin(own, rows)
+            if is_known.any():
+                residuals = each.residuals_without(np.where(is_known, kernel_rows.folds[learned], -1))
+                places.append(np.searchsorted(rows, own[is_known]))
+                predictions.append((each.rows.targets - residuals)[:, is_known])
+            of_set = others[others_in == index]
+            if len(of_set):
+                places.append(of_set)
+                predictions.append(each.predict(values[:, rows[of_set]].T.astype(np.float64, order="C")))
+        return np.concatenate(places), np.concatenate(predictions, axis=1) + kernel_rows.intercepts[:, None]
+
+
+def boosting_work(n_rounds: Sequence[int], orders: Sequence[RowOrder], columns: Columns, n_outputs: int) -> float:
+    """Operations that bags have taken, about, and not more."""
+    each = _OF_OUTPUT * n_outputs + _OF_COLUMN * len(columns.values)
+    return sum(n * (_OF_ROUND + each * order.n_training_rows) for n, order in zip(n_rounds, orders, strict=True))

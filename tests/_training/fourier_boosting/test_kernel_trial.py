@@ -1,0 +1,146 @@
+"""The trial of kernel ridge regression on small regions: what it finds, when it ends, and what it may cost."""
+
+import numpy as np
+import pytest
+
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern._training.fourier_boosting import kernel_trial, stacking
+from rffkern._training.fourier_boosting.kernel_trial import KernelTrial
+from rffkern._training.fourier_boosting.stack_weights import Gain
+
+SHORT = {"n_estimators": 20, "n_bags": 3, "columns": None, "random_state": 0}
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 8, (2000, 2))
+BOARD = ((np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2 == 1).astype(int)
+NOISE = RNG.integers(0, 2, 2000)
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """All trials that are run, with the work of the bags, and what comes of them."""
+    seen = []
+    run = KernelTrial.run
+
+    def remember(trial, work):
+        seen.append((trial, work, run(trial, work)))
+        return seen[-1][2]
+
+    monkeypatch.setattr(KernelTrial, "run", remember)
+    return seen
+
+
+def gains_of(trial, work):
+    """The gains that a trial measures with so much work of bags."""
+    measured, gain_of = [], trial._gain_of
+
+    def remember(*given):
+        measured.append(gain_of(*given))
+        return measured[-1]
+
+    KernelTrial(trial._rows, trial._out_of_fold, remember).run(work)
+    return measured
+
+
+def test_a_board_that_few_rows_of_all_do_not_show_is_found(trials):
+    model = FourierBoostingClassifier(**SHORT).fit(X, BOARD)
+    gain = trials[0][2]
+    assert gain.is_enough
+    assert model.kernel_ridge_report_.kept
+    assert model.kernel_ridge_report_.n_rows == 1200  # three bags of five folds
+
+
+def test_of_noise_the_smallest_regions_are_enough(trials, monkeypatch):
+    monkeypatch.setattr(stacking, "StackedRegressions", None)
+    model = FourierBoostingClassifier(**SHORT).fit(X, NOISE)
+    trial, _, gain = trials[0]
+    assert not gain.is_enough
+    assert model.kernel_ridge_report_.n_rows == gain.n_rows <= 8 * 256
+    assert model.kernel_ridge_report_.reason.startswith(f"not used: validation loss of {gain.n_rows:,} rows ")
+    assert len(gains_of(trial, 1e20)) == 1  # also where bags took long
+
+
+def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, monkeypatch):
+    FourierBoostingClassifier(**SHORT).fit(X, NOISE)
+    trial = trials[0][0]
+    open_gain = Gain(100, 1.0, 0.99, 0.01)
+    trial._gain_of = lambda *_: open_gain
+    assert [len(gains_of(trial, work)) for work in (1.0, 1e20)] == [1, 3]
+    sizes = []
+    regions = kernel_trial._Regions
+    monkeypatch.setattr(kernel_trial, "_Regions", lambda *given: sizes.append(regions(*given)) or sizes[-1])
+    first, second = (regions(trial._rows, size) for size in (256, 512))
+    both = first.cost(kernel_trial._FIRST_CHOICES) + second.cost(kernel_trial._MORE_CHOICES)
+    assert [len(gains_of(trial, both / 0.2 * factor)) for factor in (0.99, 1.01)] == [1, 2]
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.9, 0.01)
+    assert len(gains_of(trial, 1e20)) == 1  # it is clear
+
+
+def test_gains_that_grow_with_regions_are_expected_to_go_on(trials):
+    FourierBoostingClassifier(**SHORT).fit(X, NOISE)
+    trial, n_all = trials[0][0], len(trials[0][0]._out_of_fold)
+    before, now = Gain(300, 1.0, 0.99, 0.01), Gain(300, 2.0, 1.96, 0.02)
+    expected = trial._expected(now, before, 500)
+    assert expected.share == pytest.approx(0.02 + 0.5 * 0.01 * 2)  # 2,000 rows are two doublings more
+    assert expected.standard_error == pytest.approx(0.02 * (300 / n_all) ** 0.5)
+    assert trial._expected(before, now, 500).share == pytest.approx(0.01)
+    assert trial._expected(now, before, 4000).share == pytest.approx(0.02)
+
+
+def test_costs_count_outputs_and_columns(trials):
+    for y in (NOISE, RNG.integers(0, 40, 2000)):
+        FourierBoostingClassifier(**SHORT | {"n_bags": 1}).fit(X, y)
+    two, forty = (kernel_trial._Regions(trial._rows, 256).cost(10) for trial, *_ in trials)
+    assert forty > two
+    assert trials[1][1] > 10 * trials[0][1]  # the work of bags, too
+
+
+@pytest.mark.parametrize("forced", ["auto", True])
+def test_scale_and_lambda_are_those_of_the_largest_regions(forced, trials, monkeypatch):
+    sizes = []
+    regions = kernel_trial._Regions
+    monkeypatch.setattr(kernel_trial, "_Regions", lambda *given: sizes.append(given[1]) or regions(*given))
+    FourierBoostingClassifier(**SHORT, kernel_ridge=forced).fit(X, BOARD)
+    assert len(trials) == (forced == "auto")
+    assert sizes[0] == 256
+    assert sizes[-1] == 1024
+    sizes.clear()
+    FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:250], BOARD[:250])
+    assert sizes == [256]  # all rows
+
+
+@pytest.mark.parametrize("family", [FourierBoostingClassifier, FourierBoostingRegressor])
+def test_predictions_of_regions_are_out_of_fold(family, trials):
+    """Of noise they are no better than chance, also for rows that are in no fold of the first assignment."""
+    model = family(**SHORT | {"n_bags": 6}, validation_fraction=0.3).fit(X, NOISE)
+    trial = trials[0][0]
+    assert trial._rows.n_folds == trial._rows.folds.max() + 1  # rows that are left over have scores of bags as well
+    regions = kernel_trial._Regions(trial._rows, 256)
+    places, predictions = regions.predict(trial.choice, trial._out_of_fold)
+    targets = NOISE[trial._out_of_fold[places]] - NOISE.mean()
+    assert abs(np.corrcoef(predictions[0], targets)[0, 1]) < 0.1
+    assert not model.kernel_ridge_report_.kept
+
+
+def test_rows_of_an_eval_set_are_predicted_in_their_regions(trials):
+    rows = RNG.uniform(0, 8, (600, 2))
+    board = ((np.floor(rows[:, 0]) + np.floor(rows[:, 1])) % 2 == 1).astype(int)
+    model = FourierBoostingClassifier(**SHORT).fit(X, BOARD, eval_set=(rows, board))
+    assert 300 < trials[0][2].n_rows <= 600
+    assert trials[0][2].is_enough
+    assert model.kernel_ridge_report_.n_rows == 600
+
+
+def test_the_last_rows_choose_and_judge(trials):
+    """With `validation="last"` no row of the regions' choice is judged by rows that are earlier."""
+    model = FourierBoostingClassifier(**SHORT, validation="last").fit(X, BOARD)
+    trial = trials[0][0]
+    assert trial._rows.keeps_folds
+    assert trials[0][2].n_rows <= 400
+    assert model.kernel_ridge_report_.n_rows == len(trial._out_of_fold)
+
+
+def test_same_bits_for_any_number_of_threads(trials):
+    for n_threads in (1, 3):
+        FourierBoostingRegressor(**SHORT, n_jobs=n_threads).fit(X, NOISE.astype(float))
+    assert trials[0][2] == trials[1][2]
+    assert trials[0][0].choice[1:] == trials[1][0].choice[1:]

@@ -1,0 +1,86 @@
+"""Kernel ridge regressions by inverses, beside systems that are solved without the rows that are left out."""
+
+import numpy as np
+import pytest
+
+from rffkern._training.kernel_ridge.dense_regression import DenseRegression, choose_on
+from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, Lengths, lambdas_for
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-2, 2, (90, 3))
+TARGETS = np.stack([np.sin(2 * X[:, 0]) * X[:, 1], np.cos(3 * X[:, 1])])
+WEIGHTS = RNG.uniform(0.2, 3, 90)
+FOLDS = RNG.integers(-1, 4, 90)
+RELEVANCES = np.array([0.6, 0.3, 0.1])
+
+
+def regression(shape="exponential", folds=None):
+    return DenseRegression(ChoiceRows(X, TARGETS, WEIGHTS, 1, folds), shape)
+
+
+def choice(scale=1.0, reg_lambda=0.1):
+    return Choice(Lengths(RELEVANCES, scale), reg_lambda, 0.0)
+
+
+def kernels(rows, centers, chosen, shape):
+    squares = (((rows[:, None] - centers) * chosen.lengths.inverse) ** 2).sum(axis=2)
+    return np.exp(-np.sqrt(squares)) if shape == "exponential" else np.exp(-squares / 2)
+
+
+def predicted(chosen, shape, learned, rows):
+    system = kernels(X[learned], X[learned], chosen, shape) + np.diag(chosen.reg_lambda / WEIGHTS[learned])
+    return np.linalg.solve(system, TARGETS[:, learned].T).T @ kernels(X[learned], rows, chosen, shape)
+
+
+@pytest.mark.parametrize("shape", ["exponential", "gaussian"])
+@pytest.mark.parametrize(("reg_lambda", "tolerance"), [(0.1, 2e-3), (1e-4, 1e-6)])  # in single precision, in double
+def test_residuals_are_those_of_regressions_without_the_rows(shape, reg_lambda, tolerance):
+    chosen, found = choice(2.0, reg_lambda), regression(shape)
+    assert found.fit(chosen)
+    alone = np.stack([TARGETS[:, i] - predicted(chosen, shape, np.arange(90) != i, X[i : i + 1])[:, 0]
+                      for i in range(90)], axis=1)
+    np.testing.assert_allclose(found.residuals(), alone, atol=tolerance)
+    expected = TARGETS.copy()
+    for fold in range(4):
+        here = np.isin(FOLDS, fold)
+        expected[:, here] -= predicted(chosen, shape, ~here, X[here])
+    np.testing.assert_allclose(found.residuals_without(FOLDS), expected, atol=tolerance)
+    rows = RNG.uniform(-2, 2, (30, 3))
+    np.testing.assert_allclose(found.predict(rows), predicted(chosen, shape, np.ones(90, bool), rows), atol=tolerance)
+
+
+def test_the_choice_is_the_best_of_its_neighbours():
+    every = np.ones(90, bool)
+
+    def loss(chosen, folds):
+        each = regression(folds=folds)
+        assert each.fit(chosen)
+        is_left_out = every if folds is None else folds >= 0
+        residuals = each.residuals() if folds is None else each.residuals_without(folds)
+        return WEIGHTS[is_left_out] @ (residuals[:, is_left_out] ** 2).mean(axis=0) / WEIGHTS[is_left_out].sum()
+
+    for folds in (None, FOLDS):
+        found = choose_on([regression(folds=folds)], [every], choice(), 2.0, False)
+        assert found.loss == pytest.approx(loss(found, folds))
+        assert found.loss < 0.9 * loss(choice(), folds)
+        lambdas = lambdas_for(False)
+        k = lambdas.index(found.reg_lambda)
+        for scale, reg_lambda in [(2, lambdas[k]), (0.5, lambdas[k]), *((1, each) for each in lambdas[k - 1 : k + 2])]:
+            assert found.loss <= 1.003 * loss(choice(found.lengths.scale * scale, reg_lambda), folds)
+
+
+def test_folds_that_no_row_is_in_leave_out_one_row_after_the_other():
+    every, none = np.ones(90, bool), np.full(90, -1)
+    assert choose_on([regression(folds=none)], [every], choice(), 4.0, True) == choose_on(
+        [regression()], [every], choice(), 4.0, True)
+
+
+def test_weights_of_any_size():
+    """A row of hardly any weight is hardly there."""
+    weights = np.where(np.arange(90) < 10, 1e-200, 1.0)
+    found = DenseRegression(ChoiceRows(X, TARGETS, weights, 1), "exponential")
+    assert found.fit(choice())
+    few = DenseRegression(ChoiceRows(X[10:], np.ascontiguousarray(TARGETS[:, 10:]), weights[10:], 1), "exponential")
+    assert few.fit(choice())
+    np.testing.assert_allclose(found.predict(X), few.predict(X), atol=1e-3)
+    np.testing.assert_allclose(found.residuals()[:, 10:], few.residuals(), atol=1e-3)
