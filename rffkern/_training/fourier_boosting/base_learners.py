@@ -203,7 +203,7 @@ class TreeLearner(BaseLearner):
         if not len(candidates):
             return None
         outputs = self._sample_outputs(rows.sample, rng)
-        binned, codes, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
+        binned, bins, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
         n_outputs = len(outputs)
         columns, threshold_bins = np.zeros((2, self._depth), dtype=np.intp)
         values = np.zeros((1 << self._depth, n_outputs))
@@ -213,7 +213,7 @@ class TreeLearner(BaseLearner):
             self._scratch = np.empty(0)  # before its successor takes memory
             self._scratch = np.empty(max(sizes))
         if not boosting.grow_tree(
-                codes, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
+                bins, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
                 _LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch):
             return None
         term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), _LEAF_RIDGE)

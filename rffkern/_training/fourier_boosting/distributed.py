@@ -34,15 +34,15 @@ from .losses import InitialScores, Loss, LossData, counts_of, loss_of, unit_of_c
 from .parameters import Reason, report_numbers, resolve_hyperparameters
 from .terms import Term, TreeTerm
 from .training_rows import (
-    Codes,
+    Bins,
     Columns,
     LocalRows,
     Losses,
     RowOrder,
     assign_folds,
-    bin_codes,
     bin_edges,
     clipping_bounds,
+    find_bins,
     standardise,
     take_rows,
 )
@@ -51,7 +51,7 @@ Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 CountUnits = tuple[Double, Double, float] | None  # of targets that are counts: center, inverse scale and unit
-TreeRows = tuple[Codes, Single, Single]  # codes, gradient and Hessian of some rows
+TreeRows = tuple[Bins, Single, Single]  # bins, gradient and Hessian of some rows
 
 # Rows of all partitions that edges of bins, initial scores, and calibration are estimated from at most.
 _BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
@@ -219,7 +219,7 @@ class BoostedPartition:
         self._number, self._settings, self._weights = part.number, settings, np.array(rows.weights.each)
         values = _standardised(rows.X.clip(settings.lower, settings.upper), settings.scaling)
         every = np.arange(len(values))
-        self._columns = Columns(values, every, every, bin_codes(values, every, settings.edges), settings.edges,
+        self._columns = Columns(values, every, every, find_bins(values, every, settings.edges), settings.edges,
                                 settings.lower, settings.upper)
         targets = targets_of(part, settings.count_units, what)
         self._data = settings.loss.data(targets, self._weights, settings.initial)
@@ -286,9 +286,9 @@ class BoostedPartition:
         return self._rows.sums, self._rows.block(self._draw_block(self._n_sampled, 0, n_rounds))
 
     def tree_rows(self, candidates: Indices, outputs: Indices, n_rounds: int) -> TreeRows:
-        """Codes, and gradient and Hessian of some outputs, of a block of the shuffled training rows."""
+        """Bins, and gradient and Hessian of some outputs, of a block of the shuffled training rows."""
         rows, block = self._rows, self._draw_block(self._n_tree_rows, 1, n_rounds)
-        return (np.stack([rows.codes[j, block] for j in candidates]),
+        return (np.stack([rows.bins[j, block] for j in candidates]),
                 np.stack([rows.gradient[k, block] for k in outputs]),
                 np.stack([rows.hessian[k, block] for k in outputs]))
 
@@ -424,13 +424,13 @@ class PartitionedRows:
         return Losses.of_sums(_add_pairs([_add_pairs(partitions.query("loss_sums_after_unit_step", self._term))
                                           for partitions in self._all_partitions]), self._totals)
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Codes, Single, Single, int]:
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
         """Rows to grow a tree on: more than the sample has, for a tree of many leaves."""
         parts: list[TreeRows] = self._partitions.query("tree_rows", candidates, outputs, self._n_steps)
-        n_rows = sum(codes.shape[1] for codes, *_ in parts)
+        n_rows = sum(bins.shape[1] for bins, *_ in parts)
         padding = ((0, 0), (0, -n_rows % TILE))
-        codes, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
-        return candidates, codes, gradient, hessian, codes.shape[1]
+        bins, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
+        return candidates, bins, gradient, hessian, bins.shape[1]
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows."""
@@ -461,9 +461,9 @@ class PartitionedRows:
         sums, samples = zip(*self._partitions.query("loss_sums_and_sample", self._n_steps), strict=True)
         others = [_add_pairs(partitions.query("loss_sums")) for partitions in self._all_partitions[1:]]
         order = self._order
-        columns, codes, weight, scores, targets = (np.concatenate(each, axis=-1) for each in zip(*samples, strict=True))
+        columns, bins, weight, scores, targets = (np.concatenate(each, axis=-1) for each in zip(*samples, strict=True))
         weight = weight[order]
         weight[self._n_sampled :] = 0
-        self._sample = LocalRows(self._data, take_rows(columns, order), take_rows(codes, order), weight,
+        self._sample = LocalRows(self._data, take_rows(columns, order), take_rows(bins, order), weight,
                                  take_rows(scores, order), targets[order], len(order))
         return Losses.of_sums(_add_pairs([_add_pairs(sums), *others]), self._totals)

@@ -44,7 +44,7 @@ class TreeTerm(NamedTuple):
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_tree(rows.codes, self.columns, self.threshold_bins, self.values, out)
+        boosting.evaluate_tree(rows.bins, self.columns, self.threshold_bins, self.values, out)
 
 
 Term = FourierTerm | LinearTerm | TreeTerm

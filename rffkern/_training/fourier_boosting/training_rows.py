@@ -18,7 +18,7 @@ from .terms import Term, TreeTerm
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Codes = NDArray[np.uint8]
+Bins = NDArray[np.uint8]
 
 MAX_BINS = 255
 
@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     values: Single  # (n_columns, n_rows)
     sources: Indices  # (n_columns,) which column of the raw table each is made of
     binned: Indices  # (n_binned,) which columns have bins
-    codes: Codes  # (n_binned, n_rows) a code above b says that the value is above edges[b]
+    bins: Bins  # (n_binned, n_rows) a bin above b says that the value is above edges[b]
     edges: tuple[Double, ...]
     lower: Double  # (n_columns,) what raw rows are clipped to
     upper: Double
@@ -130,18 +130,18 @@ def binned_columns(sources: Indices, forms: NDArray[np.str_] | None) -> Indices:
 
 
 def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = slice(None)
-                ) -> tuple[Indices, Codes, tuple[Double, ...]]:
-    """`binned`, `codes` and `edges` of `Columns`; edges follow from the weighted rows."""
+                ) -> tuple[Indices, Bins, tuple[Double, ...]]:
+    """`binned`, `bins` and `edges` of `Columns`; edges follow from the weighted rows."""
     edges = tuple(bin_edges(values[j, weighted]) for j in binned)
-    return binned, bin_codes(values, binned, edges), edges
+    return binned, find_bins(values, binned, edges), edges
 
 
-def bin_codes(values: Single, binned: Indices, edges: tuple[Double, ...]) -> Codes:
-    """Codes of some columns by given edges."""
-    codes = np.empty((len(binned), values.shape[1]), dtype=np.uint8)
-    for row, j, bounds in zip(codes, binned, edges, strict=True):
+def find_bins(values: Single, binned: Indices, edges: tuple[Double, ...]) -> Bins:
+    """Bins of some columns by given edges."""
+    bins = np.empty((len(binned), values.shape[1]), dtype=np.uint8)
+    for row, j, bounds in zip(bins, binned, edges, strict=True):
         row[:] = np.searchsorted(bounds.astype(np.float32), values[j], side="left")
-    return codes
+    return bins
 
 
 def evenly_spaced(values: Single) -> Single:
@@ -159,7 +159,7 @@ def bin_edges(values: Single) -> Double:
     else:
         cuts = np.arange(len(distinct) - 1)
     middle = 0.5 * (distinct[cuts].astype(np.float64) + distinct[cuts + 1])
-    # An edge in single precision, below the value above it, so that rows and codes agree in either precision.
+    # An edge in single precision, below the value above it, so that rows and bins agree in either precision.
     single = middle.astype(np.float32)
     return np.where(single < distinct[cuts + 1], single, distinct[cuts]).astype(np.float64)
 
@@ -250,8 +250,8 @@ class BaggedRows(TrainingRows[Term], Protocol):
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Codes, Single, Single, int]:
-        """Rows to grow a tree on: columns with codes, `candidates` among them, codes, gradient, Hessian, n_train.
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
+        """Rows to grow a tree on: columns with bins, `candidates` among them, bins, gradient, Hessian, n_train.
 
         Gradient and Hessian are those of some outputs.
         """
@@ -272,10 +272,10 @@ class BaggedRows(TrainingRows[Term], Protocol):
 class LocalRows:
     """Rows of a bag that are here, training rows first, with their scores, gradient and Hessian."""
 
-    def __init__(self, data: LossData, columns: Single, codes: Codes, weight: Single, scores: Single, targets: Single,
+    def __init__(self, data: LossData, columns: Single, bins: Bins, weight: Single, scores: Single, targets: Single,
                  n_train: int, least_losses: tuple[float, float] = (0.0, 0.0), n_threads: int = 1) -> None:
         self.n_threads = n_threads
-        self.columns, self.codes, self.weight, self.scores, self.n_train = columns, codes, weight, scores, n_train
+        self.columns, self.bins, self.weight, self.scores, self.n_train = columns, bins, weight, scores, n_train
         self._targets, self._least_losses = targets, least_losses
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
         self._kernel, self._parameters = data.kernel, data.parameters
@@ -291,7 +291,7 @@ class LocalRows:
         scores = np.ascontiguousarray(np.where(used, data.initial_scores[:, rows], np.float32(0)))
         least = np.where(used, weights[rows] * data.least_losses[rows], 0.0)
         training, validation = (float(part.sum()) for part in np.split(least, [order.n_train]))
-        return cls(data, take_rows(columns.values, rows), take_rows(columns.codes, rows), weight, scores,
+        return cls(data, take_rows(columns.values, rows), take_rows(columns.bins, rows), weight, scores,
                    data.targets[rows], order.n_train, (training, validation))
 
     @property
@@ -325,12 +325,12 @@ class LocalRows:
         self.add_step(-1.0)
         return losses
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Codes, Single, Single, int]:
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
         """All rows."""
         gradient, hessian = self.gradient, self.hessian
         if len(outputs) < len(gradient):
             gradient, hessian = gradient[outputs], hessian[outputs]
-        return np.arange(len(self.codes)), self.codes, gradient, hessian, self.n_train
+        return np.arange(len(self.bins)), self.bins, gradient, hessian, self.n_train
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves for all outputs; one that was grown for all, as it is."""
@@ -342,7 +342,7 @@ class LocalRows:
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
         sums = np.empty((len(self.scores), 1 << len(columns), 2))
-        boosting.leaf_sums(self.codes, columns, threshold_bins, self.gradient, self.hessian, self.n_train,
+        boosting.leaf_sums(self.bins, columns, threshold_bins, self.gradient, self.hessian, self.n_train,
                            np.empty(self.n_train, dtype=np.uint16), sums)
         return np.ascontiguousarray(sums.T)
 
@@ -377,8 +377,8 @@ class LocalRows:
         return weight
 
     def block(self, rows: slice) -> tuple[NDArray[Any], ...]:
-        """A copy of some of the rows without codes: what `LocalRows` is made of, up to the targets."""
-        return (self.columns[:, rows].copy(), self.codes[:0, rows].copy(), self.weight[rows].copy(),
+        """A copy of some of the rows without bins: what `LocalRows` is made of, up to the targets."""
+        return (self.columns[:, rows].copy(), self.bins[:0, rows].copy(), self.weight[rows].copy(),
                 self.scores[:, rows].copy(), self._targets[rows].copy())
 
 

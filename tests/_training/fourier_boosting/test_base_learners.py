@@ -61,9 +61,9 @@ def test_directions_are_what_a_term_gives(name):
         angle = term.omega @ x[term.columns]
         expected = np.outer(term.amplitudes[0], np.cos(angle)) + np.outer(term.amplitudes[1], np.sin(angle))
     else:
-        cells = sum((state.codes[j] > cut).astype(int) << level
-                    for level, (j, cut) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
-        expected = term.values[cells].T
+        leaves = sum((state.bins[j] > threshold).astype(int) << level
+                 for level, (j, threshold) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
+        expected = term.values[leaves].T
     np.testing.assert_allclose(state.directions, expected, atol=2e-5 * np.abs(expected).max())
 
 
@@ -87,7 +87,7 @@ def test_trees_of_many_classes_have_leaf_values_of_all():
     columns, state = problem(of_twelve, n_classes=12)
     learner = TreeLearner(columns, SIZES._replace(split_outputs=2), state)
     term = learner.fit(state, np.random.default_rng(1))
-    leaves = sum((state.codes[j, : state.n_train] > b).astype(int) << level
+    leaves = sum((state.bins[j, : state.n_train] > b).astype(int) << level
                  for level, (j, b) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
     gradient, hessian = (np.stack([np.bincount(leaves, row[: state.n_train], 1 << learner._depth) for row in rows])
                          for rows in (state.gradient, state.hessian))

@@ -164,16 +164,16 @@ def test_a_callback_ends_the_fit(table):
 
 
 def test_what_a_round_sends(table):
-    """A sample with its scores, a term, and sums; a table asks first for rows to grow on, then for sums of cells."""
+    """A sample with its scores, a term, and sums; a table asks first for rows to grow on, then for sums of leaves."""
     X, n_parts, max_samples = table["X"], 3, 256
     engine = LocalPartitions(cut(np.linspace(0, N_ROWS, n_parts + 1).astype(int), X, table["two"]))
     model, marks = made(FourierBoostingClassifier, 12, {"max_samples": max_samples, "n_bags": 1}), []
     fit_partitions(model, engine, {}, lambda info: marks.append(len(engine.n_bytes)))
     sample = max_samples * (4 * X.shape[1] + 12)
-    tables = (N_ROWS - N_ROWS // 5) * (X.shape[1] + 8) + n_parts * 2 * 16 * 2**5  # slopes, sums of cells, and values
+    trees = (N_ROWS - N_ROWS // 5) * (X.shape[1] + 8) + n_parts * 2 * 16 * 2**5  # gradients, sums of leaves, values
     sent = [sum(engine.n_bytes[start:stop]) for start, stop in itertools.pairwise(marks)]
     assert sample < min(sent)
-    assert max(sent) < sample + tables + 4000 * n_parts
+    assert max(sent) < sample + trees + 4000 * n_parts
     assert set(np.diff(marks).tolist()) == {1, 3}
 
 
@@ -194,13 +194,13 @@ def test_sums_of_cells_are_those_of_their_rows(rng):
     partition, state = partition_of(rng)
     columns, cuts = np.array([2, 0, 2]), np.array([100, 30, 200])
     gradient, hessian = partition.leaf_sums(columns, cuts)
-    cells = sum((state.codes[j, : state.n_train] > at).astype(int) << level
-                for level, (j, at) in enumerate(zip(columns, cuts, strict=True)))
-    for cell, output in itertools.product(range(8), range(2)):
-        mask = cells == cell
+    leaves = sum((state.bins[j, : state.n_train] > at).astype(int) << level
+                 for level, (j, at) in enumerate(zip(columns, cuts, strict=True)))
+    for leaf, output in itertools.product(range(8), range(2)):
+        mask = leaves == leaf
         for found, each in ((gradient, state.gradient), (hessian, state.hessian)):
             expected = each[output, : state.n_train][mask].sum(dtype=np.float64)
-            assert found[cell, output] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            assert found[leaf, output] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_products_are_those_of_all_rows(rng):
@@ -237,10 +237,10 @@ def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
     assert (one[2] > 0).all()  # weights
     known = {tuple(row) for row in state.columns[:, : partition.n_rows_and_totals()[0]].T}
     assert {tuple(row) for row in one[0].T} <= known
-    codes, gradient, _ = partition.tree_rows(np.array([1, 3]), np.array([1]), 1)
-    assert codes.shape == (2, 700)
-    known = {(*row, *each) for row, each in zip(state.codes[[1, 3]].T, state.gradient[[1]].T, strict=True)}
-    assert {(*row, *each) for row, each in zip(codes.T, gradient.T, strict=True)} <= known
+    bins, gradient, _ = partition.tree_rows(np.array([1, 3]), np.array([1]), 1)
+    assert bins.shape == (2, 700)
+    known = {(*row, *each) for row, each in zip(state.bins[[1, 3]].T, state.gradient[[1]].T, strict=True)}
+    assert {(*row, *each) for row, each in zip(bins.T, gradient.T, strict=True)} <= known
 
 
 def test_bad_partitions_are_named(table):

@@ -97,8 +97,8 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
                 value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
                 expected += 0.5 * step * scale * value
             else:
-                cells = sum((columns.codes[j] > cut).astype(int) << level
-                            for level, (j, cut) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
-                expected += (0.5 * step * scale * term.values[cells]).astype(np.float32)
+                leaves = sum((columns.bins[j] > threshold).astype(int) << level
+                 for level, (j, threshold) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
+                expected += (0.5 * step * scale * term.values[leaves]).astype(np.float32)
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
     assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]

@@ -50,7 +50,7 @@ def test_blocks_and_parts_give_the_same():
     expected = columns_of(X)
     found = columns_of(RowBlocks([X[:7], X[7:]])._check())
     np.testing.assert_array_equal(found.values, expected.values)
-    np.testing.assert_array_equal(found.codes, expected.codes)
+    np.testing.assert_array_equal(found.bins, expected.bins)
     np.testing.assert_array_equal(columns_of(X[:100], X[100:]).values, expected.values)
 
 
@@ -124,7 +124,7 @@ def test_folds_have_their_share_of_every_stratum(n_folds):
     assert not np.array_equal(folds, again)
 
 
-# --- codes of columns
+# --- bins of columns
 
 
 def bins_of(values):
@@ -132,41 +132,41 @@ def bins_of(values):
     return Columns(values, np.array([0]), *bin_columns(values, np.array([0])), values.min(axis=1), values.max(axis=1))
 
 
-def test_few_values_have_codes_of_their_own():
-    bins = bins_of([3.0, 1.0, 1.0, 2.0])
-    assert bins.codes.tolist() == [[2, 0, 0, 1]]
-    assert bins.edges[0].tolist() == [1.5, 2.5]
-    assert bins.bin_counts.tolist() == [3]
+def test_few_values_have_bins_of_their_own():
+    columns = bins_of([3.0, 1.0, 1.0, 2.0])
+    assert columns.bins.tolist() == [[2, 0, 0, 1]]
+    assert columns.edges[0].tolist() == [1.5, 2.5]
+    assert columns.bin_counts.tolist() == [3]
 
 
-def test_many_values_share_codes_evenly():
+def test_many_values_share_bins_evenly():
     values = np.random.default_rng(0).standard_normal(10_000)
-    bins = bins_of(values)
-    counts = np.bincount(bins.codes[0])
-    assert len(counts) == bins.bin_counts[0] == MAX_BINS
+    columns = bins_of(values)
+    counts = np.bincount(columns.bins[0])
+    assert len(counts) == columns.bin_counts[0] == MAX_BINS
     assert counts.min() > 20
     assert counts.max() < 80
 
 
-def test_one_frequent_value_does_not_use_up_the_codes():
+def test_one_frequent_value_does_not_use_up_the_bins():
     values = np.concatenate([np.zeros(9000), np.random.default_rng(0).standard_normal(1000)])
     assert bins_of(values).bin_counts[0] > 20
 
 
-def test_a_constant_column_has_one_code():
-    bins = bins_of(np.ones(5))
-    assert bins.bin_counts.tolist() == [1]
-    assert not bins.codes.any()
+def test_a_constant_column_has_one_bin():
+    columns = bins_of(np.ones(5))
+    assert columns.bin_counts.tolist() == [1]
+    assert not columns.bins.any()
 
 
 @given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=600), st.integers(0, 2**32 - 1))
-def test_codes_and_bounds_agree(values, seed):
-    """A code above b says that the value is above edges[b], in either precision."""
+def test_bins_and_bounds_agree(values, seed):
+    """A bin above b says that the value is above edges[b], in either precision."""
     values = np.concatenate([values, np.random.default_rng(seed).choice(values, 50)]).astype(np.float32)
-    bins = bins_of(values)
-    edges = bins.edges[0]
+    columns = bins_of(values)
+    edges = columns.edges[0]
     above = values[:, None].astype(np.float64) > edges
-    np.testing.assert_array_equal(bins.codes[0], above.sum(axis=1))
+    np.testing.assert_array_equal(columns.bins[0], above.sum(axis=1))
     np.testing.assert_array_equal(values[:, None] > edges.astype(np.float32), above)
     assert (np.diff(edges) > 0).all()
 
@@ -201,7 +201,7 @@ def state_of(loss, targets):
 def test_columns_are_laid_out():
     state, order = state_of(ValueLoss(boosting.SQUARED), VALUES[0].astype(float))
     np.testing.assert_array_equal(state.columns, VALUES[:, order.rows])
-    np.testing.assert_array_equal(state.codes, COLUMNS.codes[:, order.rows])
+    np.testing.assert_array_equal(state.bins, COLUMNS.bins[:, order.rows])
     assert not state.weight[~order.used].any()
     np.testing.assert_allclose(state.weight[order.used], WEIGHTS[order.rows[order.used]], rtol=1e-6)
 
