@@ -39,6 +39,9 @@ _LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
 # Ridge of the leaves of trees.
 _LEAF_RIDGE = 1.0
 
+# Of many outputs, splits are searched for a third of them, but no fewer and no more than these.
+_FEWEST_SEARCHED, _MOST_SEARCHED = 3, 6
+
 # Ridges that linear functions choose among by the validation loss, times the number of rows, and the columns that they
 # read at most: decomposing their products takes time in proportion to the cube of their number.
 _LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
@@ -190,9 +193,11 @@ class TreeLearner(BaseLearner):
     name, term = "tree", TreeTerm
     searches_step = False
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows) -> None:
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> None:
         super().__init__(columns.n_sources, sizes.tree_rate)
-        self._depth, self._most_outputs = sizes.max_depth, sizes.split_outputs
+        self._depth, self._n_searched = sizes.max_depth, len(rows.sample.scores)
+        if sizes.samples_outputs:
+            self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
         self._bin_counts = columns.bin_counts
         self._sources = columns.sources[columns.binned]
         self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
@@ -223,13 +228,13 @@ class TreeLearner(BaseLearner):
     def _sample_outputs(self, rows: LocalRows, rng: "np.random.Generator") -> Indices:
         """The outputs that splits are searched for: all, or of many some, by how much is left to learn of each."""
         n_outputs = len(rows.scores)
-        if n_outputs <= self._most_outputs:
+        if n_outputs == self._n_searched:
             return np.arange(n_outputs)
         n_read = min(rows.n_train, _BLOCK_TILES * TILE)
         gradient, hessian = rows.gradient[:, :n_read], rows.hessian[:, :n_read].sum(axis=1, dtype=np.float64)
         left = np.einsum("kn,kn->k", gradient, gradient) / (hessian + _LEAF_RIDGE * n_read / rows.n_train)
         waits = -np.log1p(-rng.random(n_outputs)) / np.maximum(left, 1e-30)
-        return np.sort(waits.argsort()[: self._most_outputs])
+        return np.sort(waits.argsort()[: self._n_searched])
 
     def record_term(self, term: TreeTerm, step: float) -> None:
         """Relevances are gains of splits."""

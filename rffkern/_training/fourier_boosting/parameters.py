@@ -46,11 +46,8 @@ LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
 # divided into folds.
 FEWEST_ROWS, MOST_WORK, MOST_NUMBERS, FEWEST_AT_ALL = 200, 5e10, 5_000_000, 10
 
-# Any number of rows, or of outputs.
-_ALL_ROWS = _ALL_OUTPUTS = 1 << 62
-
-# Classes for whose gain the splits of a tree are chosen, at most.
-_SPLIT_CLASSES = 3
+# Any number of rows.
+_ALL_ROWS = 1 << 62
 
 # Factors of a loss on the rates of Fourier terms and of trees, on up to 1,000 rows and from 30,000 on, and the ridge of
 # the amplitudes of Fourier terms.  Where a loss is far from its minimum, as with several classes, few rows bear large
@@ -70,7 +67,7 @@ class Hyperparameters(NamedTuple):
     n_folds: float  # 1 / the share of the rows that a bag holds out for validation; any number from 2 on
     patience: int | None  # rounds without a lower validation loss, after which a bag ends
     max_depth: int  # of trees
-    split_outputs: int  # for whose gain splits of trees are chosen, at most; leaves have a value for each output
+    samples_outputs: bool  # whether splits of a tree are searched for some of many outputs, drawn for each tree
     fourier_rate: float  # share of the best step that a Fourier or linear term takes
     tree_rate: float
     reg_lambda: float  # weight of |omega|^2 for a Fourier term of scale 1
@@ -103,7 +100,7 @@ def defaults_for(n_rows: int) -> Hyperparameters:
         n_folds=round(_between(5, 10, large)),
         patience=round(_between(100, 200, small)),
         max_depth=round(min(max(7.2 + 1.5 * math.log2(n_rows / 6000), 3), 12)),
-        split_outputs=_ALL_OUTPUTS,
+        samples_outputs=False,
         fourier_rate=_between(0.15, 0.2, _size(n_rows)),
         tree_rate=_between(0.025, 0.12, _size(n_rows)),
         reg_lambda=0.6 / n_rows,
@@ -129,8 +126,7 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str) -> Hyperparamete
     fourier, tree = (at_few * (at_many / at_few) ** size for at_few, at_many in zip(few, many, strict=True))
     return sizes._replace(n_folds=max(2, min(sizes.n_folds, n_rows)), fourier_rate=fourier * sizes.fourier_rate,
                           tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge,
-                          split_outputs=_SPLIT_CLASSES if loss == "softmax" else _ALL_OUTPUTS,
-                          max_samples=model.max_samples or _ALL_ROWS)
+                          samples_outputs=loss == "softmax", max_samples=model.max_samples or _ALL_ROWS)
 
 
 class Reason(IntEnum):

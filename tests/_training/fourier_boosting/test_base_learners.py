@@ -85,7 +85,7 @@ def of_twelve(x):
 
 def test_trees_of_many_classes_have_leaf_values_of_all():
     columns, state = problem(of_twelve, n_classes=12)
-    learner = TreeLearner(columns, SIZES._replace(split_outputs=2), state)
+    learner = TreeLearner(columns, SIZES._replace(samples_outputs=True), state)
     term = learner.fit(state, np.random.default_rng(1))
     leaves = sum((state.bins[j, : state.n_train] > b).astype(int) << level
                  for level, (j, b) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
@@ -97,16 +97,16 @@ def test_trees_of_many_classes_have_leaf_values_of_all():
 
 def test_splits_are_searched_for_classes_of_which_there_is_something_to_learn():
     columns, state = problem(of_twelve, n_classes=12)
-    learner, rng = TreeLearner(columns, SIZES._replace(split_outputs=3), state), np.random.default_rng(0)
+    learner, rng = TreeLearner(columns, SIZES._replace(samples_outputs=True), state), np.random.default_rng(0)
     state.gradient[4] *= 0.01
     drawn = np.array([learner._sample_outputs(state, rng) for _ in range(1000)])
-    assert drawn.shape == (1000, 3)
+    assert drawn.shape == (1000, 4)
     assert (np.diff(drawn) > 0).all()
     share = np.bincount(drawn.ravel(), minlength=12) / 1000
     assert share[[4, 11]].max() < 0.02
     assert share[[0, 1, 2, 3, 5, 6, 7, 8, 9, 10]].min() > 0.15
-    few = TreeLearner(columns, SIZES._replace(split_outputs=12), state)
-    np.testing.assert_array_equal(few._sample_outputs(state, None), np.arange(12))
+    every = TreeLearner(columns, SIZES, state)
+    np.testing.assert_array_equal(every._sample_outputs(state, None), np.arange(12))
 
 
 def test_columns_are_drawn_by_what_they_were_good_for():
