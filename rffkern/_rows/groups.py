@@ -71,3 +71,14 @@ def start_of_last(n_rows: int, share: float, groups: Indices | None = None) -> i
     if not len(starts):
         return n_rows
     return int(starts[np.argmin(np.abs(starts - (1 - share) * n_rows))])
+
+
+def start_with_all_labels(codes: Indices, start: int, share: float) -> int:
+    """Where the last rows begin if all labels are to be among them: `start`, or earlier, but not before half the rows.
+
+    Of each label they have a tenth of what rows drawn at random would have, at least one.
+    """
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        start = min(start, int(rows[-max(1, round(0.1 * share * len(rows)))]))
+    return max(start, len(codes) // 2)

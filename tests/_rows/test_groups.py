@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import InvalidInputError
-from rffkern._rows.groups import check_groups, group_folds, start_of_last
+from rffkern._rows.groups import check_groups, group_folds, start_of_last, start_with_all_labels
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=200), st.sampled_from([2, 3, 5, 2.5, 1 / 0.3]),
@@ -50,6 +50,15 @@ def test_the_last_groups_are_whole(sizes, share):
     else:
         assert groups[start] != groups[start - 1]
         assert abs(start - (1 - share) * len(groups)) <= max(sizes)
+
+
+def test_the_last_rows_have_all_labels():
+    codes = np.repeat([0, 1, 0, 1, 0], [400, 100, 100, 5, 395])
+    assert start_with_all_labels(codes, 900, 0.1) == 604  # the last row of label 1, of which a hundredth is 1.05
+    assert start_with_all_labels(np.repeat(codes, 10), 9000, 0.1) == 6039  # 11 of 1,050 rows, a hundredth
+    assert start_with_all_labels(codes, 600, 0.4) == 600  # 4 of 105 rows
+    assert start_with_all_labels(np.repeat([1, 0], [100, 900]), 900, 0.1) == 500
+    assert start_with_all_labels(np.array([0, 1]), 1, 0.5) == 1
 
 
 def test_groups_that_begin_again_are_not_last():

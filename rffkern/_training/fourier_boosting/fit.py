@@ -15,7 +15,7 @@ from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._estimator.training_rows import RowFingerprints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
-from ..._rows.groups import check_groups, group_folds, start_of_last
+from ..._rows.groups import check_groups, group_folds, start_of_last, start_with_all_labels
 from ..._rows.scaling import measure_scaling, no_scaling
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
@@ -103,7 +103,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
             orders = [RowOrder.of(training_rows, evaluation[0], rng)] * sizes.n_bags
         else:
             orders = _folds(training_rows, data.strata[training_rows], sizes.n_bags, sizes.n_folds, rng,
-                            model.validation, None if row_groups is None else row_groups[training_rows])
+                            model.validation, None if row_groups is None else row_groups[training_rows],
+                            classes is not None)
     additional = [RowOrder.of_evaluation(rows) for rows in evaluation[1:]]
 
     # Bags: rounds of boosting until the validation loss falls no further.
@@ -193,14 +194,20 @@ def _row_prints(training: Training, columns: Columns, targets: Double, weights: 
 
 
 def _folds(training_rows: Indices, strata: Double, n_bags: int, n_folds: float, rng: "np.random.Generator",
-           validation: str = "random", groups: Indices | None = None) -> list[RowOrder]:
+           validation: str = "random", groups: Indices | None = None, are_labels: bool = False) -> list[RowOrder]:
     """Training and validation rows of each bag.
 
     Drawn at random they are the folds of one assignment in turn, then those of another.  The last rows are validation
-    rows of all bags, so that no bag learns from rows that are later than some that it is judged by.
+    rows of all bags, so that no bag learns from rows that are later than some that it is judged by; more are taken
+    where some label is not among them, for rows of one label say nothing of the others.
     """
     if validation == "last":
-        start = start_of_last(len(training_rows), 1 / n_folds, groups)
+        n_rows, share = len(training_rows), 1 / n_folds
+        start = start_of_last(n_rows, share)
+        if are_labels and n_rows > 1:
+            start = start_with_all_labels(strata, start, share)
+        if groups is not None:
+            start = start_of_last(n_rows, 1 - start / n_rows, groups)
         return [RowOrder.of(training_rows[:start], training_rows[start:], rng) for _ in range(n_bags)]
     if groups is not None:
         n_folds = min(n_folds, len(np.unique(groups)))

@@ -46,6 +46,14 @@ def test_the_last_rows_are_those_of_validation(n, share):
         assert abs(len(validation) - share * n) <= 1
 
 
+def test_the_last_rows_of_labels_have_all_of_them():
+    labels = np.repeat(["a", "b", "a"], [80, 60, 100])
+    model = FourierBoostingClassifier(**SHORT, validation="last").fit(X, labels)
+    for training, validation in divisions(model):
+        assert (training.max(), validation.min()) == (138, 139)
+    assert model.score(X, labels) > 0.3
+
+
 def test_rows_of_one_time_are_not_divided():
     days = np.arange(240) // 9
     model = FourierBoostingRegressor(**SHORT, validation="last").fit(X, Y, groups=days)
