@@ -83,7 +83,9 @@ class ArrayTable:
             labels = rows[:, selection.target] if selection.target is not None \
                 else self.y[start : start + BLOCK_ROWS] if self.y is not None else None
             done = self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
-            kept = [list(map(str, rows[:, j].tolist())) for j in selection.kept]
+            kept: list[Any] = [rows[:, j] for j in selection.kept]
+            if selection.kept_as_text:
+                kept = [list(map(str, column.tolist())) for column in kept]
             # All columns in their order are not copied, which would cost as much as scoring a model of few terms.
             X = np.ascontiguousarray(rows if in_order and not unread else rows[:, selection.features]).view(np.ndarray)
             if unread:
@@ -94,40 +96,70 @@ class ArrayTable:
 
 
 class ArrowTable:
-    """Rows of a Parquet or Arrow file, which are read batch by batch; `total` counts rows."""
+    """Rows of a Parquet or Arrow file, or of several, which are read batch by batch; `total` counts rows.
+
+    Of several files in folders such as `year=2024`, year is a column, as in the data sets of pyarrow.
+    """
 
     header_guessed = has_labels = False
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, files: Sequence[str] = (), is_parquet: bool | None = None) -> None:
         self.path = path
-        file = open(path, "rb")  # noqa: SIM115, closed with the table
-        weakref.finalize(self, file.close)
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise InvalidInputError(f"{path}: expected a file, which can be read in any order, got a pipe or device")
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError as error:
-            raise UsageError("tables in .parquet, .feather and .arrow files need pyarrow, which is not installed: "
-                             "pip install 'rffkern[arrow]'") from error
+        pyarrow = import_pyarrow()
         self._types = pyarrow.types
         self._double = pyarrow.float64()
         self.total: int | None = None
         with _pyarrow_errors(path):
-            if path.lower().endswith(".parquet"):
-                table = parquet.ParquetFile(file, pre_buffer=False)
-                schema, self.total = table.schema_arrow, table.metadata.num_rows
-                self._batches: Callable[[list[str]], Iterator[Any]] = lambda names: table.iter_batches(
-                    batch_size=BLOCK_ROWS, columns=names, use_threads=False)
+            if files:
+                schema = self._open_files(files)
             else:
-                schema, _ = _read_ipc(pyarrow, file)
-                self._batches = lambda names: (batch.slice(start, BLOCK_ROWS)
-                                               for batch in _read_ipc(pyarrow, file, names)[1]
-                                               for start in range(0, batch.num_rows, BLOCK_ROWS))
+                schema = self._open_file(pyarrow, path.lower().endswith(".parquet") if is_parquet is None
+                                         else is_parquet)
             self._names, self._kinds = list(schema.names), list(schema.types)
         self.columns: list[str] | None = self._names
         self.n_columns = len(self._names)
         check_column_names(path, self._names)
+
+    def _open_file(self, pyarrow: Any, is_parquet: bool) -> Any:
+        """The schema of a file; `_batches` reads it."""
+        file = open(self.path, "rb")  # noqa: SIM115, closed with the table
+        weakref.finalize(self, file.close)
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InvalidInputError(f"{self.path}: expected a file, which can be read in any order, got a pipe or "
+                                    "device")
+        if is_parquet:
+            from pyarrow import parquet
+
+            table = parquet.ParquetFile(file, pre_buffer=False)
+            self.total = table.metadata.num_rows
+            self._batches: Callable[[list[str]], Iterator[Any]] = lambda names: table.iter_batches(
+                batch_size=BLOCK_ROWS, columns=names, use_threads=False)
+            return table.schema_arrow
+        self._batches = lambda names: (batch.slice(start, BLOCK_ROWS)
+                                       for batch in _read_ipc(pyarrow, file, names)[1]
+                                       for start in range(0, batch.num_rows, BLOCK_ROWS))
+        return _read_ipc(pyarrow, file)[0]
+
+    def _open_files(self, files: Sequence[str]) -> Any:
+        """The schema of several files, that of the first and of the folders; `_batches` reads one after the other."""
+        from pyarrow import dataset
+
+        rows = dataset.dataset(list(files), format="parquet" if files[0].lower().endswith(".parquet") else "ipc",
+                               partitioning=dataset.partitioning(flavor="hive"))
+
+        def batches(names: list[str]) -> Iterator[Any]:
+            for fragment in rows.get_fragments():
+                with _pyarrow_errors(fragment.path):
+                    yield from fragment.to_batches(schema=rows.schema, columns=names, batch_size=BLOCK_ROWS,
+                                                   batch_readahead=1, fragment_readahead=1, use_threads=False)
+
+        self.total, self._batches = rows.count_rows(), batches
+        return rows.schema
+
+    def type_of(self, j: int) -> Any:
+        """The Arrow type of a column, of a dictionary that of its values."""
+        kind = self._kinds[j]
+        return kind.value_type if self._types.is_dictionary(kind) else kind
 
     def read(self, selection: Selection) -> tuple[Iterator[Block], Callable[[Block], Block]]:
         """All rows; labels come from the column `target`."""
@@ -181,7 +213,9 @@ class ArrowTable:
                     levels[k] = raw.levels
         target = None if selection.target is None else columns[selection.target]
         labels = None if target is None else self._labels(_decoded(target))
-        kept = [_texts(_decoded(columns[j])) for j in selection.kept]
+        kept = [_decoded(columns[j]) for j in selection.kept]
+        if selection.kept_as_text:
+            kept = [*map(_texts, kept)]
         unlabelled = []
         if target is not None and selection.needs_labels and target.null_count:
             unlabelled = np.flatnonzero(target.is_null().to_numpy(zero_copy_only=False)).tolist()
@@ -220,6 +254,24 @@ class ArrowTable:
             labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
             return labels
         return np.array(_texts(column), dtype=np.str_)
+
+
+def import_pyarrow() -> Any:
+    """The module pyarrow, or an error that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise UsageError("tables in .parquet, .feather and .arrow files need pyarrow, which is not installed: "
+                         "pip install 'rffkern[arrow]'") from error
+    return pyarrow
+
+
+def type_of_column(table: Table, j: int) -> Any:
+    """The Arrow type in which a column of a table is kept: text where the file has no types."""
+    if isinstance(table, ArrowTable):
+        return table.type_of(j)
+    pyarrow = import_pyarrow()
+    return pyarrow.from_numpy_dtype(table.X.dtype) if isinstance(table, ArrayTable) else pyarrow.string()
 
 
 def _unchanged(block: Block) -> Block:
@@ -297,6 +349,8 @@ def _checked(block: Block, selection: Selection, start: int, table: Table, unlab
         rejected.append(RejectedRow(start + i + 1, None, label, reason, text))
         if not selection.reject:
             raise rejected[0].error(table.path)
-    kept = [[text for text, keep in zip(column, complete.tolist(), strict=True) if keep] for column in block.kept]
+    kept = [[text for text, keep in zip(column, complete.tolist(), strict=True) if keep] if isinstance(column, list)
+            else column[complete] if isinstance(column, np.ndarray) else column.filter(complete)
+            for column in block.kept]
     labels = None if block.labels is None else block.labels[complete]
     return block._replace(X=X[complete], labels=labels, kept=kept, rejected=rejected)

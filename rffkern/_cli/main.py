@@ -15,14 +15,15 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
-from .output import UsageError, discard, printable, say
+from .output import JsonLog, UsageError, discard, printable, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 
-_MAX_JOBS = 256
+_MAX_JOBS, _MAX_DIGITS = 256, 15
 _EXIT_CODES = "exit codes: 0 success, 2 usage error, 65 invalid data, 66 input not found, 74 input or output error"
-_TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow); - or a pipe is " \
-         "read as .csv"
+_TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
+         "such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe is read " \
+         "as .csv"
 _COLUMNS = "names or 0-based indices, separated by commas; may be repeated"
 
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
@@ -31,6 +32,12 @@ _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     _replace_closed_streams()
+    with contextlib.ExitStack() as log:
+        return _run(argv, log)
+
+
+def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
+    """Run a command, whose messages go to the log that it asks for."""
     inputs: set[str | None] = set()
     try:
         try:
@@ -38,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:  # --help ends here
             sys.stdout.flush()
         inputs = {getattr(arguments, name, None) for name in ("data", "model", "eval")} - {None}
+        if getattr(arguments, "log", "text") == "json":
+            log.enter_context(contextlib.redirect_stderr(JsonLog(sys.stderr)))
         # SIGTERM cleans up as an exception does, so that no temporary file is left.
         with contextlib.suppress(ValueError):  # only the main thread may set signal handlers
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -154,8 +163,8 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain an array X")
     predict.add_argument("-o", "--output", metavar="OUT",
-                         help=".csv or .npy file, written completely or not at all; a pipe or device gets .csv, block "
-                              "by block (default: -, which is stdout)")
+                         help=".csv, .npy, .parquet, .feather or .arrow file, written completely or not at all; a pipe "
+                              "or device gets .csv, block by block (default: -, which is stdout)")
     predict.add_argument("--proba", action="store_true",
                          help="write class probabilities too (to a .npy: the probabilities only)")
     predict.add_argument("--target", metavar="COLUMN",
@@ -166,6 +175,14 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
                          help="columns to ignore; not needed if both table and model have column names, because "
                               "columns are then matched by name, else by position")
+    predict.add_argument("--names", choices=["words", "identifiers"], default="words",
+                         help="names of the written columns: 'probability of yes', or probability_yes, of letters, "
+                              "digits and _ alone (default: words)")
+    predict.add_argument("--round", type=_digits, metavar="DIGITS",
+                         help="digits behind the point of predicted numbers and probabilities (default: all)")
+    predict.add_argument("--log", choices=["text", "json"], default="text",
+                         help="json: messages on stderr are JSON objects, one a line, and each batch of rows writes "
+                              "one (default: text)")
     predict.add_argument("--jobs", type=_job_count, default=1, metavar="N",
                          help="number of processes that read and predict, with the same result as one (default: 1); "
                               "with several, each uses one thread unless --threads is given")
@@ -228,6 +245,12 @@ def _seconds(text: str) -> float:
         if 0 < float(text) <= 1e9:
             return float(text)
     raise argparse.ArgumentTypeError(f"expected a number of seconds > 0, got {text!r}")
+
+
+def _digits(text: str) -> int:
+    if not text.isdecimal() or int(text) > _MAX_DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to {_MAX_DIGITS}, got {text!r}")
+    return int(text)
 
 
 def _thread_count(text: str) -> int:

@@ -1,27 +1,145 @@
-"""Which reader a table needs, by the name of its file."""
+"""Which reader a table needs: by the name of its file, and by the first bytes; of folders and patterns, many files."""
 
+import errno
+import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ..errors import InvalidInputError
 from .binary_table import ArrayTable, ArrowTable
 from .csv_table import CsvTable
-from .output import STDIN
-from .table import CsvFormat, Table
+from .output import STDIN, printable, say
+from .table import Block, CsvFormat, Selection, Table, column_index
+
+_ARROW = (".parquet", ".feather", ".arrow")
+
+# First bytes of files, and the ending that such a file should have.
+_MARKS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"\x1f\x8b": ".csv.gz"}
+_FORMATS = {".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".npy": "NumPy", ".csv.gz": "gzip"}
 
 
 def open_table(path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> Table:  # noqa: B008
-    """Open the table in a file, by the end of its name; a pipe with another name contains text.
+    """Open the table in a file, or in all files of a folder or pattern; a pipe with another name contains text.
 
     `names` are those of the columns of a model, if any: they decide whether the first row of a .csv has names.
     """
-    ending = os.path.splitext(path)[1].lower()
+    files = input_files(path)
+    if files == [path]:
+        return _open_file(path, form, names)
+    formats = {_ending(file) for file in files}
+    if formats <= {".parquet"} or formats <= {".feather", ".arrow"}:
+        return ArrowTable(path, files)
+    if formats <= {".csv", ".csv.gz"} or formats == {".npy"}:
+        return FileSequence(path, files, form, names)
+    raise InvalidInputError(f"{path}: expected files of one format, .csv, .npy, .parquet or .arrow, got "
+                            f"{', '.join(sorted(formats))}; names that begin with . or _ are ignored")
+
+
+def input_files(path: str) -> list[str]:
+    """The files that a name means: itself, or all in a folder and its folders, or all that match a pattern, sorted."""
+    if os.path.isdir(path):
+        files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+        hidden = [any(part.startswith((".", "_")) for part in os.path.relpath(file, path).split(os.sep))
+                  for file in files]
+        files = sorted(file for file, is_hidden in zip(files, hidden, strict=True) if not is_hidden)
+    elif glob.has_magic(path) and not os.path.exists(path):
+        files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
+    else:
+        return [path]
+    if not files:
+        text = "no file in the folder" if os.path.isdir(path) else "no file matches"
+        raise FileNotFoundError(errno.ENOENT, text, path)
+    return files
+
+
+def _ending(path: str) -> str:
+    """The end of a name that says the format, in lower case."""
+    lower = path.lower()
+    return ".csv.gz" if lower.endswith(".csv.gz") else os.path.splitext(lower)[1]
+
+
+def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
+    ending = _ending(path)
+    stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
+    found = None if stream else _format_of_content(path)
+    if found is not None and _FORMATS[found] != _FORMATS.get(ending) and ending != ".npz":
+        say(printable(f"{path}: the name ends in {ending or 'no format'}, but the file contains {_FORMATS[found]}; it "
+                      f"is read as {found}"))
+        ending = found
     if ending in (".npy", ".npz"):
         return ArrayTable(path)
-    if ending in (".parquet", ".feather", ".arrow"):
-        return ArrowTable(path)
-    stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
-    if stream or path.lower().endswith((".csv", ".csv.gz")):
+    if ending in _ARROW:
+        return ArrowTable(path, is_parquet=ending == ".parquet")
+    if stream or ending in (".csv", ".csv.gz"):
         return CsvTable(path, form, names)
     raise InvalidInputError(f"{path}: the name must end in .csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow, or "
-                            "be - for standard input")
+                            "be - for standard input, a folder, or a pattern such as 'part-*.csv'")
+
+
+def _format_of_content(path: str) -> str | None:
+    """The ending that a file should have by its first bytes; None where they do not say."""
+    with open(path, "rb") as file:
+        start = file.read(8)
+    return next((ending for mark, ending in _MARKS.items() if start.startswith(mark)), None)
+
+
+class FileSequence:
+    """Rows of several files with the same columns, one file after the other; `total` counts as those of the files do.
+
+    Files are opened when their rows are read.  The names of columns are those of the first; others may have them in
+    another order.
+    """
+
+    has_labels = False
+
+    def __init__(self, path: str, files: Sequence[str], form: CsvFormat, names: Sequence[str]) -> None:
+        self.path, self._files = path, files
+        self._first = _open_file(files[0], form, names)
+        self.columns, self.n_columns = self._first.columns, self._first.n_columns
+        self.header_guessed = self._first.header_guessed
+        self._form = form._replace(header="no" if self.columns is None else "yes",
+                                   delimiter=getattr(self._first, "delimiter", None))
+        self.total: int | None = sum(map(os.path.getsize, files))
+
+    def read(self, selection: Selection) -> tuple[Iterator[Any], Callable[[Any], Block]]:
+        """All rows; labels are those of the files."""
+        parser = _SequenceParser(selection)
+        return self._raw_blocks(selection, parser), parser.parse
+
+    def _raw_blocks(self, selection: Selection, parser: "_SequenceParser") -> Iterator[Any]:
+        """Raw blocks with the function that parses them, and the bytes of all files before."""
+        before = 0
+        for file in self._files:
+            table = self._first if file == self._files[0] else _open_file(file, self._form, ())
+            raw_blocks, parse = table.read(self._matching(selection, table)._replace(types=parser.types))
+            for raw in raw_blocks:
+                yield parse, raw, before
+            before += os.path.getsize(file)
+
+    def _matching(self, selection: Selection, table: Table) -> Selection:
+        """The same columns of one of the files."""
+        if table.n_columns != self.n_columns or (table.columns is None) != (self.columns is None):
+            raise InvalidInputError(f"{table.path}: expected {self.n_columns} columns, as {self._first.path} has, got "
+                                    f"{table.n_columns}")
+        if self.columns is None or table.columns == self.columns:
+            return selection
+        names = self.columns
+        features, kept = ([column_index(table, names[j]) for j in each] for each in (selection.features,
+                                                                                     selection.kept))
+        target = None if selection.target is None else column_index(table, names[selection.target])
+        return selection._replace(features=features, kept=kept, target=target)
+
+
+class _SequenceParser:
+    """Parses raw blocks by the parsers of their files; kinds that are inferred in one hold for the next."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.types: Sequence[Any] = selection.types
+
+    def parse(self, raw: Any) -> Block:
+        """A block, whose `done` counts the files before."""
+        parse, block, before = raw
+        parsed: Block = parse(block)
+        self.types = list(parsed.types) if self.types else ()
+        return parsed._replace(done=before + parsed.done)

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import json
 import math
 import os
 import sys
@@ -17,6 +18,33 @@ STDIN = "-"  # also stdout, as the name of an output
 
 _SECONDS_BETWEEN = 0.1
 _REJECTED_HEADER = ["row", "line", "column", "reason", "text"]
+
+
+class JsonLog(io.TextIOBase):
+    """A stream of messages in which each line is a JSON object: {"message": line}, or what `add` is called with."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._started = stream, ""
+
+    def write(self, text: str) -> int:
+        """Write the lines that end in a text, each as an object."""
+        *lines, self._started = (self._started + text).split("\n")
+        for line in lines:
+            self.add(message=line)
+        return len(text)
+
+    def add(self, **fields: object) -> None:
+        """Write an object."""
+        self._stream.write(json.dumps(fields) + "\n")
+        self._stream.flush()
+
+    def flush(self) -> None:
+        """Hand on what is written; a line that has not ended waits."""
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        """That of the stream."""
+        return self._stream.fileno()
 
 
 class UsageError(Exception):
@@ -43,8 +71,11 @@ def printable(text: str) -> str:
 
 
 def check_output(path: str, *inputs: str) -> None:
-    """Refuse, before any work, an output that is also an input or that cannot be written."""
+    """Refuse, before any work, an output that is also an input, or in a folder of these, or that cannot be written."""
     files = [name for name in inputs if name != STDIN and os.path.exists(name)]
+    for name in files:
+        if os.path.isdir(name) and os.path.realpath(path).startswith(os.path.join(os.path.realpath(name), "")):
+            raise UsageError(f"the output must not be in a folder that is read, got {path!r} in {name!r}")
     if os.path.isfile(path) and any(os.path.samefile(path, name) for name in files):
         raise UsageError(f"the output must not be an input, got {path!r} for both")
     check_writable(path)

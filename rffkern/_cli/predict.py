@@ -3,9 +3,9 @@
 import argparse
 import contextlib
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -17,7 +17,8 @@ from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .jobs import map_in_processes
 from .open_table import open_table
-from .output import STDIN, Progress, RejectedRow, UsageError, check_output, open_rejected, printable, say
+from .output import STDIN, JsonLog, Progress, RejectedRow, UsageError, check_output, open_rejected, printable, say
+from .prediction_files import ARROW_ENDINGS, Writer, make_writer
 from .table import (
     UNKNOWN,
     Block,
@@ -47,39 +48,45 @@ def run(arguments: argparse.Namespace) -> None:
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
     features = _feature_columns(table, model, target, column_indices(table, arguments.drop))
-    kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
-    writer = (_npy_writer if output is not None and output.endswith(".npy") else _csv_writer)(
-        model, arguments.proba, kept_names)
-    scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features])
+    writer = make_writer(output, model, arguments.proba, table, kept, arguments.names)
+    scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
+                    arguments.round)
     raw_blocks, parse = table.read(Selection(features, target, kept, needs_labels=False,
-                                             reject=arguments.reject is not None, types=scorer.column_types()))
+                                             reject=arguments.reject is not None, types=scorer.column_types(),
+                                             kept_as_text=writer.keeps_text))
     results = (scorer.score(parse(raw)) for raw in raw_blocks) if arguments.jobs == 1 \
         else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
     n_rows = 0
     rounded: set[int] = set()
     score: Accuracy | RSquared = Accuracy() if hasattr(model, "classes_") else RSquared()
+    log, started = sys.stderr if isinstance(sys.stderr, JsonLog) else None, time.monotonic()
     with (Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected,
-          _opened(output) as file, contextlib.closing(results)):
-        file.write(writer.head())
+          _opened(output) as file, contextlib.closing(results), writer.sink(file) as sink):
         try:
             for block in results:
                 if block.labels is not None and block.predicted is not None:
                     score.add(block.labels, block.predicted)
-                file.write(block.data)
+                sink.add(block.data)
                 n_rows += block.n_rows
                 rejected.add(block.rejected)
                 rounded.update(block.rounded)
                 bar.update(block.done, n_rows)
+                if log is not None:
+                    log.add(event="batch", batch_rows=block.n_rows, rows=n_rows, rejected=rejected.n_rows,
+                            done=round(block.done / table.total, 4) if table.total else None,
+                            seconds=round(time.monotonic() - started, 3))
         except InvalidInputError as error:
             if n_rows and (output is None or is_stream(output)):  # which cannot be taken back
                 raise InvalidInputError(f"{error}; the predictions of the {n_rows} rows before this block were "
                                         "written") from error
             raise
-        writer.finish(file, n_rows)
+        sink.finish(n_rows)
     rejected.report(n_rows)
     warn_rounded(table, [features[k] for k in sorted(rounded)],
                  "train without the column, or with it in --categorical")
-    if score.n_rows:
+    if score.n_rows and log is not None:
+        log.add(event="score", name=score.name, value=score.value(), rows=score.n_rows)
+    elif score.n_rows:
         say(score.report())
 
 
@@ -90,13 +97,14 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     output = arguments.output
     if output is not None:
         stream = is_stream(output)
-        if not output.endswith((".csv", ".npy")) and not stream:
-            raise UsageError(f"the name of OUT must end in .csv or .npy, got {output!r}")
-        if output.endswith(".npy") and stream:
-            raise UsageError(f"a .npy must be a file, because its header is written last; {output!r} is a pipe or a "
-                             "device")
+        if not output.endswith((".csv", ".npy", *ARROW_ENDINGS)) and not stream:
+            raise UsageError(f"the name of OUT must end in .csv, .npy, .parquet, .feather or .arrow, got {output!r}")
+        if output.endswith((".npy", *ARROW_ENDINGS)) and stream:
+            raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
+                             f"{output!r} is a pipe or a device")
         if output.endswith(".npy") and arguments.keep:
-            raise UsageError(f"--keep needs a .csv as OUT, got {output!r}: a .npy contains only predictions")
+            raise UsageError(f"--keep needs a table as OUT, such as a .csv, got {output!r}: a .npy contains only "
+                             "predictions")
         check_output(output, arguments.data, arguments.model)
     if arguments.reject is not None:
         check_output(arguments.reject, arguments.data, arguments.model)
@@ -176,9 +184,11 @@ class ScoredBlock(NamedTuple):
 class Scorer:
     """Predicts blocks of rows; it can be sent to other processes."""
 
-    def __init__(self, model: Any, writer: "CsvWriter | NpyWriter", proba: bool, path: str, labels: list[str]) -> None:
-        self.model, self.writer, self.proba = model, writer, proba
+    def __init__(self, model: Any, writer: Writer, proba: bool, path: str, labels: list[str],
+                 digits: int | None = None) -> None:
+        self.model, self.writer, self.proba, self.digits = model, writer, proba, digits
         self.path, self.labels = path, labels  # of the table and its columns, for messages
+        self._has_labels = hasattr(model, "classes_")
         column_map = getattr(model, "column_map_", None)
         self._fitted = None if column_map is None else column_map._fitted_map()
         self._kinds = [] if self._fitted is None else [column.kind if column.forms else EMPTY
@@ -197,7 +207,11 @@ class Scorer:
             return ScoredBlock(0, b"", None, None, block.done, block.rejected)
         rows = self._rows(block)
         predicted, proba = self.model._labels_and_proba(rows) if self.proba else (self.model.predict(rows), None)
-        data = self.writer.rows(predicted, proba, block.kept)
+        shown, shown_proba = predicted, proba
+        if self.digits is not None:
+            shown = predicted if self._has_labels else np.round(predicted, self.digits)
+            shown_proba = None if proba is None else np.round(proba, self.digits)
+        data = self.writer.rows(shown, shown_proba, block.kept)
         return ScoredBlock(len(block.X), data, block.labels, None if block.labels is None else predicted, block.done,
                            block.rejected, block.rounded)
 
@@ -221,6 +235,8 @@ class Accuracy:
     If labels are numbers, text that is no number is always wrong.
     """
 
+    name = "accuracy"
+
     def __init__(self) -> None:
         self.n_rows = self.n_right = 0
 
@@ -240,6 +256,10 @@ class Accuracy:
         self.n_rows += len(labels)
         self.n_right += int((labels == predicted).sum())
 
+    def value(self) -> float:
+        """The share."""
+        return self.n_right / self.n_rows
+
     def report(self) -> str:
         """The accuracy in per cent."""
         return f"accuracy on {self.n_rows} rows: {100 * self.n_right / self.n_rows:.2f} %"
@@ -247,6 +267,8 @@ class Accuracy:
 
 class RSquared:
     """The share of the variance of targets that is predicted, without rows whose target is no number."""
+
+    name = "R^2"
 
     def __init__(self) -> None:
         self.n_rows = 0
@@ -270,101 +292,19 @@ class RSquared:
         self.n_rows += len(targets)
         self._sums = self._sums + np.array([shifted.sum(axis=0), (shifted**2).sum(axis=0), (errors**2).sum(axis=0)])
 
-    def report(self) -> str:
+    def value(self) -> float:
         """R^2, averaged over targets; a constant target counts as 1 if it is predicted exactly, else as 0."""
         total, squares, errors = np.asarray(self._sums)
         variance = squares - total**2 / self.n_rows
         shares = np.where(variance > 0, 1 - errors / np.where(variance > 0, variance, 1.0), errors == 0)
-        return f"R^2 on {self.n_rows} rows: {shares.mean():.4f}"
+        return float(shares.mean())
+
+    def report(self) -> str:
+        """R^2."""
+        return f"R^2 on {self.n_rows} rows: {self.value():.4f}"
 
 
 def _check_targets(labels: NDArray[Any], predicted: NDArray[Any]) -> None:
     if labels.shape[1:] != predicted.shape[1:]:
         raise InvalidInputError(f"expected {predicted.shape[1] if predicted.ndim > 1 else 1} target(s) for each row, "
                                 f"got {labels.shape[1] if labels.ndim > 1 else 1}")
-
-
-# --- the output
-
-_QUOTED = re.compile('[,"\r\n]').search
-_NPY_HEADER_BYTES = 128  # whatever the number of rows turns out to be
-
-
-def _csv_writer(model: Any, proba: bool, kept: list[str]) -> "CsvWriter":
-    n_outputs = 1 if hasattr(model, "classes_") else model.expansion_.n_outputs
-    header = [*kept, *(["prediction"] if n_outputs == 1 else [f"prediction {k}" for k in range(n_outputs)])]
-    if proba:
-        header += [f"probability of {label}" for label in model.classes_]
-    twice = next((name for name in kept if header.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"--keep: the output would have two columns named {twice!r}")
-    return CsvWriter(header)
-
-
-class CsvWriter(NamedTuple):
-    """Text under a header: a line for each row, with kept columns first, then predictions, then probabilities."""
-
-    header: list[str]
-
-    def head(self) -> bytes:
-        """The header."""
-        return _lines([[_cell(name)] for name in self.header])
-
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]]) -> bytes:
-        """A line for each row."""
-        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
-        columns: list[Iterable[str]] = [map(_cell, column) for column in kept]
-        columns += [map(str if column.dtype.kind in "biuf" else _cell, column.tolist()) for column in numbers]
-        return _lines(columns)
-
-    def finish(self, file: BinaryIO, n_rows: int) -> None:
-        """Write nothing more."""
-
-
-def _lines(columns: Sequence[Iterable[str]]) -> bytes:
-    lines = map(",".join, zip(*columns, strict=True))
-    # A line of one empty cell would be an empty line, which readers skip.
-    text = "".join([f"{line}\n" for line in (lines if len(columns) > 1 else (line or '""' for line in lines))])
-    return text.encode("utf-8")
-
-
-def _cell(value: object) -> str:
-    """A cell, quoted if its characters need it; the csv module quotes no CR before Python 3.13."""
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if _QUOTED(text) else text
-
-
-def _npy_writer(model: Any, proba: bool, kept: list[str]) -> "NpyWriter":
-    if not hasattr(model, "classes_"):
-        n_outputs = model.expansion_.n_outputs
-        return NpyWriter(np.dtype(np.float64), (n_outputs,) if n_outputs > 1 else ())
-    classes = model.classes_
-    if proba:
-        return NpyWriter(np.dtype(np.float64), (len(classes),))
-    return NpyWriter(classes.astype(str).dtype if classes.dtype.kind == "O" else classes.dtype, ())
-
-
-class NpyWriter(NamedTuple):
-    """Predictions, or probabilities if these are asked for, as an array.
-
-    The number of rows is known only at the end, so the header is written last, into the space left for it.
-    """
-
-    dtype: np.dtype[Any]
-    row_shape: tuple[int, ...]
-
-    def head(self) -> bytes:
-        """Space for the header."""
-        return b"\0" * _NPY_HEADER_BYTES
-
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]]) -> bytes:
-        """The rows as they are in memory."""
-        return np.ascontiguousarray(predicted if proba is None else proba, dtype=self.dtype).tobytes()
-
-    def finish(self, file: BinaryIO, n_rows: int) -> None:
-        """Write the header."""
-        text = f"{{'descr': {np.lib.format.dtype_to_descr(self.dtype)!r}, 'fortran_order': False, " \
-               f"'shape': {(n_rows, *self.row_shape)!r}, }}"
-        file.seek(0)
-        file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER_BYTES - 10).to_bytes(2, "little")
-                   + text.ljust(_NPY_HEADER_BYTES - 11).encode("ascii") + b"\n")

@@ -41,6 +41,7 @@ class Selection(NamedTuple):
     needs_labels: bool = True  # whether a row without a label cannot be used
     reject: bool = False  # whether rows that cannot be used are returned; otherwise the first of them is an error
     types: Sequence[ColumnType] = ()  # of the features; if empty, all are numbers without missing values
+    kept_as_text: bool = True  # whether what is kept is text also where the file has types
 
     def feature_types(self) -> list[ColumnType]:
         """The type of each feature."""
@@ -53,7 +54,7 @@ class Block(NamedTuple):
     X: NDArray[Any]  # (n_rows, n_features) float32 or float64: numbers, seconds or indices of levels; nan if missing
     labels: NDArray[Any] | None  # (n_rows,) or (n_rows, n_targets), as they are in the file
     done: int  # how much of `Table.total` has been read after these rows
-    kept: list[list[str]] = []  # (n_kept, n_rows) columns copied as text
+    kept: list[Any] = []  # n_kept columns to copy, lists of text or, if the file has types, arrays of NumPy or Arrow
     rejected: list[RejectedRow] = []
     types: Sequence[ColumnType] = ()  # of the features, as they were read
     levels: Mapping[int, tuple[str, ...]] = {}  # of each category, by the index of its column in X

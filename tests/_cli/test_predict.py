@@ -14,7 +14,8 @@ from helpers.processes import PATIENCE
 
 import rffkern
 from rffkern import GBRFF2Classifier, InvalidInputError, load, save
-from rffkern._cli.predict import Accuracy, CsvWriter, NpyWriter, RSquared
+from rffkern._cli.predict import Accuracy, RSquared
+from rffkern._cli.prediction_files import CsvWriter, NpyWriter
 
 
 def test_fit_and_predict(folder, table):
@@ -232,7 +233,7 @@ def test_kept_columns_stand_before_the_predictions(command, with_ids, folder):
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["--keep", "other"], 65, "no column 'other': expected one of 'depth', 'id',"),
-    (["--keep", "id", "-o", "o.npy"], 2, "--keep needs a .csv as OUT, got 'o.npy'"),
+    (["--keep", "id", "-o", "o.npy"], 2, "--keep needs a table as OUT, such as a .csv, got 'o.npy'"),
     (["--drop", "width"], 65, "column 'width' of the model is missing; got 'depth', 'id', 'length', 'answer'"),
     (["--drop", "5"], 65, "no column '5'"),
 ])
@@ -354,9 +355,19 @@ def test_another_number_of_targets(score):
     assert score.n_rows == 0
 
 
+def written(form, *data, n=0):
+    """What a file has after some data of a writer, and `n` rows."""
+    file = io.BytesIO()
+    with form.sink(file) as sink:
+        for each in data:
+            sink.add(each)
+        sink.finish(n)
+    return file.getvalue()
+
+
 def test_csv():
     form = CsvWriter(["id", "prediction", "probability of a", "probability of b, c"])
-    assert form.head().decode() == 'id,prediction,probability of a,"probability of b, c"\n'
+    assert written(form) == b'id,prediction,probability of a,"probability of b, c"\n'
     rows = form.rows(np.array(["a", 'b "c"']), np.array([[0.75, 0.25], [0.1, 0.9]]), [["1", "two\nlines"]])
     assert rows.decode() == '1,a,0.75,0.25\n"two\nlines","b ""c""",0.1,0.9\n'
     assert form.rows(np.array(["é,"]), np.array([[1 / 3, 2 / 3]]), [["x"]]).decode() == \
@@ -384,23 +395,17 @@ def test_pythons_csv_reads_what_was_written(values, words):
 ], ids=str)
 def test_npy(blocks):
     form = pickle.loads(pickle.dumps(NpyWriter(blocks[0].dtype, blocks[0].shape[1:])))
-    file = io.BytesIO(form.head() + b"".join(form.rows(block, None, []) for block in blocks))
-    form.finish(file, sum(map(len, blocks)))
-    file.seek(0)
-    found = np.load(file, allow_pickle=False)
+    found = np.load(io.BytesIO(written(form, *(form.rows(block, None, []) for block in blocks), n=sum(map(
+        len, blocks)))), allow_pickle=False)
     np.testing.assert_array_equal(found, np.concatenate(blocks))
     assert found.dtype == blocks[0].dtype
 
 
 def test_npy_of_probabilities_holds_nothing_else():
     form = NpyWriter(np.dtype(np.float64), (2,))
-    file = io.BytesIO(form.head() + form.rows(np.array(["a", "b"]), np.array([[0.75, 0.25], [0.5, 0.5]]), []))
-    form.finish(file, 2)
-    file.seek(0)
-    assert np.load(file).tolist() == [[0.75, 0.25], [0.5, 0.5]]
+    data = form.rows(np.array(["a", "b"]), np.array([[0.75, 0.25], [0.5, 0.5]]), [])
+    assert np.load(io.BytesIO(written(form, data, n=2))).tolist() == [[0.75, 0.25], [0.5, 0.5]]
 
 
 def test_the_header_of_many_rows_fits():
-    file = io.BytesIO()
-    NpyWriter(np.dtype("<U1000000"), (10**9,)).finish(file, 10**15)
-    assert len(file.getvalue()) == 128
+    assert len(written(NpyWriter(np.dtype("<U1000000"), (10**9,)), n=10**15)) == 128

@@ -205,7 +205,7 @@ def _folds(training_rows: Indices, strata: Double, n_bags: int, n_folds: float, 
         n_rows, share = len(training_rows), 1 / n_folds
         start = start_of_last(n_rows, share)
         if are_labels and n_rows > 1:
-            start = start_with_all_labels(strata, start, share)
+            start = start_with_all_labels(strata.astype(np.intp), start, share)
         if groups is not None:
             start = start_of_last(n_rows, 1 - start / n_rows, groups)
         return [RowOrder.of(training_rows[:start], training_rows[start:], rng) for _ in range(n_bags)]

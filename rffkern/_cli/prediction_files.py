@@ -1,0 +1,246 @@
+"""The files that `rffkern predict` writes: text, a NumPy array, or a table of Parquet or Arrow.
+
+A writer makes bytes of predictions, in any process; its sink puts them into the file, in the order of the rows.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .binary_table import import_pyarrow, type_of_column
+from .output import UsageError
+from .table import Table
+
+Double = NDArray[np.float64]
+
+ARROW_ENDINGS = (".parquet", ".feather", ".arrow")
+
+_QUOTED = re.compile('[,"\r\n]').search
+_NPY_HEADER_BYTES = 128  # whatever the number of rows turns out to be
+_GROUP_ROWS = 1 << 17  # of a Parquet file
+
+
+class Sink(Protocol):
+    """Where the bytes of a writer go."""
+
+    def add(self, data: bytes) -> None:
+        """Append what `rows` returned for a block."""
+
+    def finish(self, n_rows: int) -> None:
+        """Write what can only be known at the end."""
+
+
+class Writer(Protocol):
+    """Makes bytes of the predictions of a block; it can be sent to other processes."""
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether columns that are kept are written as text."""
+
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any]) -> bytes:
+        """Predictions, probabilities if there are any, and columns of the table that are kept."""
+
+    def sink(self, file: BinaryIO) -> contextlib.AbstractContextManager[Sink]:
+        """What writes such bytes to an empty file."""
+
+
+def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str) -> Writer:
+    """The writer for a name of a file; None and all names without a known end mean text."""
+    if path is not None and path.endswith(".npy"):
+        return _npy_writer(model, proba)
+    kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
+    header = _header(model, proba, kept_names, names)
+    if path is None or not path.endswith(ARROW_ENDINGS):
+        return CsvWriter(header)
+    pyarrow = import_pyarrow()
+    predicted = getattr(model, "classes_", np.empty(0)).dtype
+    n_proba = len(model.classes_) if proba else 0
+    predicted_type = pyarrow.string() if predicted.kind in "UO" else pyarrow.from_numpy_dtype(predicted)
+    types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * (len(header) - len(kept) - n_proba),
+             *[pyarrow.float64()] * n_proba]
+    return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
+
+
+def _header(model: Any, proba: bool, kept: list[str], names: str) -> list[str]:
+    """Names of columns: those that are kept, predictions, and probabilities."""
+    n_outputs = 1 if hasattr(model, "classes_") else model.expansion_.n_outputs
+    blank, before = (" ", "probability of ") if names == "words" else ("_", "probability_")
+    written = ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)]
+    if proba:
+        labels = [f"{label}" for label in model.classes_]
+        if names == "identifiers":
+            labels = _distinct([re.sub(r"\W", "_", label, flags=re.ASCII) for label in labels])
+        written += [before + label for label in labels]
+    twice = next((name for name in kept if [*kept, *written].count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--keep: the output would have two columns named {twice!r}")
+    return [*kept, *written]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, those that have been before with a number behind."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{k}" for k in range(2, len(names) + 2))
+        found.append(name if name not in found else next(other for other in numbered if other not in found + names))
+    return found
+
+
+class CsvWriter(NamedTuple):
+    """Text under a header: a line for each row, with kept columns first, then predictions, then probabilities."""
+
+    header: list[str]
+    keeps_text: bool = True
+
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]]) -> bytes:
+        """A line for each row."""
+        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
+        columns: list[Iterable[str]] = [map(_cell, column) for column in kept]
+        columns += [map(str if column.dtype.kind in "biuf" else _cell, column.tolist()) for column in numbers]
+        return _lines(columns)
+
+    @contextlib.contextmanager
+    def sink(self, file: BinaryIO) -> Iterator[Sink]:
+        """The file, with a header."""
+        file.write(_lines([[_cell(name)] for name in self.header]))
+        yield _Appended(file)
+
+
+class _Appended(NamedTuple):
+    """Bytes as they come."""
+
+    file: BinaryIO
+
+    def add(self, data: bytes) -> None:
+        """Append them."""
+        self.file.write(data)
+
+    def finish(self, n_rows: int) -> None:
+        """Write nothing more."""
+
+
+def _lines(columns: Sequence[Iterable[str]]) -> bytes:
+    lines = map(",".join, zip(*columns, strict=True))
+    # A line of one empty cell would be an empty line, which readers skip.
+    text = "".join([f"{line}\n" for line in (lines if len(columns) > 1 else (line or '""' for line in lines))])
+    return text.encode("utf-8")
+
+
+def _cell(value: object) -> str:
+    """A cell, quoted if its characters need it; the csv module quotes no CR before Python 3.13."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED(text) else text
+
+
+def _npy_writer(model: Any, proba: bool) -> "NpyWriter":
+    if not hasattr(model, "classes_"):
+        n_outputs = model.expansion_.n_outputs
+        return NpyWriter(np.dtype(np.float64), (n_outputs,) if n_outputs > 1 else ())
+    classes = model.classes_
+    if proba:
+        return NpyWriter(np.dtype(np.float64), (len(classes),))
+    return NpyWriter(classes.astype(str).dtype if classes.dtype.kind == "O" else classes.dtype, ())
+
+
+class NpyWriter(NamedTuple):
+    """Predictions, or probabilities if these are asked for, as an array.
+
+    The number of rows is known only at the end, so the header is written last, into the space left for it.
+    """
+
+    dtype: np.dtype[Any]
+    row_shape: tuple[int, ...]
+    keeps_text: bool = True
+
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]]) -> bytes:
+        """The rows as they are in memory."""
+        return np.ascontiguousarray(predicted if proba is None else proba, dtype=self.dtype).tobytes()
+
+    @contextlib.contextmanager
+    def sink(self, file: BinaryIO) -> Iterator[Sink]:
+        """The file, with space for the header."""
+        file.write(b"\0" * _NPY_HEADER_BYTES)
+        yield _NpySink(file, self)
+
+
+class _NpySink(NamedTuple):
+    """An array whose header is written last."""
+
+    file: BinaryIO
+    writer: NpyWriter
+
+    def add(self, data: bytes) -> None:
+        """Append rows."""
+        self.file.write(data)
+
+    def finish(self, n_rows: int) -> None:
+        """Write the header."""
+        text = f"{{'descr': {np.lib.format.dtype_to_descr(self.writer.dtype)!r}, 'fortran_order': False, " \
+               f"'shape': {(n_rows, *self.writer.row_shape)!r}, }}"
+        self.file.seek(0)
+        self.file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER_BYTES - 10).to_bytes(2, "little")
+                        + text.ljust(_NPY_HEADER_BYTES - 11).encode("ascii") + b"\n")
+
+
+class ArrowWriter(NamedTuple):
+    """A table of Parquet or of Arrow's file format, with the columns of a `CsvWriter` in types of their own."""
+
+    schema: Any
+    is_parquet: bool
+    keeps_text: bool = False
+
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any]) -> bytes:
+        """The rows as a message of Arrow."""
+        pyarrow = import_pyarrow()
+        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
+        columns = [*kept, *(column.astype(str) if column.dtype.kind == "O" else np.ascontiguousarray(column)
+                            for column in numbers)]
+        arrays = [column if isinstance(column, pyarrow.Array) else pyarrow.array(column, each)
+                  for column, each in zip(columns, self.schema.types, strict=True)]
+        data: bytes = pyarrow.record_batch(arrays, schema=self.schema).serialize().to_pybytes()
+        return data
+
+    @contextlib.contextmanager
+    def sink(self, file: BinaryIO) -> Iterator[Sink]:
+        """A table that is complete when the block ends, also by an exception, after which the file is of no use."""
+        pyarrow = import_pyarrow()
+        if self.is_parquet:
+            from pyarrow import parquet
+
+            writer: Any = parquet.ParquetWriter(file, self.schema)
+        else:
+            writer = pyarrow.ipc.new_file(file, self.schema)
+        sink = _ArrowSink(pyarrow, writer, self.schema, _GROUP_ROWS if self.is_parquet else 0)
+        try:
+            yield sink
+        finally:
+            sink.flush()
+            writer.close()
+
+
+class _ArrowSink:
+    """Messages that are written once they have as many rows as a group."""
+
+    def __init__(self, pyarrow: Any, writer: Any, schema: Any, group_rows: int) -> None:
+        self._pyarrow, self._writer, self._schema, self._group_rows = pyarrow, writer, schema, group_rows
+        self._batches: list[Any] = []
+
+    def add(self, data: bytes) -> None:
+        """Append rows."""
+        if data:
+            self._batches.append(self._pyarrow.ipc.read_record_batch(self._pyarrow.py_buffer(data), self._schema))
+        if sum(batch.num_rows for batch in self._batches) >= self._group_rows:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait."""
+        if self._batches:
+            self._writer.write_table(self._pyarrow.Table.from_batches(self._batches))
+            self._batches = []
+
+    def finish(self, n_rows: int) -> None:
+        """Write nothing more."""
