@@ -23,15 +23,18 @@ from .._files.atomic_file import is_stream
 from .._files.checkpoint import checkpoint
 from .._files.model_files import save
 from .._rows.groups import start_of_last
+from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
 from .table import BLOCK_ROWS, csv_format, shortened
-from .training_table import TrainingTable, column_roles, matching_roles, read_eval, read_training
+from .training_table import Roles, TrainingTable, column_roles, matching_roles, read_eval, read_training
 
 # Columns of fewer rows may contain distinct integers by chance.
 _MIN_ROWS_OF_IDENTIFIERS = 50
 _IDENTIFIER = re.compile(r"(?:.*[ _.-])?(?:id|key|index|uuid|guid|no|nr)|unnamed: 0|", re.IGNORECASE)
+
+_LEAST_PROBABILITY = 1e-15  # of a label in the log loss
 
 # How errors of `fit` name the rows of --eval if a column of them is wrong.
 _OF_EVAL = " of eval_set X "
@@ -70,10 +73,14 @@ def run(arguments: argparse.Namespace) -> None:
         text = str(error)
         path = eval_path if text.startswith("eval_set ") or _OF_EVAL in text else table.path
         raise InvalidInputError(f"{path}: {text.replace(_OF_EVAL, ' ')}") from error
+    seconds = time.perf_counter() - started
+    scores = {"held_out": _scores(model, _to_fit(held_out_rows, columns), held_out_rows)}
+    if eval_rows is not None:
+        scores["eval"] = _scores(model, eval_X, eval_rows)
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
-    save(model, output)
-    say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in "
-        f"{time.perf_counter() - started:.2f} s: {shown}")
+    save(model, output, metadata=_metadata(arguments, table, roles, rows, scores))
+    say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
+        f"{shown}")
     if arguments.checkpoint is not None:
         say(printable(f"{arguments.checkpoint} keeps the state of training; delete it to train anew"))
     if getattr(model, "timed_out_", False):
@@ -84,9 +91,9 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = [f"{row['column']} ({row['reason']})" for row in described if row["form"] == "dropped"]
     if dropped:
         say(printable(f"columns not used: {shortened(dropped)}"))
-    _report_score(model, _to_fit(held_out_rows, columns), held_out_rows, "held-out rows")
+    _report_scores(scores["held_out"], rows, "held-out rows")
     if eval_rows is not None:
-        _report_score(model, eval_X, eval_rows, f"rows of {eval_path}")
+        _report_scores(scores["eval"], eval_rows, f"rows of {eval_path}")
 
 
 def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]:
@@ -118,13 +125,42 @@ def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str,
                       f"be predicted, hold out the last rows: --time {dates[0]!r}"))
 
 
-def _report_score(model: Any, X: Any, rows: TrainingTable, which: str) -> None:
+def _scores(model: Any, X: Any, rows: TrainingTable) -> dict[str, Any]:
+    """The number of rows that a model was not trained on, and its scores on them, weighted by their weights."""
+    scores: dict[str, Any] = {"rows": len(rows.y)}
     if not len(rows.y):
+        return scores
+    weights = check_weights(rows.weights, len(rows.y))
+    if rows.has_labels:
+        labels, proba = model._labels_and_proba(X)
+        places = np.searchsorted(model.classes_, rows.y).clip(0, len(model.classes_) - 1)
+        known = model.classes_[places] == rows.y
+        likely = np.where(known, proba[np.arange(len(places)), places], 0.0)
+        return scores | {"accuracy": float(weights.mean(labels == rows.y)),
+                         "log_loss": float(weights.mean(-np.log(np.maximum(likely, _LEAST_PROBABILITY))))}
+    errors = model.predict(X) - rows.y
+    return scores | {"r2": float(model.score(X, rows.y, sample_weight=rows.weights)),
+                     "rmse": float(np.sqrt(weights.mean(errors**2)).mean())}
+
+
+def _report_scores(scores: dict[str, Any], rows: TrainingTable, which: str) -> None:
+    if not scores["rows"]:
         return
-    score = model.score(X, rows.y, sample_weight=rows.weights)
     weighted = "" if rows.weights is None else "weighted "
-    say(printable(f"{weighted}accuracy on {len(rows.y)} {which}: {100 * score:.2f} %" if rows.has_labels
-                  else f"{weighted}R^2 on {len(rows.y)} {which}: {score:.4f}"))
+    say(printable(f"{weighted}accuracy on {scores['rows']} {which}: {100 * scores['accuracy']:.2f} %" if rows.has_labels
+                  else f"{weighted}R^2 on {scores['rows']} {which}: {scores['r2']:.4f}"))
+
+
+def _metadata(arguments: argparse.Namespace, table: Any, roles: Roles, rows: TrainingTable,
+              scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What the model file says of the training: nothing that differs from one run to the next."""
+    target = roles.target
+    name = None if target is None or table.columns is None else table.columns[target]
+    given = {"note": arguments.note, "date": arguments.date}
+    order = next((option for option in ("time", "groups") if getattr(arguments, option) is not None), "random")
+    return {"target": name, "rows": len(rows.y), **{key: value for key, value in given.items() if value is not None},
+            **({"held_out_by": order} if arguments.holdout else {}),
+            **{which: each for which, each in scores.items() if each["rows"]}}
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

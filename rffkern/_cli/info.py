@@ -2,10 +2,11 @@
 
 import argparse
 import json
-import os
 from typing import Any
 
-from .._files.model_files import load
+from .._files.archive import decode
+from .._files.model_files import loads
+from ..errors import FormatError
 from .output import printable
 
 _MOST_SHOWN = 12
@@ -16,15 +17,25 @@ _NOT_SHOWN = ("bag_counts_", "term_rounds_", "_kernel_ridge_report")
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the contents of a model file, as lines or as one JSON object."""
-    model: Any = load(arguments.model)
-    n_bytes = os.path.getsize(arguments.model)
+    with open(arguments.model, "rb") as file:
+        content = file.read()
+    model: Any = _loaded(content, arguments.model)
+    n_bytes = len(content)
     facts = _describe_map(model, n_bytes) if hasattr(model, "describe") else _describe_model(model, n_bytes)
     if arguments.json:
-        print(json.dumps(facts))
+        print(json.dumps(facts | _numbers(model, content)))
         return
     for key, value in facts.items():
         separator = "; " if key.startswith("column ") else ", "  # the forms of a column contain commas
         print(f"{key:<14} {printable(_text(value, separator))}")
+
+
+def _loaded(content: bytes, path: str) -> Any:
+    """The model of some bytes; the error names the file."""
+    try:
+        return loads(content)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
 
 
 def _describe_map(column_map: Any, n_bytes: int) -> dict[str, Any]:
@@ -75,6 +86,24 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         facts |= _describe_columns(model.column_map_)
     if hasattr(model, "get_params"):
         facts["parameters"] = _parameters(model)
+    if getattr(model, "metadata_", None):
+        facts["metadata"] = model.metadata_
+    return facts
+
+
+def _numbers(model: Any, content: bytes) -> dict[str, Any]:
+    """What JSON has as numbers, lists and dicts, beside texts or in their place."""
+    header, _ = decode(content)
+    facts: dict[str, Any] = {"versions": {"rffkern": header["package"], "format": header["version"]}}
+    for name in getattr(model, "_fitted_curves", ()):
+        if name.endswith("loss_") and len(values := getattr(model, name)):
+            facts[name.strip("_").replace("_", " ")] = {"before training": float(values[0]), "at the end": float(
+                values[-1]), "rounds": len(values) - 1, "lowest": float(values.min())}
+    if hasattr(model, "kernel_ridge_report_"):
+        facts["kernel ridge"] = model.kernel_ridge_report_._asdict()
+    column_map = model if hasattr(model, "describe") else getattr(model, "column_map_", None)
+    if column_map is not None:
+        facts["columns"] = column_map.describe()
     return facts
 
 

@@ -5,6 +5,7 @@ The module of a command is imported when the command runs: `rffkern fit --help` 
 
 import argparse
 import contextlib
+import datetime
 import os
 import signal
 import sys
@@ -148,6 +149,9 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--holdout", type=float, default=0.0, metavar="FRACTION",
                      help="fraction of the rows, >= 0 and < 1, to exclude from training and report the score on, drawn "
                           "at random unless --time or --groups is given (default: 0)")
+    fit.add_argument("--note", metavar="TEXT", help="text to keep in the model file, which info shows")
+    fit.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
+                     help="date to keep in the model file; without it the file does not depend on the clock")
     held_out = fit.add_mutually_exclusive_group()
     held_out.add_argument("--time", metavar="COLUMN",
                           help="column of dates or numbers in whose order the rows are: the last rows are held out, by "
@@ -245,6 +249,12 @@ def _seconds(text: str) -> float:
         if 0 < float(text) <= 1e9:
             return float(text)
     raise argparse.ArgumentTypeError(f"expected a number of seconds > 0, got {text!r}")
+
+
+def _date(text: str) -> str:
+    with contextlib.suppress(ValueError):
+        return datetime.date.fromisoformat(text).isoformat()
+    raise argparse.ArgumentTypeError(f"expected a date such as 2024-03-01, got {text!r}")
 
 
 def _digits(text: str) -> int:

@@ -62,7 +62,7 @@ def _ending(path: str) -> str:
 def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
     ending = _ending(path)
     stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
-    found = None if stream else _format_of_content(path)
+    found = None if stream or not os.path.exists(path) else _format_of_content(path)
     if found is not None and _FORMATS[found] != _FORMATS.get(ending) and ending != ".npz":
         say(printable(f"{path}: the name ends in {ending or 'no format'}, but the file contains {_FORMATS[found]}; it "
                       f"is read as {found}"))

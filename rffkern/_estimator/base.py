@@ -87,6 +87,7 @@ class Model(Parametrised):
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
         new = vars(self) | {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features}
+        new.pop("metadata_", None)  # of the file that an earlier model comes from
         new |= fitted.attributes
         if fitted.column_map is not None:
             new["n_features_in_"] = fitted.column_map.n_features_in_

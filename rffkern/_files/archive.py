@@ -49,6 +49,7 @@ _MUCH = 1 << 22  # bytes for which OpenSSL is worth loading
 CHECKPOINT_MARK = b"rffkern training state "  # what files of `checkpoint` begin with
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "columns",
                 "arrays"}
+_METADATA = "metadata"  # a key that only headers with some have
 
 
 class _Member(NamedTuple):
@@ -83,7 +84,7 @@ def check_memory(n_asked: int, n_bytes: int, what: str) -> None:
 def make_header(family: str, class_name: str, *, params: Mapping[str, Any], classes: Mapping[str, Any] | None,
                 feature_names: Sequence[str] | None, arrays: Mapping[str, Real],
                 columns: Mapping[str, Any] | None = None) -> Header:
-    """The header of a file of the current version."""
+    """The header of a file of the current version, without metadata."""
     return {
         "format": FORMAT, "version": FORMAT_VERSION, "package": __version__, "family": family, "class": class_name,
         "params": params, "classes": classes, "feature_names": feature_names, "columns": columns,
@@ -254,7 +255,8 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
     require(type(version) is int and version >= 1, f"the format version {shown(version)} is not known")
     require(version <= FORMAT_VERSION, f"written by a newer rffkern, in format version {shown(version)}; rffkern "
             f"{__version__} reads version {FORMAT_VERSION}: upgrade rffkern")
-    require(set(header) == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
+    require(set(header) - {_METADATA} == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
+    require(isinstance(header.get(_METADATA, {}), dict), "the metadata are malformed")
     entries = header["arrays"]
     require(isinstance(entries, list) and all(
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)

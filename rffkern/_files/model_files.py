@@ -40,7 +40,7 @@ _OF_MACHINE = {"n_jobs", "max_seconds"}  # parameters that a file does not hold
 _BY_TABLE = ("auto", "search")  # of the parameter columns: whether there is a map depends on the table
 
 
-def save(model: Any, path: FileOrPath) -> None:
+def save(model: Any, path: FileOrPath, *, metadata: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model or an expansion to `path`, whole or not at all; a pipe or device is written through.
 
     Parameters
@@ -50,6 +50,10 @@ def save(model: Any, path: FileOrPath) -> None:
         The name of the file; nothing is appended to it.  A symbolic link is followed.  A file that is replaced hands on
         its permissions and, where that is allowed, its owner.  An open file is written from where it stands, in as many
         pieces as it takes, and stays open.
+    metadata : dict or None, default None
+        Facts to keep in the file of an estimator, such as the name of the target: keys of text, and numbers, text,
+        True, False, None, lists or dicts of these.  `load` gives them back as `metadata_`.  None: those that the model
+        has as `metadata_`; {}: none.
 
     Raises
     ------
@@ -61,24 +65,26 @@ def save(model: Any, path: FileOrPath) -> None:
         If the file cannot be written; a file that was at `path` before is then unchanged.
     """
     if hasattr(path, "write"):
-        write_all(path, dumps(model))
+        write_all(path, dumps(model, metadata=metadata))
         return
     name = _file_name(path)
-    content = dumps(model)
+    content = dumps(model, metadata=metadata)
     with atomic_write(name) as file:
         file.write(content)
 
 
-def dumps(model: Any) -> bytes:
+def dumps(model: Any, *, metadata: Mapping[str, Any] | None = None) -> bytes:
     """Return the bytes of the file that `save` writes.
 
     Parameters
     ----------
     model : fitted estimator of this package, ColumnMap, or an expansion
+    metadata : dict or None, default None
+        As of `save`.
 
     Returns
     -------
-    bytes; the same model gives the same
+    bytes; the same model and metadata give the same
 
     Raises
     ------
@@ -87,7 +93,31 @@ def dumps(model: Any) -> bytes:
     InvalidInputError
         If it is no model of this package, or its labels cannot be stored.
     """
-    return encode(*_describe(model))
+    if metadata is None:
+        metadata = vars(model).get("metadata_") if isinstance(model, Model) else None
+    elif not isinstance(metadata, Mapping) or not isinstance(model, Model):
+        raise InvalidInputError("metadata must be a dict for an estimator, or None, got "
+                                f"{type(metadata).__name__} for a {type(model).__name__}")
+    header, arrays = _describe(model)
+    return encode({**header, "metadata": _metadata_to_json(metadata)} if metadata else header, arrays)
+
+
+def _metadata_to_json(value: Any) -> Any:
+    """Metadata as JSON has them."""
+    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise InvalidInputError(f"metadata must have keys of text, got {next(iter(value))!r}")
+        _check_texts([*value])
+        return {key: _metadata_to_json(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_metadata_to_json(entry) for entry in value]
+    _check_texts([value])
+    finite = not isinstance(value, float) or abs(value) < float("inf")
+    if not finite or not (value is None or isinstance(value, (bool, int, float, str))):
+        raise InvalidInputError("metadata must be finite numbers, text, True, False, None, lists or dicts of these, "
+                                f"got {value!r}")
+    return value
 
 
 @overload
@@ -373,6 +403,8 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     if column_map is not None:
         require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
     model._keep(fitted._replace(column_map=column_map))
+    if "metadata" in header:
+        vars(model)["metadata_"] = header["metadata"]
     return model
 
 

@@ -30,13 +30,14 @@ def held_out(monkeypatch):
         seen.append((rows, model.get_params()))
         trained(model, X, rows, *arguments)
 
-    def report(model, X, rows, which):
-        if which == "held-out rows":
+    def scores(model, X, rows):
+        if len(seen[-1]) == 2:
             seen[-1] = (seen[-1][0], rows, seen[-1][1])
+        return {"rows": 0}
 
     trained = fit_command._train
     monkeypatch.setattr(fit_command, "_train", train)
-    monkeypatch.setattr(fit_command, "_report_score", report)
+    monkeypatch.setattr(fit_command, "_scores", scores)
     return seen
 
 
