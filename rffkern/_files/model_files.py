@@ -80,7 +80,7 @@ def dumps(model: Any, *, metadata: Mapping[str, Any] | None = None) -> bytes:
     ----------
     model : fitted estimator of this package, ColumnMap, or an expansion
     metadata : dict or None, default None
-        As of `save`.
+        Facts to keep, with the meaning that `save` gives them.
 
     Returns
     -------
