@@ -46,7 +46,7 @@ def test_one_table_in_many_forms(command, folder, test_text, predictions, write,
     assert errors == (f"other.csv: {told}{advice}\n" if told else "")
     code, out, errors = command("predict", "m.npz", "-", "-o", "-", *options, stdin=content)
     assert (code, out) == (0, predictions)
-    assert errors.startswith(f"standard input: {told}" if told else "")
+    assert errors.startswith(f"standard input: {told}" if advice else "")
 
 
 def test_a_model_through_standard_streams(folder, command):
