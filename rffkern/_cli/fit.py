@@ -153,7 +153,12 @@ def _report_scores(scores: dict[str, Any], rows: TrainingTable, which: str) -> N
 
 def _metadata(arguments: argparse.Namespace, table: Any, roles: Roles, rows: TrainingTable,
               scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the model file says of the training: nothing that differs from one run to the next."""
+    """What the model file says of the training, if it is asked for by an option: nothing of the clock or machine.
+
+    Without such an option the file has the bytes that `save` in Python gives.
+    """
+    if not (arguments.holdout or arguments.eval or arguments.note is not None or arguments.date):
+        return {}
     target = roles.target
     name = None if target is None or table.columns is None else table.columns[target]
     given = {"note": arguments.note, "date": arguments.date}

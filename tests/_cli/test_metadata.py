@@ -51,9 +51,11 @@ def test_figures_of_a_regression(command, folder, table):
 
 def test_nothing_depends_on_the_clock(command, folder):
     for name in "ab":
-        assert command("fit", "train.csv", "-o", f"{name}.npz", *FAST)[0] == 0
+        assert command("fit", "train.csv", "-o", f"{name}.npz", "--note", "", *FAST)[0] == 0
     assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
-    assert load(folder / "a.npz").metadata_ == {"target": "answer", "rows": 200}
+    assert load(folder / "a.npz").metadata_ == {"target": "answer", "rows": 200, "note": ""}
+    assert command("fit", "train.csv", "-o", "c.npz", *FAST)[0] == 0
+    assert (folder / "c.npz").read_bytes() == dumps(load(folder / "a.npz"), metadata={})
 
 
 def test_a_wrong_date(command, folder, capsysbinary):
