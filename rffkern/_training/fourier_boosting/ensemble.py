@@ -22,8 +22,9 @@ def mean_of_bags(bags: Sequence[Bag], columns: Columns, scaling: Scaling, interc
     """
     share = 1 / len(bags)
     steps = [(term, step * share, t) for bag in bags for t, (term, step) in enumerate(bag.steps, 1)]
-    made = [learner.part([each for each in steps if isinstance(each[0], learner.term)], columns, scaling, scale)
-            for learner in BASE_LEARNERS.values()]
+    learners = {learner.term: learner for learner in BASE_LEARNERS.values()}  # several may fit terms of one kind
+    made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
+            for term, learner in learners.items()]
     expansion = Expansion(intercept, scaling.center, *(part for part, _ in made if part is not None),
                           lower=columns.lower, upper=columns.upper)
     return expansion, np.concatenate([np.array(rounds, dtype=np.float64) for _, rounds in made])

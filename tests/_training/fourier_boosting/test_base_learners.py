@@ -62,7 +62,7 @@ def test_directions_are_what_a_term_gives(name):
         expected = np.outer(term.amplitudes[0], np.cos(angle)) + np.outer(term.amplitudes[1], np.sin(angle))
     else:
         leaves = sum((state.bins[j] > threshold).astype(int) << level
-                 for level, (j, threshold) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
+                     for level, (j, threshold) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
         expected = term.values[leaves].T
     np.testing.assert_allclose(state.directions, expected, atol=2e-5 * np.abs(expected).max())
 

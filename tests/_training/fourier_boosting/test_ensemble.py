@@ -8,6 +8,7 @@ import pytest
 from helpers.processes import PATIENCE
 
 from rffkern._rows.scaling import Scaling
+from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, TreeLearner
 from rffkern._training.fourier_boosting.boosting import Bag, run_in_threads
 from rffkern._training.fourier_boosting.ensemble import mean_of_bags
 from rffkern._training.fourier_boosting.terms import FourierTerm, TreeTerm
@@ -69,7 +70,9 @@ def test_a_signal_while_threads_are_started_stops_the_members(monkeypatch, last)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_the_mean_of_members_in_raw_units(n_outputs):
+@pytest.mark.parametrize("name_of_trees", ["tree", "another learner of trees"])
+def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees):
+    monkeypatch.setitem(BASE_LEARNERS, name_of_trees, TreeLearner)
     rng = np.random.default_rng(0)
     raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
     scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
@@ -97,8 +100,8 @@ def test_the_mean_of_members_in_raw_units(n_outputs):
                 value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
                 expected += 0.5 * step * scale * value
             else:
-                leaves = sum((columns.bins[j] > threshold).astype(int) << level
-                 for level, (j, threshold) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
+                leaves = sum((columns.bins[j] > b).astype(int) << level
+                             for level, (j, b) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
                 expected += (0.5 * step * scale * term.values[leaves]).astype(np.float32)
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
     assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]
