@@ -168,7 +168,9 @@ class _Regions:
         regions = [self._division.regions[index] for index in self._indices]
         self._learned = [np.sort(region.shuffled_rows(kernel_rows.shuffled, _MOST_SIZES * size)) for region in regions]
         self._is_own = [np.isin(learned, region.own) for learned, region in zip(self._learned, regions, strict=True)]
-        self._regressions = [DenseRegression(kernel_rows.some(learned), KERNEL) for learned in self._learned]
+
+    def _regression(self, learned: Indices) -> DenseRegression:
+        return DenseRegression(self._rows.some(learned), KERNEL)
 
     def cost(self, n_choices: int) -> float:
         """Operations of so many choices on some regions and of predictions on all."""
@@ -179,7 +181,8 @@ class _Regions:
 
     def choose(self, start: Choice, step: float) -> Choice:
         """The best scale and lambda on some regions."""
-        return choose_on(self._regressions[::_CHOSEN], self._is_own[::_CHOSEN], start, step, self._rows.are_labels)
+        regressions = [self._regression(learned) for learned in self._learned[::_CHOSEN]]
+        return choose_on(regressions, self._is_own[::_CHOSEN], start, step, self._rows.are_labels)
 
     def predict(self, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
         """Places of rows that fall into the regions, and predictions by regressions that have not learned from them."""
@@ -188,8 +191,8 @@ class _Regions:
         others = np.flatnonzero(is_other)
         others_in = self._division.of_rows(values[:, rows[others]].T)
         places, predictions = [np.empty(0, dtype=np.intp)], [np.empty((len(kernel_rows.targets), 0))]
-        for index, learned, is_own, each in zip(self._indices, self._learned, self._is_own, self._regressions,
-                                                strict=True):
+        for index, learned, is_own in zip(self._indices, self._learned, self._is_own, strict=True):
+            each = self._regression(learned)  # one after the other, for each takes memory
             if not each.fit(choice):
                 continue
             own = kernel_rows.rows[learned]

@@ -19,7 +19,7 @@ from ..._native import boosting
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.fit import RegionLearner, Regressions, SolverSettings, join_regions, kernel_terms
-from ..kernel_ridge.length_scales import MORE_ROWS, Choice, Lengths, normalised
+from ..kernel_ridge.length_scales import FEW_ROWS, Choice, Lengths, normalised
 from ..kernel_ridge.regions import Division, undivided
 from .boosting import Bag
 from .kernel_trial import KERNEL, KernelRows, KernelTrial, boosting_work
@@ -171,7 +171,7 @@ def _kernel_rows(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Colum
         n_folds += 1  # what was left has scores of bags, too
     used = orders[0].rows[orders[0].used]
     shuffled = np.searchsorted(training_rows, used[np.isin(used, training_rows)])
-    some = shuffled[:MORE_ROWS]
+    some = shuffled[:FEW_ROWS]
     relevances = normalised(relevances_of(bags, columns), columns.values[:, training_rows[some]].T.astype(np.float64),
                             own_weights[some])
     return KernelRows(columns, training_rows, targets - intercepts[:, None], intercepts, own_weights, folds, n_folds,
