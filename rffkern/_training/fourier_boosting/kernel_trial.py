@@ -18,7 +18,7 @@ from ..._estimator.monitor import Steps
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.length_scales import Choice, ChoiceRows, Lengths
-from ..kernel_ridge.regions import Division, divide, undivided
+from ..kernel_ridge.regions import Division, divide_by_sizes
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
 from .stack_weights import Gain
 from .training_rows import Columns, RowOrder
@@ -32,7 +32,10 @@ KERNEL = "exponential"
 _STAGES, _N_REGIONS, _CHOSEN = (256, 512, 1024), 8, 4
 
 # So many times its size a region learns from at most, where no threshold divides rows.
-_MOST_SIZES = 2
+_MOST_SIZES = 1.5
+
+# Columns that may divide rows, those of the largest spread, and rows of a node that are compared for the one that does.
+_N_DIVIDING, _N_COMPARED = 24, 512
 
 # Share of the operations of the bags that the stages after the first may take.
 _SHARE = 0.2
@@ -78,12 +81,6 @@ class KernelRows(NamedTuple):
             folds = np.where(self.folds[places] < self.n_folds, self.folds[places], -1)
         return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs, folds)
 
-    def divide(self, most_rows: int) -> Division:
-        """Training rows in regions of so many at most, on average."""
-        if len(self.rows) <= most_rows:
-            return undivided(len(self.rows))
-        return divide(self.columns.values[:, self.rows], self.lengths.relevances, most_rows)
-
 
 class KernelTrial:
     """The sequential rule.
@@ -100,6 +97,13 @@ class KernelTrial:
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
         self._rows, self._out_of_fold, self._gain_of = kernel_rows, out_of_fold, gain_of
         self._choice, self._size = Choice(kernel_rows.lengths, _FIRST_LAMBDA, 0.0), 0
+        relevances, sizes = kernel_rows.lengths.relevances, _STAGES[::-1]
+        some = kernel_rows.columns.values[:, kernel_rows.rows[kernel_rows.shuffled[:_N_COMPARED]]]
+        columns = np.argsort(-relevances * some.var(axis=1, dtype=np.float64), kind="stable")[:_N_DIVIDING]
+        X = kernel_rows.columns.values[columns[:, None], kernel_rows.rows]
+        divisions = divide_by_sizes(X, relevances[columns], sizes, _N_COMPARED)
+        self._divisions = {size: division._replace(columns=columns[division.columns])
+                           for size, division in zip(sizes, divisions, strict=True)}
 
     def run(self, work: float) -> Gain | None:
         """The gain that all rows are expected to have; None where none was scored.
@@ -113,7 +117,7 @@ class KernelTrial:
         expected, done = gain, 0.0
         steps = Steps("kernel ridge on small regions", len(_STAGES))
         for stage, size in enumerate(_STAGES):
-            regions = _Regions(self._rows, size)
+            regions = _Regions(self._rows, self._divisions[size], size)
             cost = regions.cost(_MORE_CHOICES if stage else _FIRST_CHOICES)
             if stage and (done + cost > _SHARE * work or len(self._rows.rows) <= _STAGES[stage - 1]):
                 break
@@ -139,7 +143,7 @@ class KernelTrial:
         """The scale and lambda for all rows: those of the smallest regions, and then of the largest."""
         for size in (_STAGES[0], _STAGES[-1]):
             if self._size < min(size, len(self._rows.rows)):
-                self._choose(_Regions(self._rows, size), size)
+                self._choose(_Regions(self._rows, self._divisions[size], size), size)
         return self._choice
 
     def _choose(self, regions: "_Regions", size: int) -> None:
@@ -161,12 +165,12 @@ class KernelTrial:
 class _Regions:
     """Some regions of a size, spread over the table."""
 
-    def __init__(self, kernel_rows: KernelRows, size: int) -> None:
-        self._rows = kernel_rows
-        self._division = kernel_rows.divide(size)
-        self._indices = self._division.some(_N_REGIONS)
-        regions = [self._division.regions[index] for index in self._indices]
-        self._learned = [np.sort(region.shuffled_rows(kernel_rows.shuffled, _MOST_SIZES * size)) for region in regions]
+    def __init__(self, kernel_rows: KernelRows, division: Division, size: int) -> None:
+        self._rows, self._division = kernel_rows, division
+        self._indices = division.some(_N_REGIONS)
+        regions = [division.regions[index] for index in self._indices]
+        most_rows = int(_MOST_SIZES * size)
+        self._learned = [np.sort(region.shuffled_rows(kernel_rows.shuffled, most_rows)) for region in regions]
         self._is_own = [np.isin(learned, region.own) for learned, region in zip(self._learned, regions, strict=True)]
 
     def _regression(self, learned: Indices) -> DenseRegression:

@@ -20,7 +20,7 @@ from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.fit import RegionLearner, Regressions, SolverSettings, join_regions, kernel_terms
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, Lengths, normalised
-from ..kernel_ridge.regions import Division, undivided
+from ..kernel_ridge.regions import Division, divide, undivided
 from .boosting import Bag
 from .kernel_trial import KERNEL, KernelRows, KernelTrial, boosting_work
 from .losses import LossData
@@ -187,7 +187,10 @@ class StackedRegressions:
     def __init__(self, kernel_rows: KernelRows, choice: Choice) -> None:
         self._rows, self.choice, n_jobs = kernel_rows, choice, kernel_rows.n_jobs
         X = np.ascontiguousarray(kernel_rows.columns.values[:, kernel_rows.rows].T)
-        self._division = kernel_rows.divide(LARGEST_REGION) if len(X) > MOST_ROWS else undivided(len(X))
+        self._division = undivided(len(X))
+        if len(X) > MOST_ROWS:
+            self._division = divide(kernel_rows.columns.values[:, kernel_rows.rows], kernel_rows.lengths.relevances,
+                                    LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.lengths.inverse)
         settings = SolverSettings(KERNEL, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE, _MAX_ITER, MOST_ROWS, n_jobs)
         self._learner = RegionLearner(X, RowWeights(len(X)), kernel_rows.weights, kernel_rows.targets,

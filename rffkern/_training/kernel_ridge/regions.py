@@ -79,24 +79,43 @@ def divide(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Divisi
         In proportion to 1 / length_scale^2.
     most_rows : int
     """
+    return divide_by_sizes(X, relevances, (most_rows,), X.shape[1])[0]
+
+
+def divide_by_sizes(X: NDArray[np.float32], relevances: Double, sizes: Sequence[int], n_compared: int
+                    ) -> list[Division]:
+    """Divisions by one tree, of which the larger regions are the nodes above the smaller ones, for each size.
+
+    Parameters
+    ----------
+    X, relevances : as `divide` has them
+    sizes : sequence of int, from large to small
+    n_compared : int
+        About so many rows of a node are compared for the columns that they spread most in, or more.
+    """
     every = np.arange(X.shape[1])
     level, columns, thresholds = [Region(every, every)], list[int](), list[float]()
-    while len(level) * most_rows < X.shape[1]:
-        below = []
-        for region in level:
-            column, threshold = _split(X, relevances, region.own, most_rows)
-            columns.append(column)
-            thresholds.append(threshold)
-            below += _sides(X[column].astype(np.float64), threshold, region)
-        level = below
-    return Division(np.array(columns, dtype=np.intp), np.array(thresholds), level)
+    divisions = []
+    for size in sizes:
+        while len(level) * size < X.shape[1]:
+            below = []
+            for region in level:
+                column, threshold = _split(X, relevances, region.own, sizes[-1], n_compared)
+                columns.append(column)
+                thresholds.append(threshold)
+                below += _sides(X[column].astype(np.float64), threshold, region)
+            level = below
+        divisions.append(Division(np.array(columns, dtype=np.intp), np.array(thresholds), level))
+    return divisions
 
 
-def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: int) -> tuple[int, float]:
+def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: int, n_compared: int
+           ) -> tuple[int, float]:
     """The column and threshold that divide some rows best, or a threshold that no row is above."""
     if len(own) > most_rows // 2:
-        step = max(1, _BLOCK_SIZE // len(own))
-        spreads = relevances * np.concatenate([X[start : start + step].take(own, axis=1).var(axis=1, dtype=np.float64)
+        some = own[:: max(1, len(own) // n_compared)]
+        step = max(1, _BLOCK_SIZE // len(some))
+        spreads = relevances * np.concatenate([X[start : start + step].take(some, axis=1).var(axis=1, dtype=np.float64)
                                                for start in range(0, len(X), step)])
         for column in np.argsort(-spreads, kind="stable"):
             values = X[column, own].astype(np.float64)

@@ -68,7 +68,7 @@ def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, m
     sizes = []
     regions = kernel_trial._Regions
     monkeypatch.setattr(kernel_trial, "_Regions", lambda *given: sizes.append(regions(*given)) or sizes[-1])
-    first, second = (regions(trial._rows, size) for size in (256, 512))
+    first, second = (regions(trial._rows, trial._divisions[size], size) for size in (256, 512))
     both = first.cost(kernel_trial._FIRST_CHOICES) + second.cost(kernel_trial._MORE_CHOICES)
     assert [len(gains_of(trial, both / 0.2 * factor)) for factor in (0.99, 1.01)] == [1, 2]
     trial._gain_of = lambda *_: Gain(100, 1.0, 0.9, 0.01)
@@ -89,7 +89,7 @@ def test_gains_that_grow_with_regions_are_expected_to_go_on(trials):
 def test_costs_count_outputs_and_columns(trials):
     for y in (NOISE, RNG.integers(0, 40, 2000)):
         FourierBoostingClassifier(**SHORT | {"n_bags": 1}).fit(X, y)
-    two, forty = (kernel_trial._Regions(trial._rows, 256).cost(10) for trial, *_ in trials)
+    two, forty = (kernel_trial._Regions(trial._rows, trial._divisions[256], 256).cost(10) for trial, *_ in trials)
     assert forty > two
     assert trials[1][1] > 10 * trials[0][1]  # the work of bags, too
 
@@ -98,7 +98,7 @@ def test_costs_count_outputs_and_columns(trials):
 def test_scale_and_lambda_are_those_of_the_largest_regions(forced, trials, monkeypatch):
     sizes = []
     regions = kernel_trial._Regions
-    monkeypatch.setattr(kernel_trial, "_Regions", lambda *given: sizes.append(given[1]) or regions(*given))
+    monkeypatch.setattr(kernel_trial, "_Regions", lambda *given: sizes.append(given[2]) or regions(*given))
     FourierBoostingClassifier(**SHORT, kernel_ridge=forced).fit(X, BOARD)
     assert len(trials) == (forced == "auto")
     assert sizes[0] == 256
@@ -114,7 +114,7 @@ def test_predictions_of_regions_are_out_of_fold(family, trials):
     model = family(**SHORT | {"n_bags": 6}, validation_fraction=0.3).fit(X, NOISE)
     trial = trials[0][0]
     assert trial._rows.n_folds == trial._rows.folds.max() + 1  # rows that are left over have scores of bags as well
-    regions = kernel_trial._Regions(trial._rows, 256)
+    regions = kernel_trial._Regions(trial._rows, trial._divisions[256], 256)
     places, predictions = regions.predict(trial.choice, trial._out_of_fold)
     targets = NOISE[trial._out_of_fold[places]] - NOISE.mean()
     assert abs(np.corrcoef(predictions[0], targets)[0, 1]) < 0.1
