@@ -16,12 +16,14 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
-from .output import JsonLog, UsageError, discard, printable, say
+from .output import JsonLog, ShiftExceeded, UsageError, discard, printable, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
+EXIT_SHIFT = 3
 
 _MAX_JOBS, _MAX_DIGITS = 256, 15
-_EXIT_CODES = "exit codes: 0 success, 2 usage error, 65 invalid data, 66 input not found, 74 input or output error"
+_EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 65 invalid data, 66 input not found, " \
+              "74 input or output error"
 _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
          "such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe is read " \
          "as .csv"
@@ -56,6 +58,8 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         return 0
     except UsageError as error:
         return _fail(f"{error}\n(see rffkern {arguments.command} --help)", EXIT_USAGE)
+    except ShiftExceeded as error:
+        return _fail(error, EXIT_SHIFT)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except BrokenPipeError:
@@ -187,6 +191,12 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--log", choices=["text", "json"], default="text",
                          help="json: messages on stderr are JSON objects, one a line, and each batch of rows writes "
                               "one (default: text)")
+    predict.add_argument("--check", metavar="FILE",
+                         help="write how the rows differ from the training rows to this JSON file: new levels, values "
+                              "outside the range, missing values, and the population stability index of each column")
+    predict.add_argument("--max-shift", type=_shift, metavar="X",
+                         help="exit with code 3, after the predictions are written, if the population stability index "
+                              "of a column is above this; 0.25 is usually called large")
     predict.add_argument("--jobs", type=_job_count, default=1, metavar="N",
                          help="number of processes that read and predict, with the same result as one (default: 1); "
                               "with several, each uses one thread unless --threads is given")
@@ -249,6 +259,13 @@ def _seconds(text: str) -> float:
         if 0 < float(text) <= 1e9:
             return float(text)
     raise argparse.ArgumentTypeError(f"expected a number of seconds > 0, got {text!r}")
+
+
+def _shift(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) < float("inf"):
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected a number >= 0, got {text!r}")
 
 
 def _date(text: str) -> str:

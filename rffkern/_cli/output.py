@@ -47,6 +47,10 @@ class JsonLog(io.TextIOBase):
         return self._stream.fileno()
 
 
+class ShiftExceeded(Exception):
+    """Rows that differ from training by more than is allowed."""
+
+
 class UsageError(Exception):
     """Arguments that contradict each other or the files they name; reported as argparse reports its own errors."""
 

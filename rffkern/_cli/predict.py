@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import json
 import os
 import sys
 import time
@@ -10,14 +11,27 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
 from .._column_map.tables import CATEGORY, EMPTY, NUMERIC, RawColumn, RawTable, category
+from .._estimator.columns import reference_of
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .jobs import map_in_processes
 from .open_table import open_table
-from .output import STDIN, JsonLog, Progress, RejectedRow, UsageError, check_output, open_rejected, printable, say
+from .output import (
+    STDIN,
+    JsonLog,
+    Progress,
+    RejectedRow,
+    ShiftExceeded,
+    UsageError,
+    check_output,
+    open_rejected,
+    printable,
+    say,
+)
 from .prediction_files import ARROW_ENDINGS, Writer, make_writer
 from .table import (
     UNKNOWN,
@@ -51,6 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
     writer = make_writer(output, model, arguments.proba, table, kept, arguments.names)
     scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
                     arguments.round)
+    if scorer.reference is None and (arguments.check is not None or arguments.max_shift is not None):
+        raise UsageError(f"--check and --max-shift need a model with a column map, {arguments.model} has none: train "
+                         "it with --columns map")
     raw_blocks, parse = table.read(Selection(features, target, kept, needs_labels=False,
                                              reject=arguments.reject is not None, types=scorer.column_types(),
                                              kept_as_text=writer.keeps_text))
@@ -58,6 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
         else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
     n_rows = 0
     rounded: set[int] = set()
+    counts: Counts | None = None
     score: Accuracy | RSquared = Accuracy() if hasattr(model, "classes_") else RSquared()
     log, started = sys.stderr if isinstance(sys.stderr, JsonLog) else None, time.monotonic()
     with (Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected,
@@ -70,6 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
                 n_rows += block.n_rows
                 rejected.add(block.rejected)
                 rounded.update(block.rounded)
+                counts = added(counts, block.counts)
                 bar.update(block.done, n_rows)
                 if log is not None:
                     log.add(event="batch", batch_rows=block.n_rows, rows=n_rows, rejected=rejected.n_rows,
@@ -84,10 +103,30 @@ def run(arguments: argparse.Namespace) -> None:
     rejected.report(n_rows)
     warn_rounded(table, [features[k] for k in sorted(rounded)],
                  "train without the column, or with it in --categorical")
+    found: dict[str, Any] = {}
+    if scorer.reference is not None:
+        found = report(scorer.fitted_map, scorer.reference, counts)
+        _report_drift(arguments, found, log)
     if score.n_rows and log is not None:
         log.add(event="score", name=score.name, value=score.value(), rows=score.n_rows)
     elif score.n_rows:
         say(score.report())
+    if arguments.max_shift is not None and found["largest_shift"] > arguments.max_shift:
+        raise ShiftExceeded(f"{table.path}: the shift of column {found['largest_shift_of']!r} is "
+                            f"{found['largest_shift']:.3g}, above --max-shift {arguments.max_shift:g}; the predictions "
+                            "are written")
+
+
+def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: JsonLog | None) -> None:
+    """Say what is new in the rows, and write it where it is asked for."""
+    if arguments.check is not None:
+        with atomic_write(arguments.check) as file:
+            file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
+    if log is not None:
+        log.add(event="drift", largest_shift=found["largest_shift"], column=found["largest_shift_of"])
+    line = summary(found)
+    if line:
+        say(printable(line))
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -106,10 +145,16 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise UsageError(f"--keep needs a table as OUT, such as a .csv, got {output!r}: a .npy contains only "
                              "predictions")
         check_output(output, arguments.data, arguments.model)
-    if arguments.reject is not None:
-        check_output(arguments.reject, arguments.data, arguments.model)
-        if output is not None and os.path.realpath(output) == os.path.realpath(arguments.reject):
-            raise UsageError(f"OUT and --reject must be two files, got {output!r} for both")
+    written = {"OUT": output, "--reject": arguments.reject, "--check": arguments.check}
+    options_of: dict[str, str] = {}
+    for option, path in written.items():
+        if path is None or path == STDIN:
+            continue
+        if option != "OUT":
+            check_output(path, arguments.data, arguments.model)
+        other = options_of.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} must be two files, got {path!r} for both")
 
 
 def _load_predictor(arguments: argparse.Namespace) -> Any:
@@ -179,6 +224,7 @@ class ScoredBlock(NamedTuple):
     done: int  # how much of the table has been read
     rejected: list[RejectedRow]
     rounded: Sequence[int] = ()  # as in a Block
+    counts: Counts | None = None  # of columns, where the model has a reference
 
 
 class Scorer:
@@ -190,16 +236,19 @@ class Scorer:
         self.path, self.labels = path, labels  # of the table and its columns, for messages
         self._has_labels = hasattr(model, "classes_")
         column_map = getattr(model, "column_map_", None)
-        self._fitted = None if column_map is None else column_map._fitted_map()
-        self._kinds = [] if self._fitted is None else [column.kind if column.forms else EMPTY
-                                                       for column in self._fitted.columns]
+        self.fitted_map: Any = None if column_map is None else column_map._fitted_map()
+        self.reference: Reference | None = None  # of the training rows
+        if column_map is not None and column_map._reference is not None:
+            self.reference = reference_of(column_map, type(model).__name__)[1]
+        self._kinds = [] if self.fitted_map is None else [column.kind if column.forms else EMPTY
+                                                       for column in self.fitted_map.columns]
 
     def column_types(self) -> list[ColumnType]:
         """How the columns are read, if the model has a column map."""
-        if self._fitted is None:
+        if self.fitted_map is None:
             return []
         return [ColumnType(kind, kind != EMPTY, {level.strip(): level for level in reversed(column.levels)})
-                for kind, column in zip(self._kinds, self._fitted.columns, strict=True)]
+                for kind, column in zip(self._kinds, self.fitted_map.columns, strict=True)]
 
     def score(self, block: Block) -> ScoredBlock:
         """Predictions of a block."""
@@ -212,12 +261,17 @@ class Scorer:
             shown = predicted if self._has_labels else np.round(predicted, self.digits)
             shown_proba = None if proba is None else np.round(proba, self.digits)
         data = self.writer.rows(shown, shown_proba, block.kept)
+        counts = None
+        if self.reference is not None:
+            table = rows if isinstance(rows, RawTable) else RawTable(None, [
+                RawColumn(kind, values) for kind, values in zip(self._kinds, block.X.T, strict=True)], len(block.X))
+            counts = count_rows(self.fitted_map, self.reference, table)
         return ScoredBlock(len(block.X), data, block.labels, None if block.labels is None else predicted, block.done,
-                           block.rejected, block.rounded)
+                           block.rejected, block.rounded, counts)
 
     def _rows(self, block: Block) -> Any:
         """The rows as the model takes them; a column of another kind than in training is an error."""
-        if self._fitted is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
+        if self.fitted_map is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
             return block.X
         columns = []
         for k, (each, expected, values) in enumerate(zip(block.types, self._kinds, block.X.T, strict=True)):
@@ -226,7 +280,7 @@ class Scorer:
             if kind not in (expected, EMPTY) and (kind, expected) != (NUMERIC, CATEGORY):
                 raise InvalidInputError(f"{self.path}: column {self.labels[k]}: expected values of kind {expected!r}, "
                                         f"as in training, got {kind!r}")
-        return RawTable(self._fitted.names, columns, len(block.X))
+        return RawTable(self.fitted_map.names, columns, len(block.X))
 
 
 class Accuracy:

@@ -40,6 +40,7 @@ class FitResult(NamedTuple):
 
     fitted_map: FittedMap
     folds: Folds  # out-of-fold target statistics of the training rows
+    reference: dict[str, Any]  # by which `drift` compares other rows with these
 
 
 class ColumnMap(Parametrised):
@@ -125,6 +126,8 @@ class ColumnMap(Parametrised):
     _compiled: CompiledMap | None  # the same in compiled code, if all columns are numbers
     n_features_in_: int
 
+    _reference: dict[str, Any] | None  # of the training rows; None in a file that has none
+
     def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
                  categorical_features: Sequence[Any] | None = None, max_levels: int = 32, min_level_rows: int = 5,
                  n_knots: int = 256, n_bins: int = 16, date_parts: bool = False) -> None:
@@ -168,7 +171,8 @@ class ColumnMap(Parametrised):
         InvalidInputError
             For bad arguments, infinite values, or columns of several kinds of values; the message names which.
         """
-        self._keep(self._fit_rows(X, _targets_of(y), sample_weight).fitted_map)
+        result = self._fit_rows(X, _targets_of(y), sample_weight)
+        self._keep(result.fitted_map, result.reference)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -176,7 +180,7 @@ class ColumnMap(Parametrised):
         result = self._fit_rows(X, _targets_of(y), sample_weight)
         table = result.fitted_map.read(X, type(self).__name__)
         mapped = result.fitted_map.apply(table, result.folds)
-        self._keep(result.fitted_map)
+        self._keep(result.fitted_map, result.reference)
         return contained(self, mapped, result.fitted_map.output_names, X)
 
     def transform(self, X: Any) -> Any:
@@ -241,6 +245,7 @@ class ColumnMap(Parametrised):
 
     def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any) -> FitResult:
         """Pass over the rows once."""
+        from .drift import Reference
         from .learning import MapSettings, StatisticsCollector, build_map  # not needed where rows are mapped
 
         self._check_params()
@@ -265,11 +270,13 @@ class ColumnMap(Parametrised):
         unit = min(1.0, collector.weight / collector.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return FitResult(*build_map(names, statistics, collector, settings))
+        return FitResult(*build_map(names, statistics, collector, settings),
+                         Reference.of(statistics, collector.weight, collector.n_positive).to_json())
 
-    def _keep(self, fitted_map: FittedMap) -> None:
+    def _keep(self, fitted_map: FittedMap, reference: dict[str, Any] | None) -> None:
         """Replace all attributes at once."""
-        new = vars(self) | {"_fitted": fitted_map, "_compiled": CompiledMap.of(fitted_map.columns)}
+        new = vars(self) | {"_fitted": fitted_map, "_compiled": CompiledMap.of(fitted_map.columns),
+                            "_reference": reference}
         new["n_features_in_"] = len(fitted_map.columns)
         n_outputs = [len(column.outputs) for column in fitted_map.columns]
         new["sources_"] = np.repeat(np.arange(len(n_outputs)), n_outputs)
@@ -303,8 +310,8 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
     """
     X = in_blocks(X)
     fitted = ColumnMap(**column_map.get_params())
-    fitted_map, folds = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight)
-    fitted._keep(fitted_map)
+    fitted_map, folds, reference = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight)
+    fitted._keep(fitted_map, reference)
 
     def mapped(block: Any, first_row: int) -> NDArray[Any]:
         rows = None if fitted._compiled is None else fitted._compiled.map(block, 1)  # without target statistics

@@ -55,6 +55,7 @@ class ColumnStatistics(NamedTuple):
     varying_parts: tuple[str, ...]  # of a date
     digest: bytes  # equal for columns of equal values
     name: str = ""  # what messages call it
+    range: tuple[float, float] = (np.inf, -np.inf)  # of numbers and dates
 
 
 class _LevelCounts:
@@ -105,6 +106,7 @@ class _ColumnCollector:
         self._levels: _LevelCounts | None = _LevelCounts(n_outputs)
         self._digest = hashlib.blake2b(digest_size=16)
         self._low, self._high = np.full(len(PARTS), np.inf), np.full(len(PARTS), -np.inf)
+        self._range = np.inf, -np.inf
 
     def encode(self, column: RawColumn) -> Double:
         """Values of some rows of the column, as the blocks store them."""
@@ -141,6 +143,8 @@ class _ColumnCollector:
     def _add_numbers(self, values: Double, weights: Double) -> None:
         self._sketch.add(values, weights)
         self._moments += Moments.of(values, weights)
+        if len(values):
+            self._range = min(self._range[0], float(values.min())), max(self._range[1], float(values.max()))
         if self.kind == DATE and len(values):
             parts = np.array([date_parts(values)[part][0] for part in PARTS])
             self._low, self._high = np.minimum(self._low, parts.min(1)), np.maximum(self._high, parts.max(1))
@@ -156,7 +160,7 @@ class _ColumnCollector:
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
         levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
         return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
-                           self.kind.encode() + self._digest.digest(), self._name)
+                           self.kind.encode() + self._digest.digest(), self._name, self._range)
 
 
 class StatisticsCollector:

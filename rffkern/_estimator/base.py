@@ -247,6 +247,37 @@ class Model(Parametrised):
         copied.__dict__ = self.__dict__.copy()
         return copied
 
+    def drift(self, X: Any) -> dict[str, Any]:
+        """Return how the rows of X differ from the training rows, column by column.
+
+        Parameters
+        ----------
+        X : table, or RowBlocks
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        dict
+            "rows", "training_rows", "largest_shift", "largest_shift_of", and "columns", a list with a dict for each
+            column that has values in training: "column", "kind"; "shift", the population stability index over ten bins
+            by quantiles, or over levels, and missing values, less what chance adds to it in so many rows; "missing"
+            and "missing_in_training", shares of the rows; "outside", the share of values outside of "range"; "new", the
+            share of rows with levels that training had not, "n_new_levels" and some of these with their rows,
+            "new_levels".  Of categories with more than 200 levels new ones are not known.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If the model has no column map, or comes from a file without a reference, or X is not what `fit` saw.
+        """
+        now = self._snapshot()
+        now._check_fitted()
+        from .columns import drift_of
+
+        return drift_of(vars(now).get("column_map_"), X, type(self).__name__)
+
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""
         if isinstance(X, RowBlocks):

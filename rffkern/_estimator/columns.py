@@ -13,10 +13,13 @@ import numpy as np
 
 from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows
 from .._column_map.compiled import CompiledMap
-from .._column_map.tables import DATE, NUMERIC, RawTable, rows_of, sampled
+from .._column_map.drift import Counts, Reference, added, count_rows, report
+from .._column_map.fitted_map import FittedMap
+from .._column_map.tables import DATE, NUMERIC, RawTable, in_blocks, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
 from .._native.array_types import NDArray
+from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
 from .._rows.training_rows import is_set, named_sets
 from .._rows.validation import as_numeric, check_labels, check_targets, to_array
@@ -36,6 +39,29 @@ class MappedTraining(NamedTuple):
     X: Any  # array, or RowBlocks
     eval_set: Any
     column_map: ColumnMap | None  # fitted; None where rows stay as they are
+
+
+def drift_of(column_map: ColumnMap | None, X: Any, owner: str) -> dict[str, Any]:
+    """How the rows of a table differ from those that a map was fitted on."""
+    counts: Counts | None = None
+    fitted_map, reference = reference_of(column_map, owner)
+    X = in_blocks(X)
+    for block in X._raw_blocks() if isinstance(X, RowBlocks) else [X]:
+        counts = added(counts, count_rows(fitted_map, reference, fitted_map.read(block, owner)))
+    return report(fitted_map, reference, counts)
+
+
+def reference_of(column_map: ColumnMap | None, owner: str) -> tuple[FittedMap, Reference]:
+    """The fitted map and its reference; InvalidInputError where there is none."""
+    if column_map is None or column_map._reference is None:
+        raise InvalidInputError(f"this {owner} keeps no reference of its training rows: train it with a column map, as "
+                                "Fourier boosting does by default and columns=ColumnMap() does in any family")
+    fitted_map = column_map._fitted_map()
+    try:
+        return fitted_map, Reference.from_json(column_map._reference, len(fitted_map.columns))
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise InvalidInputError(f"the reference of this {owner} is malformed, so that rows cannot be compared with "
+                                f"it: {error}") from error
 
 
 def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,

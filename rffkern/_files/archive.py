@@ -49,7 +49,7 @@ _MUCH = 1 << 22  # bytes for which OpenSSL is worth loading
 CHECKPOINT_MARK = b"rffkern training state "  # what files of `checkpoint` begin with
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "columns",
                 "arrays"}
-_METADATA = "metadata"  # a key that only headers with some have
+_OPTIONAL_KEYS = {"metadata", "reference"}  # that only headers with some have
 
 
 class _Member(NamedTuple):
@@ -255,8 +255,9 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
     require(type(version) is int and version >= 1, f"the format version {shown(version)} is not known")
     require(version <= FORMAT_VERSION, f"written by a newer rffkern, in format version {shown(version)}; rffkern "
             f"{__version__} reads version {FORMAT_VERSION}: upgrade rffkern")
-    require(set(header) - {_METADATA} == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
-    require(isinstance(header.get(_METADATA, {}), dict), "the metadata are malformed")
+    require(set(header) - _OPTIONAL_KEYS == _HEADER_KEYS, f"the header must have keys {sorted(_HEADER_KEYS)}")
+    for key in _OPTIONAL_KEYS:
+        require(isinstance(header.get(key, {}), dict), f"the {key} is malformed")
     entries = header["arrays"]
     require(isinstance(entries, list) and all(
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)

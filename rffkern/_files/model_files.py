@@ -259,7 +259,13 @@ def _describe_map(column_map: Any) -> Contents:
     arrays = {"columns": column_map._fitted_map().numbers()}
     header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
                          feature_names=_storable_names(column_map), columns=_columns_to_json(column_map))
-    return header, arrays
+    return _with_reference(header, column_map), arrays
+
+
+def _with_reference(header: Header, column_map: Any) -> Header:
+    """A header with what `drift` compares rows with, where the map has that."""
+    reference = column_map._reference
+    return header if reference is None else {**header, "reference": reference}
 
 
 def _storable_names(column_map: Any) -> list[str] | None:
@@ -287,7 +293,7 @@ def _map_from_params(entry: Any) -> Any:
     return column_map
 
 
-def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
+def _columns_from_json(entry: Any, feature_names: Any, numbers: Double, reference: Any) -> Any:
     """A fitted ColumnMap."""
     from .._column_map.fitted_map import FittedMap
 
@@ -298,7 +304,7 @@ def _columns_from_json(entry: Any, feature_names: Any, numbers: Double) -> Any:
     frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
     require(all(is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
             "levels have control characters")
-    column_map._keep(frozen)
+    column_map._keep(frozen, reference)
     return column_map
 
 
@@ -326,7 +332,7 @@ def _describe_model(model: Model) -> Contents:
         columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
                          feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
-    return header, arrays
+    return header if column_map is None else _with_reference(header, column_map), arrays
 
 
 def _agree(columns: Any, column_map: Any) -> bool:
@@ -362,7 +368,8 @@ def _build(contents: Contents, n_bytes: int) -> Any:
         require(header["class"] == _MAP_CLASS, "class and family do not agree")
         require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
                 "a ColumnMap has columns alone")
-        return _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+        return _columns_from_json(header["columns"], header["feature_names"], arrays["columns"],
+                                  header.get("reference"))
     require(name in FAMILIES, f"the family {shown(header['family'])} is not known")
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
@@ -387,7 +394,8 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     column_map = None
     if header["columns"] is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
-        column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"])
+        column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"],
+                                  header.get("reference"))
     expansion = _build_expansion(arrays, cls._parts,
                                  (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     model = cls(**_params_from_json(cls, header["params"]))

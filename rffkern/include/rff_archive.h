@@ -339,12 +339,14 @@ static uint64_t rff_parsed_size(rff_span data)
 static int rff_read_header(rff_file *file, rff_span data)
 {
     static const char *const keys[] = {"format", "version", "package", "family", "class", "params", "classes",
-                                       "feature_names", "columns", "arrays", "metadata"};
+                                       "feature_names", "columns", "arrays"};
+    static const char *const optional[] = {"metadata", "reference"}; /* nothing here reads them */
+    const char *present[12];
     rff_refusal *refusal = &file->refusal;
     rff_json *json = &file->header;
     char prefix[RFF_MAX_PREFIX];
     size_t size, n_prefix;
-    uint32_t version, metadata;
+    uint32_t version, value, n_keys = 10, k;
     RFF_REQUIRE(refusal, data.size >= 10, "the header is malformed");
     n_prefix = 10 + rff_little16(data.at + 8);
     RFF_REQUIRE(refusal, n_prefix <= data.size, "the header is malformed");
@@ -361,10 +363,13 @@ static int rff_read_header(rff_file *file, rff_span data)
                 && json->text[json->nodes[version].start] != '0', "the format version is not known");
     RFF_REQUIRE_AS(refusal, rff_whole_number(json, version, 1, RFF_FORMAT_VERSION, &file->version), RFF_E_NEWER,
                    "written by a newer rffkern, whose rffscore.c reads it");
-    metadata = rff_value_of(json, 0, "metadata"); /* that only some files have; nothing here reads them */
-    RFF_REQUIRE(refusal, rff_has_keys(json, 0, keys, metadata ? 11 : 10),
-                "the keys of the header are not those of its version");
-    RFF_REQUIRE(refusal, !metadata || json->nodes[metadata].type == RFF_OBJECT, "the metadata are malformed");
+    memcpy(present, keys, sizeof keys);
+    for (k = 0; k < 2; k++) {
+        value = rff_value_of(json, 0, optional[k]);
+        RFF_REQUIRE(refusal, !value || json->nodes[value].type == RFF_OBJECT, "metadata or reference is malformed");
+        if (value) present[n_keys++] = optional[k];
+    }
+    RFF_REQUIRE(refusal, rff_has_keys(json, 0, present, n_keys), "the keys of the header are not those of its version");
     return 1;
 }
 

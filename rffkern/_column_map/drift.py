@@ -1,0 +1,248 @@
+"""How rows to score differ from the training rows: new levels, values outside the range, missing shares, shifts.
+
+The map keeps a small reference of each column of the training table: shares of ten bins by its quantiles, or of its
+most frequent levels, its range and its share of missing values.  Counts of blocks of rows are added up and compared
+with it.  The shift of a column is its population stability index, the sum over bins of (a - e) ln(a / e) with the
+shares e of training and a of the rows (and n_bins rows more that are as in training), missing values being a bin, less
+what it is in the mean where nothing has changed, (n_bins - 1) (1 / n_rows + 1 / n_training); below 0.1 it is usually
+called small and above 0.25 large.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from ..errors import InvalidInputError
+from .fitted_map import FittedColumn, FittedMap
+from .tables import CATEGORY, DATE, EMPTY, RawColumn, RawTable, category_of_numbers, column_name
+
+if TYPE_CHECKING:  # rows are compared without what learns a map
+    from .learning import ColumnStatistics
+
+Double = NDArray[np.float64]
+
+N_QUANTILES, MOST_LEVELS = 10, 200
+
+# Rows of a block whose numbers are counted at most, evenly spaced, so that scoring takes hardly longer; levels are
+# those of all rows.
+_MOST_COUNTED = 1024
+
+_LEAST_SHARE = 1e-4  # of a bin, so that its logarithm is finite
+_MOST_SHOWN = 20  # new levels of a column in a report
+
+# What a summary says: shifts and differences of missing shares from these on, and shares of rows outside the range.
+_NOTABLE_SHIFT, _NOTABLE_MISSING, _NOTABLE_OUTSIDE, _MOST_NAMED = 0.2, 0.05, 0.001, 6
+
+
+class ColumnReference(NamedTuple):
+    """What is kept of a column of the training table."""
+
+    missing: float  # share of the rows
+    low: float | None  # of numbers and dates
+    high: float | None
+    edges: list[float]  # ascending; a value is in the bin of the first edge that is not below it
+    levels: list[str]  # of a category, those of the largest shares
+    is_complete: bool  # whether these are all levels
+    shares: list[float]  # of the values that are there, for each bin; those of levels, and of all others
+
+    @classmethod
+    def of_numbers(cls, missing: float, low: float, high: float, values: Double, weights: Double) -> Self:
+        """That of a column of these distinct values, ascending, and their weights."""
+        ends = np.cumsum(weights)
+        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, N_QUANTILES) / N_QUANTILES).clip(max=len(ends) - 1)
+        edges = np.unique(values[cuts])
+        shares = np.bincount(np.searchsorted(edges, values), weights, len(edges) + 1) / ends[-1]
+        return cls(missing, low, high, edges.tolist(), [], True, shares.tolist())
+
+    @classmethod
+    def of_levels(cls, missing: float, levels: Sequence[str], weights: Double) -> Self:
+        """That of a category of these levels; those that no file can hold count among the others."""
+        storable = np.array([level.isprintable() for level in levels])
+        chosen = np.sort(np.argsort(np.where(storable, -weights, 1.0), kind="stable")[:MOST_LEVELS])
+        chosen = chosen[storable[chosen]]
+        shares = weights[chosen] / weights.sum()
+        return cls(missing, None, None, [], [levels[k] for k in chosen.tolist()], len(chosen) == len(levels),
+                   [*shares.tolist(), max(0.0, 1 - float(shares.sum()))])
+
+
+class Reference(NamedTuple):
+    """What is kept of the training table; None for columns that have no values, or too many levels."""
+
+    n_rows: int
+    columns: list[ColumnReference | None]
+
+    @classmethod
+    def of(cls, statistics: "Sequence[ColumnStatistics]", total: float, n_rows: int) -> Self:
+        """That of the statistics of a pass over rows of some total weight."""
+        return cls(n_rows, [_of_column(each, total) for each in statistics])
+
+    def to_json(self) -> dict[str, Any]:
+        """As a file's header holds it."""
+        return {"rows": self.n_rows, "columns": [None if each is None else each._asdict() for each in self.columns]}
+
+    @classmethod
+    def from_json(cls, entry: Any, n_columns: int) -> Self:
+        """What a file's header holds; ValueError, TypeError or KeyError for what `to_json` cannot have written."""
+        if len(entry["columns"]) != n_columns:
+            raise ValueError("columns are missing")
+        columns = [None if each is None else ColumnReference(**each) for each in entry["columns"]]
+        for each in columns:
+            if each is None:
+                continue
+            numbers = np.array([each.missing, *each.edges, *each.shares, *(() if each.low is None else (
+                each.low, each.high))], dtype=np.float64)
+            if not np.isfinite(numbers).all() or len(each.shares) != max(len(each.edges), len(each.levels)) + 1:
+                raise ValueError("the reference of a column is malformed")
+        return cls(int(entry["rows"]), columns)
+
+
+def _of_column(statistics: "ColumnStatistics", total: float) -> ColumnReference | None:
+    missing = statistics.missing / total
+    if statistics.levels is not None and len(statistics.levels.names):
+        return ColumnReference.of_levels(missing, statistics.levels.names, statistics.levels.weights.sum(axis=1))
+    if statistics.kind in (CATEGORY, EMPTY) or not len(statistics.summary.values):
+        return None
+    return ColumnReference.of_numbers(missing, *statistics.range, *statistics.summary)
+
+
+class ColumnCounts(NamedTuple):
+    """Counts of one column over some rows."""
+
+    n_rows: int
+    n_counted: int  # some of these, of which the other counts are
+    n_missing: int
+    n_outside: int  # values outside the range of training
+    bins: NDArray[np.intp]  # (n_bins + 1,) rows by bin, those without a value last
+    new: Mapping[str, int]  # rows by level that training had not
+
+    def __add__(self, other: object) -> "ColumnCounts":
+        """Those of these rows and of others."""
+        assert isinstance(other, ColumnCounts)
+        new = dict(self.new)
+        for level, count in other.new.items():
+            new[level] = new.get(level, 0) + count
+        return ColumnCounts(self.n_rows + other.n_rows, self.n_counted + other.n_counted,
+                            self.n_missing + other.n_missing, self.n_outside + other.n_outside,
+                            self.bins + other.bins, new)
+
+
+Counts = list[ColumnCounts | None]
+
+
+def count_rows(fitted: FittedMap, reference: Reference, table: RawTable) -> Counts:
+    """Counts of the columns of a table; None for columns without a reference, and those that are dropped."""
+    return [None if each is None or not column.forms else _counted_numbers(raw.values, each)
+            if column.kind == raw.kind != CATEGORY else _counted(column, each, raw, column_name(fitted.names, j))
+            for j, (column, each, raw) in enumerate(zip(fitted.columns, reference.columns, table.columns, strict=True))]
+
+
+def added(a: Counts | None, b: Counts | None) -> Counts | None:
+    """The sum of counts of the same columns; None stands for no rows."""
+    if a is None or b is None:
+        return a if b is None else b
+    return [None if one is None or other is None else one + other for one, other in zip(a, b, strict=True)]
+
+
+def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, name: str) -> ColumnCounts:
+    if column.kind != CATEGORY:
+        return _counted_numbers(column.values_of(raw, name), reference)
+    if raw.kind == DATE:
+        raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
+    codes, levels = (raw.values, ()) if raw.kind == EMPTY else _levels_of(raw, reference)
+    missing, n_bins = np.isnan(codes), len(reference.shares)
+    bins, new = np.zeros(n_bins + 1, dtype=np.intp), dict[str, int]()
+    index = {level: k for k, level in enumerate(reference.levels)}
+    for level, count in zip(levels, np.bincount(codes[~missing].astype(np.intp), minlength=len(levels)).tolist(),
+                            strict=True):
+        bins[index.get(level, n_bins - 1)] += count
+        if count and reference.is_complete and level not in index:
+            new[level] = count
+    bins[-1] = n_missing = int(np.count_nonzero(missing))
+    return ColumnCounts(len(codes), len(codes), n_missing, 0, bins, new)
+
+
+def _counted_numbers(values: Double, reference: ColumnReference) -> ColumnCounts:
+    """Counts of numbers or dates, of some of the rows where they are many."""
+    some = np.sort(values[:: max(1, len(values) // _MOST_COUNTED)])  # nan last; a sort is faster than 1,024 searches
+    n_present = len(some) - int(np.count_nonzero(np.isnan(some)))
+    ends = np.searchsorted(some[:n_present], np.array(reference.edges), side="right")
+    bins = np.diff(ends, prepend=0, append=[n_present, len(some)])
+    n_outside = 0
+    if reference.low is not None and reference.high is not None:
+        low, high = some[:n_present].searchsorted(reference.low), some[:n_present].searchsorted(reference.high, "right")
+        n_outside = int(low + n_present - high)
+    return ColumnCounts(len(values), len(some), len(some) - n_present, n_outside, bins, {})
+
+
+def _levels_of(raw: RawColumn, reference: ColumnReference) -> tuple[Double, tuple[str, ...]]:
+    """Codes and levels of a category, as training would have named them."""
+    raw = category_of_numbers(raw)
+    truth = ("False", "True")
+    if {*reference.levels} <= {*truth} and {*raw.levels} <= {"0", "1"}:
+        return raw.values, tuple(truth[int(level)] for level in raw.levels)
+    return raw.values, raw.levels
+
+
+def report(fitted: FittedMap, reference: Reference, counts: Counts | None) -> dict[str, Any]:
+    """What `drift` of an estimator returns."""
+    columns: list[dict[str, Any]] = []
+    for name, kind, each, found in zip(fitted.column_names(), [column.kind for column in fitted.columns],
+                                       reference.columns, counts or [None] * len(reference.columns), strict=True):
+        if each is None or found is None or not found.n_rows:
+            continue
+        ranked = sorted(found.new.items(), key=lambda item: (-item[1], item[0]))
+        columns.append({
+            "column": name, "kind": kind, "shift": _shift(each, found, reference.n_rows),
+            "missing": found.n_missing / found.n_counted, "missing_in_training": each.missing,
+            "outside": found.n_outside / found.n_counted, "range": None if each.low is None else [each.low, each.high],
+            "new_levels": dict(ranked[:_MOST_SHOWN]), "n_new_levels": len(ranked),
+            "new": sum(found.new.values()) / found.n_rows})
+    largest = max(columns, key=lambda column: column["shift"], default=None)
+    n_rows = max((each.n_rows for each in counts or () if each is not None), default=0)
+    return {"rows": n_rows, "training_rows": reference.n_rows, "largest_shift": 0.0 if largest is None else
+            largest["shift"], "largest_shift_of": None if largest is None else largest["column"], "columns": columns}
+
+
+def _shift(reference: ColumnReference, counts: ColumnCounts, n_training: int) -> float:
+    """The population stability index of a column, less its mean where nothing has changed."""
+    expected = np.array([*reference.shares, 0.0]) * (1 - reference.missing)
+    expected[-1] = reference.missing
+    occupied = (expected > 0) | (counts.bins > 0)
+    e, n_bins = np.maximum(expected[occupied], _LEAST_SHARE), int(np.count_nonzero(occupied))
+    # As if n_bins rows more were as in training: the logarithm of an empty bin would say too much of a few rows.
+    a = (counts.bins[occupied] + n_bins * e) / (counts.n_counted + n_bins)
+    noise = (n_bins - 1) * (1 / counts.n_counted + 1 / max(n_training, 1))
+    return max(0.0, float(((a - e) * np.log(a / e)).sum()) - noise)
+
+
+def _is_notable(share: float, n_rows: int, share_before: float, n_before: int) -> bool:
+    """Whether the share of missing values has changed by more than chance, four standard errors, and by much."""
+    pooled = (share * n_rows + share_before * n_before + 1) / (n_rows + n_before + 2)
+    error = math.sqrt(pooled * (1 - pooled) * (1 / n_rows + 1 / n_before))
+    return abs(share - share_before) >= max(_NOTABLE_MISSING, 4 * error)
+
+
+def summary(found: Mapping[str, Any]) -> str:
+    """What is notable in a report, on one line; empty where nothing is."""
+    facts: list[tuple[float, str]] = []
+    for column in found["columns"]:
+        name, said = repr(column["column"]), []
+        if column["new"]:
+            first = next(iter(column["new_levels"]))
+            more = f" and {column['n_new_levels'] - 1} more" if column["n_new_levels"] > 1 else ""
+            said.append(f"{column['new']:.1%} new levels, {first!r}{more}")
+        if column["outside"] >= max(_NOTABLE_OUTSIDE, 20 / found["training_rows"]):
+            said.append(f"{column['outside']:.1%} outside the range of training")
+        if _is_notable(column["missing"], found["rows"], column["missing_in_training"], found["training_rows"]):
+            said.append(f"{column['missing']:.1%} missing, {column['missing_in_training']:.1%} in training")
+        if column["shift"] >= _NOTABLE_SHIFT:
+            said.append(f"shift {column['shift']:.2f}")
+        if said:
+            size = max(column["shift"], column["new"], column["outside"])
+            facts.append((-size, f"{name} ({', '.join(said)})"))
+    named = [text for _, text in sorted(facts)]
+    more = f" and {len(named) - _MOST_NAMED} more columns" if len(named) > _MOST_NAMED else ""
+    return f"rows differ from training: {'; '.join(named[:_MOST_NAMED])}{more}" if named else ""

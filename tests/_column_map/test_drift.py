@@ -1,0 +1,194 @@
+"""How rows differ from the training rows: counts against loops, shifts, and what a summary says."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rffkern import (
+    ColumnMap,
+    FourierBoostingRegressor,
+    GBRFF2Classifier,
+    InvalidInputError,
+    NotFittedError,
+    RowBlocks,
+    dumps,
+    loads,
+)
+from rffkern._column_map.drift import MOST_LEVELS, ColumnReference, Reference, summary
+
+N = 3000
+
+
+def table(n=N, seed=0, **changed):
+    """Columns of all kinds."""
+    rng = np.random.default_rng(seed)
+    return {"x": rng.standard_normal(n), "gaps": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(1, n)),
+            "word": rng.choice(["red", "blue", "green"], n),
+            "day": np.datetime64("2024-01-01") + rng.integers(0, 90, n),
+            "flag": rng.random(n) < 0.3, "few": rng.integers(0, 3, n), "same": np.full(n, 7.0),
+            "zero": np.where(rng.random(n) < 0.6, 0.0, rng.random(n))} | {
+                name: change(n, rng) for name, change in changed.items()}
+
+
+@pytest.fixture(scope="module")
+def model():
+    rows = table()
+    return FourierBoostingRegressor(5, n_bags=1, kernel_ridge=False, random_state=0).fit(rows, rows["x"])
+
+
+def of(report, name):
+    return next(column for column in report["columns"] if column["column"] == name)
+
+
+@pytest.mark.parametrize("n", [1, 20, 200, 3000, 20_000])
+def test_rows_like_those_of_training_have_no_shift(model, n):
+    report = model.drift(table(n, seed=1))
+    assert (report["rows"], report["training_rows"]) == (n, N)
+    assert [column["column"] for column in report["columns"]] == ["x", "gaps", "word", "day", "flag", "few", "zero"]
+    assert report["largest_shift"] < 0.2
+    assert summary(report) == ""
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_what_is_new_is_found(model):
+    report = model.drift(table(
+        4000, 1, x=lambda n, rng: 1000 * rng.standard_normal(n), word=lambda n, rng: rng.choice(["red", "new"], n),
+        gaps=lambda n, rng: np.where(rng.random(n) < 0.5, np.nan, rng.exponential(1, n)),
+        day=lambda n, rng: np.datetime64("2025-01-01") + rng.integers(0, 90, n)))
+    assert of(report, "day")["outside"] == 1
+    assert of(report, "x")["outside"] > 0.9
+    low, high = of(report, "x")["range"]
+    assert (low, high) == (table()["x"].min(), table()["x"].max())
+    word = of(report, "word")
+    assert word["new_levels"].keys() == {"new"}
+    assert word["new"] == word["new_levels"]["new"] / 4000 == pytest.approx(0.5, abs=0.03)
+    assert of(report, "gaps")["missing"] == pytest.approx(0.5, abs=0.05)
+    assert of(report, "gaps")["missing_in_training"] == pytest.approx(0.1, abs=0.02)
+    assert report["largest_shift_of"] == max(report["columns"], key=lambda column: column["shift"])["column"]
+    assert min(of(report, name)["shift"] for name in ("day", "x", "word", "gaps")) > 0.25
+    assert max(of(report, name)["shift"] for name in ("few", "flag", "zero")) < 0.05
+    line = summary(report)
+    assert "\n" not in line
+    for text in ("rows differ from training: ", "'word' (", "new levels, 'new', shift ", "'day' (100.0% outside",
+                 "% missing, "):
+        assert text in line
+
+
+def test_a_summary_names_some_columns():
+    rows = {f"c{j}": np.arange(50.0) + j * np.sin(np.arange(50.0)) for j in range(20)}
+    model = FourierBoostingRegressor(2, n_bags=1, kernel_ridge=False).fit(rows, rows["c0"])
+    line = summary(model.drift({name: 1000 + values for name, values in rows.items()}))
+    assert line.count("outside") == 6
+    assert line.endswith(" and 14 more columns")
+
+
+def test_forms_of_tables_and_files(model):
+    pandas = pytest.importorskip("pandas")
+    rows = table(500, 2, word=lambda n, rng: rng.choice(["red", "new"], n))
+    report = model.drift(rows)
+    assert model.drift(pandas.DataFrame(rows)) == report
+    halves = [{name: values[part] for name, values in rows.items()} for part in (slice(200), slice(200, None))]
+    assert model.drift(RowBlocks(lambda: iter(halves))) == report
+    loaded = loads(dumps(model))
+    assert loaded.drift(rows) == report
+    assert dumps(loaded) == dumps(model)
+    assert pickle.loads(pickle.dumps(model)).drift(rows) == report
+
+
+def test_booleans_and_numbers_as_categories():
+    rng = np.random.default_rng(0)
+    rows = {"flag": rng.random(200) < 0.5, "zip": rng.integers(100, 104, 200), "x": rng.random(200)}
+    model = FourierBoostingRegressor(2, n_bags=1, kernel_ridge=False, columns=ColumnMap(categorical_features=["zip"]))
+    model.fit(rows, rows["x"])
+    report = model.drift(rows | {"flag": rows["flag"].astype(int), "zip": rows["zip"].astype(float)})
+    assert [column["n_new_levels"] for column in report["columns"]] == [0, 0, 0]
+    assert report["largest_shift"] == 0
+    assert of(model.drift(rows | {"zip": rows["zip"] + 1}), "zip")["new_levels"].keys() == {"104"}
+
+
+def test_many_levels():
+    """The most frequent are kept; what the others are is not known."""
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{k}" for k in range(1000)])[np.minimum(rng.geometric(0.005, 20_000), 999)]
+    model = FourierBoostingRegressor(2, n_bags=1, kernel_ridge=False)
+    model.fit({"w": words, "x": np.arange(20_000.0)}, words == "w1")
+    reference = Reference.from_json(model.column_map_._reference, 2).columns[0]
+    assert len(reference.levels) == MOST_LEVELS
+    assert len(reference.shares) == MOST_LEVELS + 1
+    assert not reference.is_complete
+    assert sum(reference.shares) == pytest.approx(1)
+    report = model.drift({"w": np.where(np.arange(20_000) % 2 == 0, words, "other"), "x": np.arange(20_000.0)})
+    assert of(report, "w")["new"] == 0
+    assert of(report, "w")["shift"] > 0.25
+
+
+def test_levels_that_no_file_can_hold():
+    words = np.array(["a", "b", "\x07"] * 100 + ["\ud800"])
+    model = FourierBoostingRegressor(2, n_bags=1, kernel_ridge=False,
+                                     columns=ColumnMap(min_level_rows=150)).fit(
+                                         {"w": words, "x": np.arange(301.0)}, np.arange(301.0))
+    assert loads(dumps(model)).drift({"w": words, "x": np.arange(301.0)})["columns"][0]["shift"] == 0
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 2.5, -3.0, math.nan, 7.25]), min_size=3, max_size=60),
+       st.lists(st.sampled_from([0.0, 1.0, -9.0, math.nan, 7.25, 8.0]), min_size=1, max_size=40))
+def test_counts_of_numbers_are_those_of_a_loop(trained, rows):
+    values = [value for value in trained if value == value]
+    if len({*values}) < 2:
+        return
+    model = FourierBoostingRegressor(1, n_bags=1, kernel_ridge=False).fit(
+        {"a": np.array(trained), "x": np.arange(float(len(trained)))}, np.arange(float(len(trained))))
+    found = of(model.drift({"a": np.array(rows), "x": np.zeros(len(rows))}), "a")
+    present = [value for value in rows if value == value]
+    assert found["missing"] == (len(rows) - len(present)) / len(rows)
+    assert found["outside"] == sum(not min(values) <= value <= max(values) for value in present) / len(rows)
+    reference = Reference.from_json(model.column_map_._reference, 2).columns[0]
+    bins = [next((k for k, edge in enumerate(reference.edges) if value <= edge), len(reference.edges))
+            for value in present]
+    expected = [*(np.array(reference.shares) * (1 - reference.missing)), reference.missing]
+    counts = [bins.count(k) for k in range(len(reference.shares))] + [len(rows) - len(present)]
+    pairs = [(max(e, 1e-4), count) for e, count in zip(expected, counts, strict=True) if e > 0 or count]
+    shares = [(e, (count + len(pairs) * e) / (len(rows) + len(pairs))) for e, count in pairs]
+    shift = sum((a - e) * math.log(a / e) for e, a in shares)
+    shift -= (len(pairs) - 1) * (1 / len(rows) + 1 / len(trained))
+    assert found["shift"] == pytest.approx(max(shift, 0), abs=1e-12)
+    shares = [sum(next((k for k, edge in enumerate(reference.edges) if value <= edge), len(reference.edges)) == j
+                  for value in values) / len(values) for j in range(len(reference.shares))]
+    assert reference.shares == pytest.approx(shares)
+
+
+def test_a_reference_has_ten_bins():
+    reference = ColumnReference.of_numbers(0.0, 0.0, 999.0, np.arange(1000.0), np.ones(1000))
+    assert reference.edges == [99, 199, 299, 399, 499, 599, 699, 799, 899]
+    assert reference.shares == [0.1] * 10
+
+
+def test_weights_count():
+    rows = {"x": np.arange(100.0), "w": np.repeat(["a", "b"], 50)}
+    weight = np.repeat([3.0, 1.0], 50)
+    model = FourierBoostingRegressor(1, n_bags=1, kernel_ridge=False).fit(rows, rows["x"], weight)
+    numbers, words = Reference.from_json(model.column_map_._reference, 2).columns
+    assert words.shares == [0.75, 0.25, 0.0]
+    assert numbers.edges[4] < 40
+
+
+def test_models_without_a_reference():
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    with pytest.raises(NotFittedError):
+        FourierBoostingRegressor().drift(X)
+    with pytest.raises(InvalidInputError, match="keeps no reference of its training rows: train it with a column map"):
+        GBRFF2Classifier(2, columns=None).fit(X, X[:, 0] > 0).drift(X)
+    fitted = GBRFF2Classifier(2, columns=ColumnMap()).fit(X, X[:, 0] > 0)
+    assert fitted.drift(X)["largest_shift"] == 0
+    with pytest.raises(InvalidInputError, match="X has 1 features"):
+        fitted.drift(X[:, :1])
+    for wrong in ({}, {"rows": 3, "columns": [{"missing": 0}]}, {"rows": "x", "columns": []},
+                  {"rows": 3, "columns": [None]}, {"rows": 3, "columns": 5}):
+        fitted.column_map_._reference = wrong
+        with pytest.raises(InvalidInputError, match="the reference of this GBRFF2Classifier is malformed"):
+            fitted.drift(X)
