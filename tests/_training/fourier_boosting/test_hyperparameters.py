@@ -39,6 +39,7 @@ def test_rates_of_a_loss_go_from_those_of_few_rows_to_those_of_many(loss):
         assert (found.fourier_rate / plain.fourier_rate, found.tree_rate / plain.tree_rate) == pytest.approx(
             tuple(factors), rel=1e-4)
         assert found.amplitude_ridge == ridge
+        assert found.samples_outputs == (loss == "softmax")
 
 
 def test_more_rows_ask_for_no_less():

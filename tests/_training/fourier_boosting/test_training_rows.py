@@ -226,3 +226,17 @@ def test_the_best_step_is_the_lowest_loss(n_classes):
         losses.append(state.add_step(step).train)
         state.add_step(-step)
     assert losses[1] == min(losses) < state.losses.train
+
+
+def test_the_best_step_of_many_classes_may_be_far():
+    """Amplitudes of Fourier terms are those of curvature 1, and a class of 40 has about a fortieth of it."""
+    y = np.digitize(VALUES[0], np.linspace(-2, 2, 39)).astype(float)
+    state, _ = state_of(ClassLoss(40), y)
+    state.directions[:] = 0.05 * np.linspace(-1, 1, 40)[:, None] * state.columns[0]
+    best = state.best_step()
+    assert best > 40
+    losses = []
+    for step in (0.7 * best, best, 1.3 * best):
+        losses.append(state.add_step(step).train)
+        state.add_step(-step)
+    assert losses[1] == min(losses)
