@@ -31,8 +31,8 @@ _BLOCK_SIZE, _LARGEST_VALUE = 1 << 18, 1e18
 # Forms of a column that keep the order of its values: a threshold on one is a threshold on any.
 _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
 
-# Newton's method along a direction: iterations, the largest move, for each two classes of several, and the least that
-# is worth another.
+# Newton's method along a direction: iterations, the largest move, and the least that is worth another.  Of several
+# classes both are so large for each two.
 _NEWTON_ITERATIONS, _LARGEST_MOVE, _SMALLEST_MOVE = 6, 5.0, 1e-3
 
 
@@ -307,10 +307,10 @@ class LocalRows:
     def best_step(self) -> float:
         """The multiple of the direction of lowest training loss, by Newton's method from 1."""
         # Amplitudes are those of curvature 1; the curvature of one class of n is about 1 / n.
-        largest = _LARGEST_MOVE * (len(self.scores) / 2 if self._kernel == boosting.SOFTMAX else 1)
+        unit = len(self.scores) / 2 if self._kernel == boosting.SOFTMAX else 1.0
         step: float = boosting.best_step(
             self._kernel, self._parameters, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
-            _NEWTON_ITERATIONS, largest, _SMALLEST_MOVE)
+            _NEWTON_ITERATIONS, unit * _LARGEST_MOVE, unit * _SMALLEST_MOVE)
         return step
 
     def add_step(self, step: float) -> Losses:
