@@ -140,7 +140,7 @@ measure again, not what the page says. CPU seconds and megabytes at the peak bes
 defaults; LightGBM with 63 leaves and early stopping on a fifth of the rows (50 rounds, at most 2,000), CatBoost with
 its defaults, 1,000 rounds. Rows of normal clusters, eight columns of which say something, 5 % of the labels at random;
 where one size grows, the others are 4,000 rows, 20 columns, two classes, and one thread. The machine was used by others
-too: compare ratios in a row. Measured at commit {commit}. A dash is a fit that would have taken too long."""
+too: compare ratios in a row. Measured at commit {commit}. A dash is a fit that was left out for its time."""
 
 THREADS = """\
 CPU seconds of the same fit with one thread and with two: what a second thread adds in work. What it gains on the clock
