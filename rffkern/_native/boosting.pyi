@@ -90,9 +90,12 @@ def draw_columns(
 ) -> None: ...
 def draw_candidates(
     generator: np.random.Generator, relevances: Double, equal_share: float, draws: float, sources: NDArray[np.intp],
-    lowest_scale: float, highest_scale: float, omegas: Double, scales: Double, chosen: NDArray[np.uint8],
-    chances: Double,
+    lowest_scale: float, highest_scale: float, reg_lambda: float, omegas: Double, reg_lambdas: Double,
+    chosen: NDArray[np.uint8], chances: Double,
 ) -> None: ...
 def add_relevances(
+    relevances: Double, sources: NDArray[np.intp], columns: NDArray[np.intp], values: Double, factor: float,
+) -> None: ...
+def add_square_relevances(
     relevances: Double, sources: NDArray[np.intp], columns: NDArray[np.intp], values: Double, factor: float,
 ) -> None: ...

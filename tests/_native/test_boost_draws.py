@@ -30,7 +30,7 @@ def twin_of_candidate(rng, relevances, equal_share, sources):
         length, angle = np.sqrt(-2 * np.log1p(-rng.random())), 2 * np.pi * rng.random()
         normal += [length * np.cos(angle), length * np.sin(angle)]
     omega[chosen] = np.sqrt(2 * 2**scale / size) * np.array(normal[:size])
-    return omega, scale
+    return omega, 0.3 / 2 ** (scale / 2)
 
 
 def scratch(n_sources):
@@ -60,13 +60,13 @@ def test_columns(seed, n_sources, equal_share):
 def test_candidates(seed, n_sources, equal_share):
     relevances, rng, other = relevances_of(seed, n_sources), *map(np.random.default_rng, (seed, seed))
     sources = np.repeat(np.arange(n_sources), 1 + np.arange(n_sources) % 3)
-    omegas, scales = np.full((4, len(sources)), np.nan), np.empty(4)
-    boosting.draw_candidates(rng, relevances, equal_share, N_DRAWS, sources, -3.0, 6.0, omegas, scales,
+    omegas, reg_lambdas = np.full((4, len(sources)), np.nan), np.empty(4)
+    boosting.draw_candidates(rng, relevances, equal_share, N_DRAWS, sources, -3.0, 6.0, 0.3, omegas, reg_lambdas,
                              *scratch(n_sources))
-    for omega, scale in zip(omegas, scales, strict=True):
-        expected, expected_scale = twin_of_candidate(other, relevances, equal_share, sources)
+    for omega, reg_lambda in zip(omegas, reg_lambdas, strict=True):
+        expected, expected_ridge = twin_of_candidate(other, relevances, equal_share, sources)
         np.testing.assert_allclose(omega, expected, rtol=1e-12)
-        assert scale == expected_scale
+        assert reg_lambda == pytest.approx(expected_ridge, rel=1e-12)
     assert rng.random() == other.random()
 
 
@@ -78,11 +78,11 @@ def test_generators(name):
 
 
 def test_omegas_are_normal():
-    omegas, scales = np.empty((20_000, 3)), np.empty(20_000)
-    boosting.draw_candidates(np.random.default_rng(0), np.ones(3), 1.0, 1e9, np.arange(3), 1.0, 1.0, omegas, scales,
-                             *scratch(3))
-    assert (scales == 1).all()
-    normal = omegas / np.sqrt(4 / 3)
+    omegas, reg_lambdas = np.empty((20_000, 3)), np.empty(20_000)
+    boosting.draw_candidates(np.random.default_rng(0), np.ones(3), 1.0, 1e9, np.arange(3), 2.0, 2.0, 0.5, omegas,
+                             reg_lambdas, *scratch(3))
+    assert (reg_lambdas == 0.25).all()
+    normal = omegas / np.sqrt(8 / 3)
     np.testing.assert_allclose([normal.mean(), normal.std(), (normal**4).mean()], [0, 1, 3], atol=0.05)
     np.testing.assert_allclose(np.corrcoef(normal.T), np.eye(3), atol=0.03)
 
@@ -91,6 +91,8 @@ def test_relevances_add_up():
     relevances, sources = np.zeros(3), np.array([2, 0, 2, 1])
     boosting.add_relevances(relevances, sources, np.array([0, 2, 2, 1]), np.array([1.0, 2.0, 4.0, 8.0]), 0.5)
     assert relevances.tolist() == [4, 0, 3.5]
+    boosting.add_square_relevances(relevances, sources, np.array([0, 2]), np.array([[1.0, 2.0], [3.0, 4.0]]), 2.0)
+    assert relevances.tolist() == [4, 0, 63.5]
 
 
 @pytest.mark.parametrize("stop", [0, -1])

@@ -351,12 +351,16 @@ def draw_columns(real):
 
 def draw_candidates(real):
     return draw_columns(real) | {"sources": np.arange(N_FEATURES), "lowest_scale": 0.0, "highest_scale": 1.0,
-                                 "omegas": np.empty((3, N_FEATURES)), "scales": np.empty(3)}
+                                 "reg_lambda": 0.1, "omegas": np.empty((3, N_FEATURES)), "reg_lambdas": np.empty(3)}
 
 
 def add_relevances(real):
     return {"relevances": np.ones(N_FEATURES), "sources": np.arange(N_FEATURES), "columns": np.arange(N_FEATURES),
             "values": np.ones(N_FEATURES), "factor": 1.0}
+
+
+def add_square_relevances(real):
+    return add_relevances(real) | {"values": np.ones((2, N_FEATURES))}
 
 
 def step_derivatives(real):
@@ -393,7 +397,7 @@ def evaluate_tree(real):
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
                leaf_sums, evaluate_tree, column_products, column_gram, evaluate_linear, draw_columns, draw_candidates,
-               add_relevances],
+               add_relevances, add_square_relevances],
     gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
@@ -428,6 +432,7 @@ COUNTS = {
     ("choose", "chosen", 0), ("take_tiles", "rows", 0), ("solve_system", "solutions", 0),
     ("likelihood_slopes", "weights", 0), ("factorise", "matrix", 1),
     ("add_products", "matrix", 1), ("add_products", "rows", 1), ("multiply_kernels", "kept", 0),
+    ("add_square_relevances", "values", 0),
 }
 
 KERNELS = [pytest.param(module, build, id=build.__name__) for module, builds in ENTRIES.items() for build in builds]
@@ -565,6 +570,8 @@ def test_scratch_for_every_thread(module, build):
     (boosting, draw_candidates, {"sources": np.r_[1 : N_FEATURES + 1]}),
     (boosting, add_relevances, {"columns": np.r_[1 : N_FEATURES + 1]}),
     (boosting, add_relevances, {"sources": np.r_[1 : N_FEATURES + 1]}),
+    (boosting, add_square_relevances, {"columns": np.r_[1 : N_FEATURES + 1]}),
+    (boosting, add_square_relevances, {"sources": np.r_[1 : N_FEATURES + 1]}),
     (boosting, evaluate_term, {"subset": np.empty(0, np.intp), "omega": np.empty(0)}),
     (gbrff, descend_omega, {"search": None}),
     (gbrff, descend_omega, {"search": solvers.LBFGS(N_FEATURES - 1, 3, 1e-9, 1e-5, 1e-6)}),

@@ -112,32 +112,34 @@ def draw_candidates(
     const Py_ssize_t[::1] sources,      # IN   (n_columns,)
     double lowest_scale,
     double highest_scale,
+    double reg_lambda,
     double[:, ::1] omegas,              # OUT  (n_candidates, n_columns) 0 outside the set
-    double[::1] scales,                 # OUT  (n_candidates,)
+    double[::1] reg_lambdas,            # OUT  (n_candidates,)
     uint8_t[::1] chosen,                # TEMP (n_sources,)
     double[:, ::1] chances,             # TEMP (2, n_sources)
 ):
     """Draw a set of columns for each candidate as `draw_columns`, a scale u, and omega over the set.
 
-    Omega is normal, of variance 2^(1 + u) over the number of columns.
+    Omega is normal, of variance 2^(1 + u) over the number of columns; its ridge is reg_lambda / 2^(u / 2).
     """
     _check_draws(relevances, equal_share, draws, chosen, chances)
     agree(omegas.shape[1] == sources.shape[0] >= 1, "omegas must have shape (n_candidates, n_columns)")
     agree(are_indices(sources, relevances.shape[0]), "sources must be columns of the raw table")
-    agree(scales.shape[0] == omegas.shape[0], "scales must have shape (n_candidates,)")
+    agree(reg_lambdas.shape[0] == omegas.shape[0], "reg_lambdas must have shape (n_candidates,)")
     cdef bit_generator *bits = _bits_of(generator)
     cdef Py_ssize_t m, j, n_chosen
-    cdef double spread, length, angle, other
+    cdef double scale, spread, length, angle, other
     cdef bint has_other
     with nogil:
         _find_chances(relevances, equal_share, chances)
         for m in range(omegas.shape[0]):
             _draw_set(bits, chances, draws, chosen)
-            scales[m] = lowest_scale + (highest_scale - lowest_scale) * _uniform(bits)
+            scale = lowest_scale + (highest_scale - lowest_scale) * _uniform(bits)
+            reg_lambdas[m] = reg_lambda / 2.0 ** (scale / 2)
             n_chosen = 0
             for j in range(sources.shape[0]):
                 n_chosen += chosen[sources[j]]
-            spread = sqrt(2 * 2.0**scales[m] / max(n_chosen, <Py_ssize_t>1))
+            spread = sqrt(2 * 2.0**scale / max(n_chosen, <Py_ssize_t>1))
             has_other = False
             for j in range(sources.shape[0]):
                 omegas[m, j] = 0
@@ -165,3 +167,20 @@ def add_relevances(
     agree(values.shape[0] == columns.shape[0], "values must have the length of columns")
     for i in range(columns.shape[0]):
         relevances[sources[columns[i]]] += factor * values[i]
+
+
+def add_square_relevances(
+    double[::1] relevances,             # IN/OUT (n_sources,)
+    const Py_ssize_t[::1] sources,      # IN   (n_columns,)
+    const Py_ssize_t[::1] columns,      # IN   (size,) which may come several times
+    const double[:, ::1] values,        # IN   (n_outputs, size)
+    double factor,
+):
+    """relevances[sources[columns]] += factor times the sum over outputs of the squares of values."""
+    cdef Py_ssize_t i, k
+    agree(are_indices(sources, relevances.shape[0]), "sources must be columns of the raw table")
+    agree(are_indices(columns, sources.shape[0]), "columns must be indices of sources")
+    agree(values.shape[1] == columns.shape[0], "values must have shape (n_outputs, size)")
+    for k in range(values.shape[0]):
+        for i in range(columns.shape[0]):
+            relevances[sources[columns[i]]] += factor * values[k, i] * values[k, i]

@@ -96,11 +96,6 @@ class BaseLearner:
         relevances, self._n_terms, self.n_rounds, self.mean_gain, self.total_gain = history
         self.relevances = relevances.copy()
 
-    def _add_relevances(self, sources: Indices, columns: Indices, values: Double, factor: float) -> None:
-        """Add to the relevances of the sources of some columns, which may come several times."""
-        boosting.add_relevances(self.relevances, sources, columns, values, factor)
-        self._n_terms += 1
-
     @property
     def _equal_share(self) -> float:
         """Share of the chance of a column that does not depend on its relevance."""
@@ -128,35 +123,35 @@ class FourierLearner(BaseLearner):
         self._descent_tiles = max(1, sizes.max_samples // TILE)
         self._sources = columns.sources
         self._searches: dict[int, solvers.LBFGS] = {}  # by the number of variables
-        self._omegas, self._scales = np.empty((_N_CANDIDATES, len(self._sources))), np.empty(_N_CANDIDATES)
-        self._values, self._subset = np.empty(_N_CANDIDATES), np.empty_like(self._sources)
+        self._omegas, self._subset = np.empty((_N_CANDIDATES, len(self._sources))), np.empty_like(self._sources)
+        self._reg_lambdas, self._values = np.empty((2, _N_CANDIDATES))
         self._sums, self._scratch = np.empty(0), np.empty(0, dtype=np.float32)
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> FourierTerm | None:
         """Descend from the best of some candidates, drawn with columns by their relevances."""
         sample = rows.sample
-        n_tiles = sample.n_train // TILE
+        weight, n_tiles = sample.fourier_weight, sample.n_train // TILE
         boosting.draw_candidates(
             rng, self.relevances, self._equal_share, _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
-            self._omegas, self._scales, self._chosen, self._chances)
-        reg_lambdas = self._reg_lambda / 2 ** (self._scales / 2)
+            self._reg_lambda, self._omegas, self._reg_lambdas, self._chosen, self._chances)
         block = min(_BLOCK_TILES, n_tiles)
         if not self._sums.size:
             self._sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
         best = boosting.choose_term(
-            sample.columns, sample.gradient, sample.fourier_weight, self._omegas, reg_lambdas, self._ridge,
+            sample.columns, sample.gradient, weight, self._omegas, self._reg_lambdas, self._ridge,
             boosting.draw_below(rng, n_tiles - block + 1), block, self._values, self._subset, self._sums)
 
-        columns = np.flatnonzero(self._omegas[best])
-        omega, amplitudes = self._omegas[best, columns], np.zeros((2, len(sample.scores)))
+        omega = self._omegas[best]
+        columns = omega.nonzero()[0]
+        omega, amplitudes = omega[columns], np.zeros((2, len(sample.scores)))
         descent_tiles = min(self._descent_tiles, n_tiles)
         if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
             self._scratch = np.empty(boosting.scratch_size(len(self._sources), descent_tiles), dtype=np.float32)
         if len(columns) not in self._searches:
             self._searches[len(columns)] = solvers.LBFGS(len(columns), _MAX_ITER, 1e-7, 1e-5, 1e-6)
         boosting.descend_term(
-            self._searches[len(columns)], sample.columns, sample.gradient, sample.fourier_weight, columns, omega,
-            reg_lambdas[best], self._ridge, boosting.draw_below(rng, n_tiles - descent_tiles + 1), descent_tiles,
+            self._searches[len(columns)], sample.columns, sample.gradient, weight, columns, omega,
+            self._reg_lambdas[best], self._ridge, boosting.draw_below(rng, n_tiles - descent_tiles + 1), descent_tiles,
             _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, self._sums)
         term = FourierTerm(columns, omega, amplitudes)
         rows.set_direction(term)
@@ -164,8 +159,9 @@ class FourierLearner(BaseLearner):
 
     def record_term(self, term: FourierTerm, step: float) -> None:
         """Relevances are squares of amplitude times omega."""
-        power = step**2 * float((term.amplitudes**2).sum())
-        self._add_relevances(self._sources, term.columns, term.omega**2, power)
+        power = step**2 * float(np.vdot(term.amplitudes, term.amplitudes))
+        boosting.add_square_relevances(self.relevances, self._sources, term.columns, term.omega[None], power)
+        self._n_terms += 1
 
     @staticmethod
     def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
@@ -204,7 +200,7 @@ class TreeLearner(BaseLearner):
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> TreeTerm | None:
         """Grow a tree on columns that are drawn by their relevances."""
-        candidates = np.flatnonzero(self._sample_columns(rng)[self._sources])
+        candidates = self._sample_columns(rng)[self._sources].nonzero()[0]
         if not len(candidates):
             return None
         outputs = self._sample_outputs(rows.sample, rng)
@@ -238,7 +234,8 @@ class TreeLearner(BaseLearner):
 
     def record_term(self, term: TreeTerm, step: float) -> None:
         """Relevances are gains of splits."""
-        self._add_relevances(self._sources, term.columns, self._gains, step)
+        boosting.add_relevances(self.relevances, self._sources, term.columns, self._gains, step)
+        self._n_terms += 1
 
     @staticmethod
     def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
@@ -299,7 +296,8 @@ class LinearLearner(BaseLearner):
 
     def record_term(self, term: LinearTerm, step: float) -> None:
         """Relevances are squares of coefficients."""
-        self._add_relevances(self._sources, term.columns, (term.coefficients**2).sum(axis=0), step**2)
+        boosting.add_square_relevances(self.relevances, self._sources, term.columns, term.coefficients, step**2)
+        self._n_terms += 1
 
     @staticmethod
     def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:

@@ -1,8 +1,6 @@
 """The rounds of one bag, and all bags on threads."""
 
-import bisect
 import copy
-import itertools
 import sys
 import threading
 import time
@@ -144,9 +142,13 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
         turns = [each for each in learners for _ in range(2 if each.searches_step and len(learners) > 1 else 1)]
         return turns[round_index % len(turns)]
     gains = [max(learner.mean_gain, 0.0) for learner in learners]
-    largest = max(*gains, 1e-300)
-    chances = list(itertools.accumulate(gain / largest + _LEAST_CHANCE for gain in gains))
-    return learners[bisect.bisect_right(chances, rng.random() * chances[-1], hi=len(gains) - 1)]
+    least = _LEAST_CHANCE * (max(gains) or 1.0)
+    place = rng.random() * (sum(gains) + len(gains) * least)
+    for learner, gain in zip(learners, gains, strict=True):
+        place -= gain + least
+        if place < 0:
+            return learner
+    return learners[-1]  # by rounding
 
 
 def _with_evaluation(losses: Losses, evaluation_sets: Sequence[Any]) -> Losses:

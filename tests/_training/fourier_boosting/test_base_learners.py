@@ -74,6 +74,11 @@ def test_a_constant_target_has_nothing_to_learn(name):
     assert term is None or not state.directions.any()
 
 
+def add_relevances(learner, columns, values):
+    boosting.add_relevances(learner.relevances, np.arange(len(learner.relevances)), columns, values, 1.0)
+    learner._n_terms += 1
+
+
 def sets_of(learner, rng, n_sets):
     return np.array([learner._sample_columns(rng).copy() for _ in range(n_sets)])
 
@@ -116,7 +121,7 @@ def test_columns_are_drawn_by_what_they_were_good_for():
     assert even.any(axis=1).all()
     assert np.ptp(even.mean(axis=0)) < 0.1
     for _ in range(base_learners._FEWEST_TERMS):
-        chances._add_relevances(np.array([3, 7]), np.array([1, 1]), np.array([1.0, 2.0]), 1.0)
+        add_relevances(chances, np.array([7, 7]), np.array([1.0, 2.0]))
     drawn = sets_of(chances, rng, 1000).mean(axis=0)
     assert drawn[7] > 0.7 > 0.4 > np.delete(drawn, 7).max()
     assert chances.relevances[7] == 3 * base_learners._FEWEST_TERMS
@@ -129,7 +134,7 @@ def test_no_set_is_filled_up_with_columns_that_were_good_for_nothing():
     assert before.sum(axis=1).min() == 1
     assert before.all(axis=1).mean() > 0.05
     for _ in range(base_learners._FEWEST_TERMS):
-        chances._add_relevances(np.arange(5), np.array([1, 4]), np.array([1.0, 1.0]), 1.0)
+        add_relevances(chances, np.array([1, 4]), np.array([1.0, 1.0]))
     drawn = sets_of(chances, rng, 4000)
     both = drawn[drawn[:, [1, 4]].all(axis=1)]
     assert len(both) > 0.5 * len(drawn)
