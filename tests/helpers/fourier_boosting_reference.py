@@ -72,7 +72,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     for t in range(n_rounds):
         learner = sample_learner(learners, t, rng)
         _, g, h = loss(F, y)
-        term, relevances = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
+        term, relevances, cost = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
         direction, step = term(Z), learner.rate
         if not learner.searches_steps:
             step = shortened(step, F[:n_train], direction[:n_train], y[:n_train], loss)
@@ -82,8 +82,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
         learner.relevances += relevances(step)
         terms.append((step, term))
         validation.append(loss(F, y)[0][n_train:].mean())
-        learner.n_rounds += 1
-        learner.gain += max(1 / learner.n_rounds, 0.03) * (validation[-2] - validation[-1] - learner.gain)
+        learner.count(validation[-2] - validation[-1], 64_000 + cost)
         if validation[-1] < validation[best]:
             best = t + 1
     return terms[:best]
@@ -94,8 +93,8 @@ def sample_learner(learners, t, rng):
     if t < 30:
         turns = [each for each in learners for _ in range(2 if each.searches_steps else 1)]
         return turns[t % len(turns)]
-    gains = np.array([max(each.gain, 0) for each in learners])
-    reached = np.cumsum(gains / max(gains.max(), 1e-300) + 0.1)
+    gains, costs, misses = np.array([(max(each.gain, 0), each.cost, each.misses) for each in learners]).T
+    reached = np.cumsum(gains / max(gains.max(), 1e-300) + 0.1 * costs.min() / costs / (1 + misses / 5))
     return learners[min(np.searchsorted(reached, rng.random() * reached[-1], side="right"), len(learners) - 1)]
 
 
@@ -104,7 +103,13 @@ class Learner:
 
     def __init__(self, rate, Z, **sizes):
         self.rate, self.n_rounds, self.gain, self.relevances = rate, 0, 0.0, np.zeros(Z.shape[1])
+        self.cost, self.misses = 0.0, 0
         vars(self).update(sizes)
+
+    def count(self, gain, cost):
+        self.n_rounds, self.misses = self.n_rounds + 1, 0 if gain > 0 else self.misses + 1
+        weight = max(1 / self.n_rounds, 0.03)
+        self.gain, self.cost = self.gain + weight * (gain - self.gain), self.cost + weight * (cost - self.cost)
 
     def draw_columns(self, rng):
         """A set of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
@@ -133,8 +138,11 @@ class Fourier(Learner):
         omega, _, _ = minimize(lambda omega: fourier_objective(omega, *descended)[:2], omega, 10, loss_tolerance=1e-7,
                                gradient_tolerance=1e-5, noise=1e-6, first_length=0.1 * np.linalg.norm(omega))
         a, c = fourier_objective(omega, *descended)[2]
+        tiles = -(-len(Z) // TILE)
+        rows = TILE * (10 * min(8, tiles) + 24 * min(self.n_tiles, tiles) + tiles)  # multiply-adds: rows times columns
         return (lambda Z: a * np.cos(Z[:, S] @ omega) + c * np.sin(Z[:, S] @ omega),
-                lambda step: np.bincount(np.flatnonzero(S), step**2 * (a**2 + c**2) * omega**2, len(S)))
+                lambda step: np.bincount(np.flatnonzero(S), step**2 * (a**2 + c**2) * omega**2, len(S)),
+                rows * (len(omega) + 32))
 
     def draw_candidate(self, rng):
         """Omega, normal over a set of columns, of any scale (Box and Muller's method), and its reg_lambda."""
@@ -195,7 +203,9 @@ class Tree(Learner):
             gains[split[0]] += best
             leaf = self.leaves(Z, splits)
         values = np.bincount(leaf, g, 1 << self.depth) / (np.bincount(leaf, h, 1 << self.depth) + 1)
-        return lambda Z: values[self.leaves(Z, splits)], lambda step: step * gains
+        n, m = -(-len(Z) // TILE) * TILE, len(candidates)
+        return (lambda Z: values[self.leaves(Z, splits)], lambda step: step * gains,
+                n * self.depth * (8 * m + 32) + (128 << self.depth) * m)
 
 
 class Linear(Learner):
@@ -207,13 +217,14 @@ class Linear(Learner):
         centred = Z - Z.mean(axis=0, dtype=float)
         products = centred.T @ centred + self.ridge * len(g) * np.eye(Z.shape[1])
         coefficients = np.linalg.solve(products, centred.T @ g)
-        return lambda Z: Z @ coefficients, lambda step: step**2 * coefficients**2
+        n, d = -(-len(Z) // TILE) * TILE, Z.shape[1]
+        return lambda Z: Z @ coefficients, lambda step: step**2 * coefficients**2, d * (4 * n + d)
 
 
 def linear_ridge(Z, y, F, n_train, loss):
     """The ridge of the lowest validation loss after a step of 1."""
     def validation_loss(ridge):
-        term, _ = Linear(1, Z, ridge=ridge).fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
+        term, *_ = Linear(1, Z, ridge=ridge).fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
         return loss(F + term(Z), y)[0][n_train:].mean()
 
     return min([1e-4, 1e-3, 1e-2, 1e-1, 1.0], key=validation_loss)

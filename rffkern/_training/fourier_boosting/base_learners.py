@@ -33,6 +33,11 @@ _LEAST_WEIGHT = 0.03
 # of the best, with the length of its first step as a share of that of omega.
 _N_CANDIDATES, _BLOCK_TILES, _MAX_ITER, _FIRST_STEP = 10, 8, 10, 0.1
 
+# What rounds cost, in multiply-adds: evaluations of a descent with their gradients, what a row takes beside its columns
+# (a cosine, or the move to its leaf), additions of a row to the histogram of a column, and of a bin to the gains of a
+# leaf, and any round.
+_N_EVALUATIONS, _ROW_COST, _HISTOGRAM_COST, _BIN_COST, _ROUND_COST = 24, 32, 8, 128, 64_000
+
 # Scales of Fourier terms: omega has variance 2^(1 + u) over the number of columns, for u between these.
 _LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
 
@@ -64,6 +69,8 @@ class BaseLearner:
         self._chosen, self._chances = np.empty(n_sources, dtype=np.uint8), np.empty((2, n_sources))
         self._n_terms = 0
         self.n_rounds, self.mean_gain, self.total_gain = 0, 0.0, 0.0  # of the validation loss; late rounds weigh more
+        self.mean_cost, self.n_misses = 0.0, 0  # multiply-adds of a round; rounds since one has lowered the loss
+        self._cost = 0.0  # of the last round
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> Any:
         """A term for the gradient of the loss, which becomes the direction of the rows; None where there is none."""
@@ -82,18 +89,23 @@ class BaseLearner:
         raise NotImplementedError
 
     def record_gain(self, gain: float) -> None:
-        """Count by how much a round has lowered the validation loss."""
+        """Count by how much a round has lowered the validation loss, and what it has cost."""
         self.n_rounds += 1
-        self.mean_gain += max(1 / self.n_rounds, _LEAST_WEIGHT) * (gain - self.mean_gain)
+        weight = max(1 / self.n_rounds, _LEAST_WEIGHT)
+        self.mean_gain += weight * (gain - self.mean_gain)
+        self.mean_cost += weight * (_ROUND_COST + self._cost - self.mean_cost)
+        self.n_misses = 0 if gain > 0 else self.n_misses + 1
         self.total_gain += gain
 
     def history(self) -> tuple[Any, ...]:
         """A copy of all that later rounds depend on."""
-        return self.relevances.copy(), self._n_terms, self.n_rounds, self.mean_gain, self.total_gain
+        return (self.relevances.copy(), self._n_terms, self.n_rounds, self.mean_gain, self.total_gain, self.mean_cost,
+                self.n_misses)
 
     def restore(self, history: tuple[Any, ...]) -> None:
         """Go on from a history."""
-        relevances, self._n_terms, self.n_rounds, self.mean_gain, self.total_gain = history
+        (relevances, self._n_terms, self.n_rounds, self.mean_gain, self.total_gain, self.mean_cost,
+         self.n_misses) = history
         self.relevances = relevances.copy()
 
     @property
@@ -153,6 +165,8 @@ class FourierLearner(BaseLearner):
             self._searches[len(columns)], sample.columns, sample.gradient, weight, columns, omega,
             self._reg_lambdas[best], self._ridge, boosting.draw_below(rng, n_tiles - descent_tiles + 1), descent_tiles,
             _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, self._sums)
+        n_read = TILE * (_N_CANDIDATES * block + _N_EVALUATIONS * descent_tiles + n_tiles)
+        self._cost = n_read * (len(columns) + _ROW_COST * amplitudes.shape[1])
         term = FourierTerm(columns, omega, amplitudes)
         rows.set_direction(term)
         return term if amplitudes.any() else None
@@ -206,6 +220,8 @@ class TreeLearner(BaseLearner):
         outputs = self._sample_outputs(rows.sample, rng)
         binned, bins, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
         n_outputs = len(outputs)
+        self._cost = n_outputs * (n_train * self._depth * (_HISTOGRAM_COST * len(candidates) + _ROW_COST)
+                                  + (_BIN_COST << self._depth) * len(candidates))
         columns, threshold_bins = np.zeros((2, self._depth), dtype=np.intp)
         values = np.zeros((1 << self._depth, n_outputs))
         sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
@@ -290,6 +306,7 @@ class LinearLearner(BaseLearner):
         products -= gradient_sums[:, None] * self._means
         for of_output in products:
             solvers.solve_factorised(self._factor, of_output)
+        self._cost = len(products) * len(self._columns) * (4 * rows.sample.n_train + len(self._columns))
         term = LinearTerm(self._columns, products)
         rows.set_direction(term)
         return term

@@ -26,8 +26,9 @@ Steps = Sequence[tuple[Any, float]]  # of each round its term, None where the ba
 # Rounds at the start in which the base learners take turns, those that search steps twice as often.
 _TURNS = 30
 
-# Least chance of a base learner, in units of that of the best.
-_LEAST_CHANCE = 0.1
+# Least chance of the base learner of the cheapest rounds, in units of that of the best, and rounds without a gain after
+# which it is half.
+_LEAST_CHANCE, _MISSES = 0.1, 5
 
 # Mean training loss below which more rounds would fit rounding errors.
 _LOSS_FLOOR = 1e-12
@@ -137,15 +138,20 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
 
 
 def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.random.Generator") -> BaseLearner:
-    """The base learner of a round: in turns at first, then by recent improvement of the validation loss."""
+    """The base learner of a round: in turns at first, then by recent improvement of the validation loss.
+
+    One whose rounds are dear, or lower the loss no more, is asked ever more rarely.
+    """
     if round_index < _TURNS or len(learners) == 1:
         turns = [each for each in learners for _ in range(2 if each.searches_step and len(learners) > 1 else 1)]
         return turns[round_index % len(turns)]
     gains = [max(learner.mean_gain, 0.0) for learner in learners]
-    least = _LEAST_CHANCE * (max(gains) or 1.0)
-    place = rng.random() * (sum(gains) + len(gains) * least)
-    for learner, gain in zip(learners, gains, strict=True):
-        place -= gain + least
+    least = _LEAST_CHANCE * (max(gains) or 1.0) * min(learner.mean_cost for learner in learners)
+    chances = [gain + least / (learner.mean_cost * (1 + learner.n_misses / _MISSES))
+               for learner, gain in zip(learners, gains, strict=True)]
+    place = rng.random() * sum(chances)
+    for learner, chance in zip(learners, chances, strict=True):
+        place -= chance
         if place < 0:
             return learner
     return learners[-1]  # by rounding

@@ -8,7 +8,7 @@ import pytest
 
 from rffkern._estimator.monitor import listening
 from rffkern._training.fourier_boosting.base_learners import BaseLearner
-from rffkern._training.fourier_boosting.boosting import Checkpoint, ProgressReporter, boost_bag
+from rffkern._training.fourier_boosting.boosting import Checkpoint, ProgressReporter, _sample_learner, boost_bag
 from rffkern._training.fourier_boosting.training_rows import Losses
 
 
@@ -144,6 +144,27 @@ def test_the_kind_that_gains_is_asked_more():
     assert member.gain_shares["tree"] > 0.9
     assert sum(member.gain_shares.values()) == pytest.approx(1)
     np.testing.assert_allclose(member.relevances["fourier"], [0.25, 0.75])
+
+
+def asked(learners, n_rounds=4000):
+    """How often each base learner is asked."""
+    rng = np.random.default_rng(0)
+    found = [_sample_learner(learners, 30, rng) for _ in range(n_rounds)]
+    return [found.count(learner) / n_rounds for learner in learners]
+
+
+@pytest.mark.parametrize(("costs", "misses", "expected"), [
+    ((0, 0), (0, 0), (0.5, 0.5)), ((0, 3 * 64_000), (0, 0), (0.8, 0.2)), ((0, 0), (5, 20), (5 / 7, 2 / 7)),
+    ((64_000, 0), (0, 5), (0.5, 0.5))])
+def test_a_base_learner_that_gains_nothing_is_asked_by_cost_and_misses(costs, misses, expected):
+    learners = [BaseLearner(2, 0.1) for _ in costs]
+    for learner, cost, n_misses in zip(learners, costs, misses, strict=True):
+        learner._cost = cost
+        for gain in [1.0] + [-1e9] * n_misses if n_misses else [-1.0, 1e-9]:
+            learner.record_gain(gain)
+        learner.mean_gain = 0.0
+        assert learner.n_misses == n_misses
+    np.testing.assert_allclose(asked(learners), expected, atol=0.03)
 
 
 def test_watched_rows_follow_all_rounds():
