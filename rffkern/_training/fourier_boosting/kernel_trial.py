@@ -105,8 +105,8 @@ class KernelTrial:
         self._divisions = {size: division._replace(columns=columns[division.columns])
                            for size, division in zip(sizes, divisions, strict=True)}
 
-    def run(self, work: float) -> Gain | None:
-        """The gain that all rows are expected to have; None where none was scored.
+    def run(self, work: float) -> tuple[Gain | None, bool]:
+        """The gain on the last regions, None where none of their rows was scored; and whether that of all is enough.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class KernelTrial:
             Operations that the bags have taken.
         """
         gain: Gain | None = None
-        expected, done = gain, 0.0
+        is_enough, done = True, 0.0
         steps = Steps("kernel ridge on small regions", len(_STAGES))
         for stage, size in enumerate(_STAGES):
             regions = _Regions(self._rows, self._divisions[size], size)
@@ -128,11 +128,12 @@ class KernelTrial:
                 before, gain = gain, self._gain_of(places, predictions)
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
                 expected = self._expected(gain, before, size)
+                is_enough = expected.is_enough
                 error = STANDARD_ERRORS * gain.standard_error / max(gain.without, np.finfo(np.float64).tiny)
                 is_open = expected.share + error >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
                 if not is_open or gain.is_clear:
                     break
-        return expected
+        return gain, is_enough
 
     @property
     def choice(self) -> Choice:

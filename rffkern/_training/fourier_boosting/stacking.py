@@ -105,8 +105,8 @@ def stack_kernel_ridge(bags: Sequence[Bag], orders: Sequence[RowOrder], columns:
     trial = KernelTrial(kernel_rows, rows, lambda which, predictions: weighed(rows[which], scores[:, which],
                                                                              predictions).gain)
     if not is_forced:
-        gain = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
-        if gain is not None and not gain.is_enough:
+        gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
+        if not is_promising:
             return without_kernels(factor, len(data.intercept), Reason.LITTLE, gain, trial.choice)
     choice = trial.last_choice()
     regressions = StackedRegressions(kernel_rows, choice)

@@ -22,8 +22,8 @@ def trials(monkeypatch):
     run = KernelTrial.run
 
     def remember(trial, work):
-        seen.append((trial, work, run(trial, work)))
-        return seen[-1][2]
+        seen.append((trial, work, *run(trial, work)))
+        return seen[-1][2:]
 
     monkeypatch.setattr(KernelTrial, "run", remember)
     return seen
@@ -43,8 +43,7 @@ def gains_of(trial, work):
 
 def test_a_board_that_few_rows_of_all_do_not_show_is_found(trials):
     model = FourierBoostingClassifier(**SHORT).fit(X, BOARD)
-    gain = trials[0][2]
-    assert gain.is_enough
+    assert trials[0][3]
     assert model.kernel_ridge_report_.kept
     assert model.kernel_ridge_report_.n_rows == 1200  # three bags of five folds
 
@@ -52,7 +51,8 @@ def test_a_board_that_few_rows_of_all_do_not_show_is_found(trials):
 def test_of_noise_the_smallest_regions_are_enough(trials, monkeypatch):
     monkeypatch.setattr(stacking, "StackedRegressions", None)
     model = FourierBoostingClassifier(**SHORT).fit(X, NOISE)
-    trial, _, gain = trials[0]
+    trial, _, gain, is_promising = trials[0]
+    assert not is_promising
     assert not gain.is_enough
     assert model.kernel_ridge_report_.n_rows == gain.n_rows <= 8 * 256
     assert model.kernel_ridge_report_.reason.startswith(f"not used: validation loss of {gain.n_rows:,} rows ")
@@ -126,7 +126,7 @@ def test_rows_of_an_eval_set_are_predicted_in_their_regions(trials):
     board = ((np.floor(rows[:, 0]) + np.floor(rows[:, 1])) % 2 == 1).astype(int)
     model = FourierBoostingClassifier(**SHORT).fit(X, BOARD, eval_set=(rows, board))
     assert 300 < trials[0][2].n_rows <= 600
-    assert trials[0][2].is_enough
+    assert trials[0][3]
     assert model.kernel_ridge_report_.n_rows == 600
 
 

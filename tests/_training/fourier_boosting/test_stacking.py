@@ -142,7 +142,7 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
     model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert not learned
     with monkeypatch.context() as patch:
-        patch.setattr(KernelTrial, "run", lambda trial, work: None)
+        patch.setattr(KernelTrial, "run", lambda trial, work: (None, True))
         model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert not model.kernel_ridge_report_.kept
     assert model.expansion_.kernels is None
