@@ -119,6 +119,7 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "partial_dependence": lambda model, X, y: model.partial_dependence(X, 0).scores,
     "interaction_strength": lambda model, X, y: model.interaction_strength(X, 0, 1),
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
+    "drift": lambda model, X, y: model.drift(X)["largest_shift"],
     "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[1:]],
     "score": lambda model, X, y: model.score(X, y),
     "get_metadata_routing": lambda model, X, y: _routing(model),

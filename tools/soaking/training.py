@@ -48,6 +48,7 @@ def random_params(name, rng):
         params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": BASE_LEARNERS[rng.integers(6)], "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
+        params |= {"validation": "last"} if rng.random() < 0.3 else {}
         params |= {"loss": str(rng.choice(["squared_error", "huber",
                                            "quantile"]))} if name.endswith("Regressor") else {}
         has_kernel = params.get("loss", "squared_error") == "squared_error" and rng.random() < 0.3
