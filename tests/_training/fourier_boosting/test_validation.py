@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, RowBlocks
 from rffkern._training.fourier_boosting import stacking
-from rffkern._training.kernel_ridge.length_scales import ChoiceRows, ScaleSearch
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((240, 3))
@@ -117,34 +116,22 @@ def test_one_group_is_refused():
 
 @pytest.mark.parametrize("options", [{"groups": GROUPS}, {"validation": "last"}])
 def test_kernel_ridge_regression_has_the_folds_of_bags(options, monkeypatch):
-    """The trial is on their validation rows, and so is the choice of its scale."""
+    """They are those of its trial, and it is told to choose its scale on them."""
     seen = []
 
-    def choose(rows, *arguments):
-        seen.append(rows)
-        return choose_scale(rows, *arguments)
+    def folds_of(*arguments):
+        seen.append(found := original(*arguments))
+        return found
 
-    choose_scale = stacking.choose_scale
-    monkeypatch.setattr(stacking, "choose_scale", choose)
+    original = stacking.folds_of
+    monkeypatch.setattr(stacking, "folds_of", folds_of)
     groups = options.get("groups")
-    model = FourierBoostingRegressor(**SHORT | {"kernel_ridge": True, "columns": None}, **{
+    model = FourierBoostingRegressor(**SHORT | {"kernel_ridge": True}, **{
         name: value for name, value in options.items() if name != "groups"}).fit(X, Y, groups=groups)
     assert model.kernel_ridge_report_.kept
-    standard = (X - X.mean(axis=0)) / X.std(axis=0)
-    rows = [int(np.abs(standard - row).sum(axis=1).argmin()) for row in seen[0].X]
-    assert sorted(rows) == [*range(240)]
+    folds = seen[0][0]
     for k, (_, validation) in enumerate(divisions(model) if groups is not None else [*divisions(model)][:1]):
-        assert {row for row, fold in zip(rows, seen[0].folds, strict=True) if fold == k} == {*validation}
-
-
-def test_a_choice_leaves_out_the_folds_that_are_given():
-    folds = np.array([7, 2, 2, 7, 4, 7])
-    rows = ChoiceRows(np.zeros((6, 1)), np.zeros((1, 6)), np.ones(6), 1, folds)
-    search = ScaleSearch(rows, "gaussian", None, 0, None)
-    assert search._folds.tolist() == [2, 0, 0, 2, 1, 2]
-    assert search._n_left_out == 2
-    few = ScaleSearch(rows.first(1), "gaussian", None, 0, None)
-    assert (few._folds.tolist(), few._n_left_out) == ([0], 1)
+        assert np.flatnonzero(folds == k).tolist() == sorted(validation)
 
 
 def test_a_search_of_columns_and_a_map_take_them_too():
