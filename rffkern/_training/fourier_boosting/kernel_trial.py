@@ -50,8 +50,8 @@ _FIRST_STEP, _STEP = 4.0, 2.0
 
 _FIRST_LAMBDA = 0.1
 
-# A doubling of regions that raises the gain: this part of it is expected of each doubling to come.
-_GROWTH = 0.5
+# A doubling of regions that raises the gain: so many times this is expected of each doubling to come.
+_GROWTH = 1.0
 
 # The least share of the loss that the smallest regions must gain for larger ones to be tried, give or take chance.
 _LEAST_OPEN = 0.005

@@ -80,7 +80,7 @@ def test_gains_that_grow_with_regions_are_expected_to_go_on(trials):
     trial, n_all = trials[0][0], len(trials[0][0]._out_of_fold)
     before, now = Gain(300, 1.0, 0.99, 0.01), Gain(300, 2.0, 1.96, 0.02)
     expected = trial._expected(now, before, 500)
-    assert expected.share == pytest.approx(0.02 + 0.5 * 0.01 * 2)  # 2,000 rows are two doublings more
+    assert expected.share == pytest.approx(0.02 + 0.01 * 2)  # 2,000 rows are two doublings more
     assert expected.standard_error == pytest.approx(0.02 * (300 / n_all) ** 0.5)
     assert trial._expected(before, now, 500).share == pytest.approx(0.01)
     assert trial._expected(now, before, 4000).share == pytest.approx(0.02)
