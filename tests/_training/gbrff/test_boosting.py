@@ -46,8 +46,10 @@ class Search:
 
 
 def boost(outputs, evaluation, search, learning_rate, monitor):
-    rounds = []
-    run_rounds(rounds, outputs, evaluation, Samples(), search, learning_rate, monitor)
+    rounds, numbers = [], []
+    run_rounds(rounds, outputs, evaluation, Samples(), search, learning_rate, monitor,
+               lambda: numbers.append(len(rounds)))
+    assert numbers == list(range(1, len(rounds) + 1))  # where a checkpoint can be written
     return rounds
 
 
