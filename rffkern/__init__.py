@@ -15,6 +15,7 @@ except ModuleNotFoundError as error:
                       ) from error
 from ._estimator.registry import FAMILIES as _FAMILIES
 from .errors import (
+    ColumnWarning,
     DataConversionWarning,
     FormatError,
     InvalidInputError,
@@ -50,6 +51,7 @@ _SUBMODULES = ("errors",)
 
 __all__ = [
     "ColumnMap",
+    "ColumnWarning",
     "DataConversionWarning",
     "Expansion",
     "FormatError",

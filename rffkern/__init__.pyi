@@ -32,6 +32,7 @@ from ._training.sparse_kernel.estimators import SparseKernelRegressor as SparseK
 from ._version import __version__ as __version__
 from .embedding import c_functions as c_functions
 from .embedding import c_model as c_model
+from .errors import ColumnWarning as ColumnWarning
 from .errors import DataConversionWarning as DataConversionWarning
 from .errors import FormatError as FormatError
 from .errors import InvalidInputError as InvalidInputError
@@ -41,6 +42,7 @@ from .errors import TrainingStateError as TrainingStateError
 
 __all__ = [
     "ColumnMap",
+    "ColumnWarning",
     "DataConversionWarning",
     "Expansion",
     "FormatError",

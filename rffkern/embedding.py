@@ -78,7 +78,7 @@ def _columns(column_map: Any) -> dict[str, Any]:
         if column.forms and column.kind != "numeric":
             raise InvalidInputError(f"model must have columns of numbers alone, got {column.kind} values in {name!r}")
     return {"forms": FormArrays.of(frozen.columns), "neutral": frozen.neutral(),
-            "fills": [imputation for column in frozen.columns for imputation in column.imputations]}
+            "imputations": [imputation for column in frozen.columns for imputation in column.imputations]}
 
 
 def _link(model: Classifier) -> tuple[str, float]:

@@ -25,5 +25,9 @@ class FormatError(RFFKernError, ValueError):
     """A model file is damaged, of another format or written by a newer version."""
 
 
+class ColumnWarning(UserWarning):
+    """A column of a table is not used, or is read in one of several ways; the message names it and what to do."""
+
+
 class DataConversionWarning(UserWarning):
     """Input was accepted in a form other than the expected one."""

@@ -12,11 +12,23 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, has_large_integers, read_table
+from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, infer_reading, read_column, settled
+from .._column_map.tables import RawColumn, has_large_integers, read_table
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
+from .csv_table import cell_error, type_of
 from .output import RejectedRow, UsageError
-from .table import BLOCK_ROWS, UNKNOWN, Block, ColumnType, Selection, Table, check_column_names, column_label
+from .table import (
+    BLOCK_ROWS,
+    UNKNOWN,
+    Block,
+    ColumnType,
+    Selection,
+    Table,
+    check_column_names,
+    column_label,
+    report_dates,
+)
 
 
 class ArrayTable:
@@ -103,8 +115,9 @@ class ArrowTable:
 
     header_guessed = has_labels = False
 
-    def __init__(self, path: str, files: Sequence[str] = (), is_parquet: bool | None = None) -> None:
-        self.path = path
+    def __init__(self, path: str, files: Sequence[str] = (), is_parquet: bool | None = None,
+                 dates: str | None = None) -> None:
+        self.path, self._dates = path, dates
         pyarrow = import_pyarrow()
         self._types = pyarrow.types
         self._double = pyarrow.float64()
@@ -181,8 +194,10 @@ class ArrowTable:
     def _type(self, j: int, wanted: ColumnType) -> ColumnType:
         """The type of a column by its Arrow type, unless its cells must be numbers."""
         types, kind = self._types, self._kinds[j]
-        if wanted.kind in (EMPTY, NUMERIC):
+        if wanted.kind == EMPTY or (wanted.kind == NUMERIC and not (self._is_text(j) and wanted.nullable)):
             return wanted
+        if self._is_text(j):
+            return wanted  # or inferred from the cells
         if types.is_boolean(kind):
             return wanted._replace(kind=NUMERIC, boolean=True)
         if types.is_null(kind):
@@ -190,16 +205,34 @@ class ArrowTable:
         if wanted.kind == CATEGORY and types.is_integer(kind):  # float64 may not represent all of its digits
             booleans = wanted.levels and {*wanted.levels} <= {"False", "True"}
             return wanted._replace(kind=NUMERIC if booleans else CATEGORY)
-        if types.is_dictionary(kind) or str(kind) in ("string", "large_string", "string_view"):
+        if types.is_dictionary(kind):
             return wanted._replace(kind=CATEGORY)
         return wanted._replace(kind=DATE if types.is_timestamp(kind) or types.is_date(kind) else NUMERIC)
 
+    def _is_text(self, j: int) -> bool:
+        return str(self._kinds[j]) in ("string", "large_string", "string_view")
+
+    def _infer_types(self, columns: dict[int, Any], features: Sequence[int], types: list[ColumnType]) -> None:
+        """Infer unknown types of columns of text from a batch, as far as it has any that are not missing."""
+        unknown = [k for k, j in enumerate(features) if types[k].kind == UNKNOWN and self._is_text(j)]
+        cells = {k: _texts(columns[features[k]]) for k in unknown}
+        readings = settled([infer_reading(cells[k], self._dates) for k in unknown])
+        for k, reading in zip(unknown, readings, strict=True):
+            if reading is not None:
+                types[k] = type_of(reading)
+                if reading.ambiguous:
+                    shown = next(filter(None, map(str.strip, cells[k])))
+                    report_dates(self.path, column_label(features[k], self.columns), shown, reading)
+
     def _block(self, columns: dict[int, Any], selection: Selection, types: list[ColumnType], start: int,
                n_rows: int) -> Block:
+        self._infer_types(columns, selection.features, types)
         X = np.empty((n_rows, len(selection.features)))
         levels, rounded = {}, []
         for k, (j, each) in enumerate(zip(selection.features, types, strict=True)):
-            if each.kind == NUMERIC:
+            if self._is_text(j) and each.nullable and each.kind in (NUMERIC, DATE):
+                X[:, k] = self._read_text(columns[j], j, each, start)
+            elif each.kind == NUMERIC:
                 column = _decoded(columns[j])
                 X[:, k] = self._numbers(column, j, start)
                 if self._types.is_integer(column.type) and has_large_integers(X[:, k]):
@@ -235,6 +268,16 @@ class ArrowTable:
             raise RejectedRow(start + 1, None, column_label(j, self.columns), reason, "").error(self.path)
         numbers: NDArray[np.float64] = column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
         return numbers
+
+    def _read_text(self, column: Any, j: int, each: ColumnType, start: int) -> NDArray[np.float64]:
+        """Numbers or dates of a column of text; the first cell that is neither is an error."""
+        cells = _texts(column)
+        values, odd = read_column(cells, each.reading)
+        if odd:
+            row = next(i for i, cell in enumerate(cells) if cell.strip() == odd[0])
+            reason = cell_error(odd[0], each, ".", "") or ""
+            raise RejectedRow(start + row + 1, None, column_label(j, self.columns), reason, "").error(self.path)
+        return values
 
     def _raw_column(self, column: Any, j: int, kind: str) -> RawColumn:
         """A column of categories or dates."""

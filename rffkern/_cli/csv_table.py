@@ -1,15 +1,27 @@
 """Tables in .csv files: whether they begin with column names, and records parsed to numbers, categories and dates."""
 
-import datetime
 import io
 import itertools
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, has_large_integers
+from .._column_map.cells import (
+    CATEGORY,
+    DATE,
+    EMPTY,
+    MISSING,
+    NUMERIC,
+    Reading,
+    infer_reading,
+    is_integer,
+    is_missing,
+    is_number,
+    known_level,
+    read_column,
+    settled,
+)
+from .._column_map.tables import has_large_integers
 from .._native.array_types import NDArray
 from .._native.scoring import read_numbers
 from .._rows.validation import LARGEST_VALUE
@@ -30,21 +42,7 @@ from .csv_text import (
     split_rows,
 )
 from .output import RejectedRow, printable, say
-from .table import (
-    MISSING,
-    UNKNOWN,
-    Block,
-    ColumnType,
-    CsvFormat,
-    Selection,
-    boolean_level,
-    check_column_names,
-    column_label,
-    is_integer,
-    is_missing,
-    is_number,
-    number_level,
-)
+from .table import UNKNOWN, Block, ColumnType, CsvFormat, Selection, check_column_names, column_label, report_dates
 
 Double = NDArray[np.float64]
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
@@ -61,7 +59,7 @@ class CsvTable:
     has_labels = False
 
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
-        self._source, self._decimal = TextSource(path, form.encoding), form.decimal
+        self._source, self._decimal, self._dates = TextSource(path, form.encoding), form.decimal, form.dates
         self.path, self.total = self._source.name, self._source.total
         seen: list[Chunk] = []
         chunks = self._source.chunks()
@@ -106,7 +104,8 @@ class CsvTable:
 
     def read(self, selection: Selection) -> tuple[Iterator[RawBlock], Callable[[RawBlock], Block]]:
         """All rows; labels are text.  Of a pipe only once."""
-        parser = CsvParser(self.path, self.delimiter, self._decimal, self.columns, self.n_columns, selection)
+        parser = CsvParser(self.path, self.delimiter, self._decimal, self.columns, self.n_columns, selection,
+                           self._dates)
         blocks = raw_blocks(self._data_chunks(), self.delimiter, lambda: self._source.position, self._source.encoding,
                             self.path)
         return blocks, parser.parse
@@ -176,8 +175,8 @@ class CsvParser:
     """
 
     def __init__(self, path: str, delimiter: str, decimal: str, names: list[str] | None, n_columns: int,
-                 selection: Selection) -> None:
-        self.path, self.delimiter, self.decimal = path, delimiter, decimal
+                 selection: Selection, dates: str | None = None) -> None:
+        self.path, self.delimiter, self.decimal, self.dates = path, delimiter, decimal, dates
         self.names, self.n_columns, self.selection = names, n_columns, selection
         self.types = selection.feature_types()
 
@@ -208,9 +207,13 @@ class CsvParser:
             return  # all of them are numbers
         valid = [text for i, text in enumerate(raw.texts) if i not in raw.errors]
         rows = [row for row in self._rows(raw._replace(texts=valid)) if len(row) == self.n_columns]
-        for k in unknown:
-            cells = [row[self.selection.features[k]] for row in rows]
-            self.types[k] = infer_type(cells, self.decimal) or types[k]
+        columns = {k: [row[self.selection.features[k]] for row in rows] for k in unknown}
+        readings = settled([infer_reading(columns[k], self.dates, self.decimal) for k in unknown])
+        for k, reading in zip(unknown, readings, strict=True):
+            self.types[k] = types[k] if reading is None else type_of(reading)
+            if reading is not None and reading.ambiguous:
+                shown = next(filter(None, map(str.strip, columns[k])))
+                report_dates(self.path, column_label(self.selection.features[k], self.names), shown, reading)
 
     def _rows(self, raw: RawBlock) -> list[list[str]]:
         """Cells of all records, with the blanks around them."""
@@ -223,7 +226,7 @@ class CsvParser:
         is no number.
         """
         texts = unquoted = _without_quotes(raw.texts)
-        numeric = [k for k, each in enumerate(self.types) if each.kind == NUMERIC]
+        numeric = [k for k, each in enumerate(self.types) if each.kind == NUMERIC and not each.format]
         columns = [self.selection.features[k] for k in numeric]
         nullable = np.array([self.types[k].nullable for k in numeric], dtype=bool)
         X = None
@@ -248,7 +251,7 @@ class CsvParser:
             X[:, numeric] = numbers
             by_column = list(zip(*split_rows(unquoted, self.delimiter), strict=True))
             for k, j in enumerate(self.selection.features):
-                if self.types[k].kind != NUMERIC:
+                if k not in numeric:
                     column = parse_column(by_column[j], self.types[k], self.decimal)
                     if column is None:
                         return None
@@ -314,7 +317,7 @@ class CsvParser:
         if len(row) != self.n_columns:
             return None, f"expected {self.n_columns} columns, got {len(row)}"
         for column, each in zip(self.selection.features, self.types, strict=True):
-            reason = _cell_error(row[column].strip(), each, self.decimal, self.delimiter)
+            reason = cell_error(row[column].strip(), each, self.decimal, self.delimiter)
             if reason is not None:
                 return column, reason
         target = self.selection.target
@@ -377,31 +380,35 @@ def _with_nan(texts: list[str], delimiter: str) -> list[str]:
 
 # --- the cells of one column
 
-_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
-                   r" ?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?")
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
 _MISSING_CELLS = frozenset(form for text in MISSING for form in (text, text.upper(), text.title())) | {"NaN", "NaT"}
 
-# A column of numbers, or dates, and text is a category if this share of its cells is text, or if it has few values.
-_SHARE_OF_TEXT, _FEW_VALUES = 0.1, 32
+
+def type_of(reading: Reading) -> ColumnType:
+    """The type of a column whose cells are read so; cells that are no values are errors, wherever they are."""
+    format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
+    return ColumnType(reading.kind, nullable=True, inferred=True, format=format_)
 
 
 def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column | None:
     """A column, or None if a cell is not of its kind; `decimal` is the decimal point or comma."""
     if kind.kind == CATEGORY:
-        return _categories(texts, kind.levels)
+        return _categories(texts, kind)
     if kind.kind in (EMPTY, UNKNOWN):
         return np.full(len(texts), 0.0 if kind.kind == EMPTY else np.nan), ()
-    values = _numbers(texts, decimal) if kind.kind == NUMERIC else _each(texts, kind.kind, decimal)
+    if kind.kind == NUMERIC and not kind.format:
+        values = _numbers(texts, decimal, kind.nullable)
+    else:
+        values, odd = read_column(texts, kind.reading)
+        values = None if odd else values
     return None if values is None or not (kind.nullable or not np.isnan(values).any()) else (values, ())
 
 
-def _numbers(texts: Sequence[str], decimal: str) -> Double | None:
-    """Numbers, nan where missing, or None if a cell is neither."""
+def _numbers(texts: Sequence[str], decimal: str, with_marks: bool) -> Double | None:
+    """Numbers, also with marks of thousands and so on, nan where missing; None if a cell is neither."""
     joined = "".join(texts)
     # Python's float reads 1_000 and the digits of other scripts, which are no numbers here.
     if "_" in joined or not joined.isascii() or (decimal == "," and "." in joined):
-        return _each(texts, NUMERIC, decimal)
+        return _each(texts, decimal, with_marks)
     pointed = texts if decimal == "." else [text.replace(",", ".") for text in texts]
     try:
         values = np.fromiter(map(float, pointed), np.float64, len(texts))
@@ -410,25 +417,29 @@ def _numbers(texts: Sequence[str], decimal: str) -> Double | None:
             present = ("nan" if text in _MISSING_CELLS else number for text, number in zip(texts, pointed, strict=True))
             values = np.fromiter(map(float, present), np.float64, len(texts))
         except ValueError:
-            return _each(texts, NUMERIC, decimal)
+            return _each(texts, decimal, with_marks)
     return None if (np.abs(values) > LARGEST_VALUE).any() else values
 
 
-def _each(texts: Sequence[str], kind: str, decimal: str) -> Double | None:
-    """Values of all cells; each distinct cell is parsed once."""
-    values = {text: _value(text.strip(), kind, decimal) for text in set(texts)}
+def _each(texts: Sequence[str], decimal: str, with_marks: bool) -> Double | None:
+    """Numbers in all cells; each distinct cell is parsed once."""
+    values = {text: _value(text.strip(), decimal, with_marks) for text in set(texts)}
     if None in values.values():
         return None
     return np.array([values[text] for text in texts], dtype=np.float64)
 
 
-def _value(text: str, kind: str, decimal: str) -> float | None:
-    """The number or the seconds of a cell, nan where it is missing, or None."""
-    if kind == NUMERIC and is_number(_with_point(text, decimal)) and not (decimal == "," and "." in text):
+def _value(text: str, decimal: str, with_marks: bool) -> float | None:
+    """The number in a cell, nan where it is missing, or None."""
+    if is_number(_with_point(text, decimal)) and not (decimal == "," and "." in text):
         value = float(_with_point(text, decimal))
         return None if abs(value) > LARGEST_VALUE else value
-    seconds = _seconds(text) if kind == DATE else None
-    return float("nan") if seconds is None and is_missing(text) else seconds
+    if is_missing(text):
+        return float("nan")
+    if not with_marks:
+        return None
+    values, odd = read_column([text], Reading(NUMERIC, "" if decimal == "." else decimal))
+    return None if odd else float(values[0])
 
 
 def _with_point(text: str, decimal: str) -> str:
@@ -439,76 +450,25 @@ def _with_point(text: str, decimal: str) -> str:
     return pointed if is_number(pointed) else text
 
 
-def _seconds(text: str) -> float | None:
-    """Seconds since 1970 of a date in ISO 8601, in UTC if it has no time zone; None for other text."""
-    match = _DATE.fullmatch(text)
-    if match is None:
-        return None
-    day, hour, minute, second, fraction, zone = match.groups()
-    try:
-        seconds = (datetime.date.fromisoformat(day).toordinal() - _EPOCH) * 86400
-    except ValueError:
-        return None
-    if int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 59:
-        return None
-    seconds += 3600 * int(hour or 0) + 60 * int(minute or 0) + int(second or 0)
-    if zone and zone != "Z":
-        digits = zone[1:].replace(":", "").ljust(4, "0")
-        offset = 3600 * int(digits[:2]) + 60 * int(digits[2:])
-        seconds += offset if zone[0] == "-" else -offset
-    return seconds + int((fraction or "0").ljust(9, "0")) / 10**9
-
-
-def _categories(texts: Sequence[str], levels: Mapping[str, str]) -> Column:
+def _categories(texts: Sequence[str], kind: ColumnType) -> Column:
     """The indices of levels, and the levels in the order in which they come."""
     index: dict[str, int] = {}
     codes = [index.setdefault(text, len(index)) for text in texts]
     merged: dict[str, int] = {}
-    names = (_level(text.strip(), levels) for text in index)
+    levels = [*map(str.strip, index)]
+    names = [None if is_missing(text) else text for text in levels] if not kind.levels else [
+        None if level is None else kind.levels.get(level, level)
+        for level in (known_level(text, kind.levels) for text in levels)]
     places = np.array([np.nan if name is None else merged.setdefault(name, len(merged)) for name in names])
     return places[codes] if codes else np.empty(0), tuple(merged)
 
 
-def _level(text: str, levels: Mapping[str, str]) -> str | None:
-    """The level of a model that a cell means, else its text; None if it is missing."""
-    if text in levels or not levels:
-        return None if not levels and is_missing(text) else levels.get(text, text)
-    if is_missing(text):
-        return None
-    number = number_level(text) if is_number(text) else text
-    boolean = boolean_level({"0": "False", "1": "True"}.get(number, number))
-    return levels.get(number) or levels.get(boolean or "", text)
-
-
-def infer_type(texts: Sequence[str], decimal: str) -> ColumnType | None:
-    """The type of a column by its first cells, or None if all are missing."""
-    numbers = _numbers(texts, decimal)
-    if numbers is not None and not np.isnan(numbers).all():
-        return ColumnType(NUMERIC, nullable=True, inferred=True)
-    kinds: Counter[str] = Counter()
-    n_values = 0
-    for text, count in Counter(map(str.strip, texts)).items():
-        if not is_missing(text):
-            n_values += 1
-            # A number with a decimal comma is a number, so that the message about it can say so.
-            number = is_number(text) or is_number(text.replace(",", ".", 1))
-            kinds[NUMERIC if number else CATEGORY if _seconds(text) is None else DATE] += count
-    if not kinds:
-        return None
-    n_cells = kinds.total()
-    likely = max((NUMERIC, DATE), key=kinds.__getitem__)
-    few = n_values <= min(_FEW_VALUES, n_cells / 2)
-    if kinds[likely] < n_cells and (few or n_cells - kinds[likely] >= _SHARE_OF_TEXT * n_cells):
-        likely = CATEGORY
-    return ColumnType(likely, nullable=True, inferred=True)
-
-
-def _cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str | None:
+def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str | None:
     """What is wrong with a cell, or None."""
     if kind.kind in (CATEGORY, EMPTY, UNKNOWN):
         return None
-    value = _value(text, kind.kind, decimal)
-    if value is not None and (kind.nullable or value == value):
+    column = parse_column([text], kind, decimal)
+    if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
     expected = f"expected a finite number{comma}," if kind.kind == NUMERIC \

@@ -8,15 +8,16 @@ import operator
 import os
 import re
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.column_map import ColumnMap
-from .._column_map.learning import MAX_KEPT_LEVELS
-from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC
+from .._column_map.learning import MAX_KEPT_LEVELS, advice_on
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
@@ -24,7 +25,7 @@ from .._files.checkpoint import checkpoint
 from .._files.model_files import save
 from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
-from ..errors import InvalidInputError
+from ..errors import ColumnWarning, InvalidInputError
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
 from .table import BLOCK_ROWS, csv_format, shortened
@@ -88,7 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
             "gone on")
     column_map = getattr(model, "column_map_", None)
     described: Iterable[Any] = () if column_map is None else column_map.describe()
-    dropped = [f"{row['column']} ({row['reason']})" for row in described if row["form"] == "dropped"]
+    dropped = [f"{row['column']} ({row['reason']}: {advice_on(str(row['reason']))})" for row in described
+               if row["form"] == "dropped"]
     if dropped:
         say(printable(f"columns not used: {shortened(dropped)}"))
     _report_scores(scores["held_out"], rows, "held-out rows")
@@ -324,9 +326,10 @@ def _train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: Trai
         options["groups"] = groups
     if eval_rows is not None:
         options["eval_set"] = (eval_X, eval_rows.y, *(() if eval_rows.weights is None else (eval_rows.weights,)))
-    with Progress("training", n_rounds or 1) as bar, listening(bar.show):
+    with warnings.catch_warnings(), Progress("training", n_rounds or 1) as bar, listening(bar.show):
         if n_rounds is not None:
             options["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
+        warnings.simplefilter("ignore", ColumnWarning)  # what it says is said in a line of its own
         model.fit(X, rows.y, **options)
 
 

@@ -228,6 +228,9 @@ def _add_table_options(options: argparse.ArgumentParser) -> None:
     text.add_argument("--delimiter", type=_delimiter, metavar="CHARACTER",
                       help="such as ';' or '\\t' (default: one of , ; tab | detected from the first lines)")
     text.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point or comma (default: .)")
+    text.add_argument("--dates", choices=["dmy", "mdy"],
+                      help="order of day and month in dates such as 3/4/2024 (default: as other cells of the column "
+                           "or other columns show, else months first)")
     text.add_argument("--encoding", type=_encoding, default="utf-8", metavar="NAME",
                       help="such as latin-1, cp1252 or utf-16 (default: utf-8, with or without a byte order mark)")
 

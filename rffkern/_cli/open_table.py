@@ -29,7 +29,7 @@ def open_table(path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = 
         return _open_file(path, form, names)
     formats = {_ending(file) for file in files}
     if formats <= {".parquet"} or formats <= {".feather", ".arrow"}:
-        return ArrowTable(path, files)
+        return ArrowTable(path, files, dates=form.dates)
     if formats <= {".csv", ".csv.gz"} or formats == {".npy"}:
         return FileSequence(path, files, form, names)
     raise InvalidInputError(f"{path}: expected files of one format, .csv, .npy, .parquet or .arrow, got "
@@ -70,7 +70,7 @@ def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
     if ending in (".npy", ".npz"):
         return ArrayTable(path)
     if ending in _ARROW:
-        return ArrowTable(path, is_parquet=ending == ".parquet")
+        return ArrowTable(path, is_parquet=ending == ".parquet", dates=form.dates)
     if stream or ending in (".csv", ".csv.gz"):
         return CsvTable(path, form, names)
     raise InvalidInputError(f"{path}: the name must end in .csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow, or "

@@ -11,8 +11,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, is_number, number_level
 from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
-from .._column_map.tables import CATEGORY, EMPTY, NUMERIC, RawColumn, RawTable, category
+from .._column_map.tables import RawColumn, RawTable, category
 from .._estimator.columns import reference_of
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
@@ -44,8 +45,6 @@ from .table import (
     column_indices,
     column_label,
     csv_format,
-    is_number,
-    number_level,
     shortened,
     warn_rounded,
 )
@@ -247,7 +246,8 @@ class Scorer:
         """How the columns are read, if the model has a column map."""
         if self.fitted_map is None:
             return []
-        return [ColumnType(kind, kind != EMPTY, {level.strip(): level for level in reversed(column.levels)})
+        return [ColumnType(kind, kind != EMPTY, {level.strip(): level for level in reversed(column.levels)},
+                           format=column.format if column.forms else "", words=column.words)
                 for kind, column in zip(self._kinds, self.fitted_map.columns, strict=True)]
 
     def score(self, block: Block) -> ScoredBlock:

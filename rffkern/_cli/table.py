@@ -4,14 +4,13 @@ There are three readers: `CsvTable`, `ArrayTable` (.npy, .npz) and `ArrowTable` 
 """
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.tables import NUMERIC, level_text
+from .._column_map.cells import NUMERIC, Reading, is_number
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, printable, say
@@ -30,6 +29,13 @@ class ColumnType(NamedTuple):
     levels: Mapping[str, str] = {}  # of a category of a model: the level for each text without outer blanks
     inferred: bool = False  # whether the kind was inferred from the first cells
     boolean: bool = False  # whether the numbers 0 and 1 mean False and True
+    format: str = ""  # of text, as in `Reading`
+    words: tuple[str, ...] = ()  # that count as missing
+
+    @property
+    def reading(self) -> Reading:
+        """How cells of text are read."""
+        return Reading(self.kind, self.format, self.words)
 
 
 class Selection(NamedTuple):
@@ -86,13 +92,15 @@ class CsvFormat(NamedTuple):
     delimiter: str | None = None  # None: detected
     encoding: str = "utf-8"
     decimal: str = "."  # or a comma
+    dates: str | None = None  # the order of day and month, "dmy" or "mdy", where both would do
 
 
 def csv_format(arguments: argparse.Namespace) -> CsvFormat:
     """The format that the options of a command ask for."""
     if arguments.decimal == arguments.delimiter:
         raise UsageError(f"--decimal and --delimiter must differ, got {arguments.decimal!r} for both")
-    return CsvFormat(arguments.header, arguments.delimiter, arguments.encoding, arguments.decimal)
+    return CsvFormat(arguments.header, arguments.delimiter, arguments.encoding, arguments.decimal,
+                     arguments.dates)
 
 
 # --- columns by name or index
@@ -148,44 +156,11 @@ def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
                       f"they are identifiers, {remedy}"))
 
 
-# --- the text of a cell
-
-# What C's strtod reads, except hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
-_INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
-_CODE = re.compile(r"[+-]?0[0-9].*")
-# How programs write a missing value, in lower case.
-MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a decimal number, which may be nan or inf."""
-    return _NUMBER.fullmatch(text.strip()) is not None
-
-
-def is_integer(text: str) -> bool:
-    """Whether a number is written with digits alone."""
-    return _INTEGER.fullmatch(text) is not None
-
-
-def is_code(text: str) -> bool:
-    """Whether a number has a leading zero, as codes such as 007 have."""
-    return _CODE.fullmatch(text) is not None
-
-
-def is_missing(text: str) -> bool:
-    """Whether a text means a missing value."""
-    return text.strip().lower() in MISSING
-
-
-def boolean_level(text: str) -> str | None:
-    """The level of a boolean, or None for other text; upper and lower case are the same."""
-    return {"true": "True", "false": "False"}.get(text.lower())
-
-
-def number_level(text: str) -> str:
-    """The level of a number: an integer with all its digits and without a point."""
-    return str(int(text)) if is_integer(text) else level_text(float(text))
+def report_dates(path: str, label: str, shown: str, reading: Reading) -> None:
+    """Say in which order day and month are read where both would do."""
+    order = "day" if reading.format == "dmy" else "month"
+    say(printable(f"{path}: column {label} has dates such as {shown}, in which day and month could be exchanged: read "
+                  f"with the {order} first; --dates dmy or --dates mdy settles it"))
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

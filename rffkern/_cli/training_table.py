@@ -10,8 +10,20 @@ from typing import IO, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .._column_map.cells import (
+    CATEGORY,
+    DATE,
+    EMPTY,
+    NUMERIC,
+    Reading,
+    is_code,
+    is_integer,
+    is_missing,
+    is_number,
+    levels_of_texts,
+)
 from .._column_map.learning import MAX_KEPT_LEVELS
-from .._column_map.tables import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, RawTable, category, category_of_numbers
+from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
 from .._rows.validation import integer_dtype
@@ -26,15 +38,9 @@ from .table import (
     Selection,
     Table,
     as_numbers,
-    boolean_level,
     column_index,
     column_indices,
     column_label,
-    is_code,
-    is_integer,
-    is_missing,
-    is_number,
-    number_level,
     warn_rounded,
 )
 
@@ -106,13 +112,14 @@ class ColumnContents(NamedTuple):
     n_missing: int = 0
     boolean: bool = False  # whether its numbers 0 and 1 mean False and True
     categorical: bool = False  # whether the user asked for a category
+    reading: Reading | None = None  # of text that is not plain numbers
 
     def raw(self, values: NDArray[Any]) -> RawColumn:
         """The column as a column map takes it."""
         values = np.asarray(values, dtype=np.float64)
         if self.boolean:
             return category(values, _BOOLEANS)
-        return RawColumn(EMPTY if np.isnan(values).all() else self.kind, values, self.levels)
+        return RawColumn(EMPTY if np.isnan(values).all() else self.kind, values, self.levels, self.reading)
 
 
 class TrainingTable(NamedTuple):
@@ -154,8 +161,8 @@ class TrainingTable(NamedTuple):
         return self.has_categories() or any(column.kind == EMPTY or column.n_missing for column in self.columns)
 
     def has_categories(self) -> bool:
-        """Whether a column contains categories, dates or booleans."""
-        return any(column.kind in (CATEGORY, DATE) or column.boolean for column in self.columns)
+        """Whether a column contains categories, dates, booleans or numbers with marks."""
+        return any(column.kind in (CATEGORY, DATE) or column.boolean or column.reading for column in self.columns)
 
     def split(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
         """The rows that are not held out, for which the array is reused, and those that are."""
@@ -231,7 +238,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
 def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
     """All rows of another table, whose columns must be of the same kinds as those of the training table."""
     kinds = [CATEGORY if column.levels or column.boolean else column.kind for column in training.columns]
-    types = [ColumnType(kind, nullable=True) for kind in kinds]
+    types = [ColumnType(kind, nullable=True, format="" if column.reading is None else column.reading.format)
+             for kind, column in zip(kinds, training.columns, strict=True)]
     roles = roles._replace(time=None, group=None)
     X, labels, columns, weights, _, _ = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
     if not training.has_labels:
@@ -324,12 +332,7 @@ class CategoryIndex:
     def levels(self, k: int) -> list[str]:
         """The levels of a column: booleans as Python writes them, and numbers by value if all are numbers."""
         texts = list(self._codes.get(k, ()))
-        booleans = [boolean_level(text) for text in texts]
-        if None not in booleans:
-            return [str(level) for level in booleans]
-        if all(is_number(text) and not is_code(text) for text in texts):
-            return [number_level(text) for text in texts]
-        return texts
+        return [str(level) for level in levels_of_texts(texts, Reading(CATEGORY, "levels"))]
 
 
 def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: CategoryIndex, asked: Sequence[bool]
@@ -351,7 +354,9 @@ def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: Category
             raw = category(values, _BOOLEANS) if each.boolean else category_of_numbers(RawColumn(NUMERIC, values))
         if raw.levels:
             values[:] = raw.values
-        columns.append(ColumnContents(raw.kind, raw.levels, n_missing, each.boolean and not raw.levels, wanted))
+        reading = each.reading if each.format and raw.kind in (NUMERIC, DATE) else None
+        boolean = each.boolean and not raw.levels
+        columns.append(ColumnContents(raw.kind, raw.levels, n_missing, boolean, wanted, reading))
     return columns
 
 

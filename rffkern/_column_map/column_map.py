@@ -1,5 +1,6 @@
 """`ColumnMap`: any table to columns of numbers."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -12,7 +13,7 @@ from .._protocol.set_output import check_input_features, contained, set_output
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
 from .._rows.weights import check_weights
-from ..errors import InvalidInputError
+from ..errors import ColumnWarning, InvalidInputError
 from .compiled import CompiledMap
 from .fitted_map import NUMERIC_FORMS, FittedMap, Folds
 from .tables import check_table, column_name, in_blocks, tables
@@ -20,6 +21,7 @@ from .tables import check_table, column_name, in_blocks, tables
 Double = NDArray[np.float64]
 
 NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
+DateOrder: TypeAlias = Literal["auto", "dmy", "mdy"]
 
 
 class _Features(NamedTuple):
@@ -46,8 +48,9 @@ class FitResult(NamedTuple):
 class ColumnMap(Parametrised):
     """Any table to columns of numbers: missing values, categories, dates and skewed columns.
 
-    A table is an array, a list of rows, a dict of columns or a table of pandas, polars or pyarrow.  Text, booleans and
-    categories of these packages are categories.  One pass over the rows learns what each column becomes; quantiles come
+    A table is an array, a list of rows, a dict of columns or a table of pandas, polars or pyarrow.  Booleans and
+    categories of these packages are categories.  Columns of text are numbers, dates or categories, by the rules of the
+    command line (docs/tables.md).  One pass over the rows learns what each column becomes; quantiles come
     from a sketch of bounded memory.
 
     Each numeric column takes the forms that `numeric` names:
@@ -82,7 +85,7 @@ class ColumnMap(Parametrised):
     -----
     Where training and scoring both have column names, columns are found by name, in any order, and further columns are
     ignored; otherwise by position.  Levels that training did not have count as rare, or as missing where no level was
-    rare.  An empty text is a level.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
+    rare.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
     and intervals are seconds too.
 
     `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former computes those of a row from the
@@ -112,6 +115,9 @@ class ColumnMap(Parametrised):
                   "Levels of fewer rows are rare.  Rows count by their weight, unless the mean weight is below 1."),
         Parameter("n_knots", Number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),
         Parameter("n_bins", Number(int, 2, 1000), 'Number of bins of the form "bins" at most.'),
+        Parameter("dates", Choice(("auto", "dmy", "mdy")),
+                  "The order of day and month in dates such as 3/4/2024 where both would do; \"auto\" takes that of "
+                  "other columns, else months first with a warning."),
         Parameter("date_parts", Choice((True, False)),
                   "Whether dates also become sine and cosine of the time of day, the day of the week and the month."),
     )
@@ -130,13 +136,14 @@ class ColumnMap(Parametrised):
 
     def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
                  categorical_features: Sequence[Any] | None = None, max_levels: int = 32, min_level_rows: int = 5,
-                 n_knots: int = 256, n_bins: int = 16, date_parts: bool = False) -> None:
+                 n_knots: int = 256, n_bins: int = 16, dates: DateOrder = "auto", date_parts: bool = False) -> None:
         self.numeric = numeric
         self.categorical_features = categorical_features
         self.max_levels = max_levels
         self.min_level_rows = min_level_rows
         self.n_knots = n_knots
         self.n_bins = n_bins
+        self.dates = dates
         self.date_parts = date_parts
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -173,6 +180,7 @@ class ColumnMap(Parametrised):
         """
         result = self._fit_rows(X, _targets_of(y), sample_weight)
         self._keep(result.fitted_map, result.reference)
+        warn_of_dropped(self._fitted)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -181,6 +189,7 @@ class ColumnMap(Parametrised):
         table = result.fitted_map.read(X, type(self).__name__)
         mapped = result.fitted_map.apply(table, result.folds)
         self._keep(result.fitted_map, result.reference)
+        warn_of_dropped(self._fitted)
         return contained(self, mapped, result.fitted_map.output_names, X)
 
     def transform(self, X: Any) -> Any:
@@ -252,7 +261,7 @@ class ColumnMap(Parametrised):
         collector: StatisticsCollector | None = None
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)
-        for table, start in tables(X, self.categorical_features):
+        for table, start in tables(X, self.categorical_features, self.dates):
             if collector is None:
                 names = table.names
                 collector = StatisticsCollector([column_name(names, j) for j in range(len(table.columns))],
@@ -288,6 +297,21 @@ class ColumnMap(Parametrised):
 
 
 describe(ColumnMap, {})
+
+
+_MOST_LISTED = 12
+
+
+def warn_of_dropped(fitted_map: FittedMap) -> None:
+    """Warn once of all columns that are not used: which, why, and what to do."""
+    from .learning import advice_on  # not needed where rows are mapped
+
+    dropped = [f"{row['column']!r} ({row['reason']}: {advice_on(str(row['reason']))})"
+               for row in fitted_map.describe() if row["form"] == "dropped"]
+    if dropped:
+        more = f" and {len(dropped) - _MOST_LISTED} more, which describe() lists" if len(dropped) > _MOST_LISTED else ""
+        warnings.warn(f"columns that are not used: {', '.join(dropped[:_MOST_LISTED])}{more}", ColumnWarning,
+                      stacklevel=3)
 
 
 def _like(X: Any, mapped: Double) -> NDArray[Any]:

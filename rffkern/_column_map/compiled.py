@@ -9,8 +9,8 @@ from .._native import unfused
 from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
+from .cells import NUMERIC
 from .fitted_map import NUMERIC_FORMS, FittedColumn
-from .tables import NUMERIC
 from .transforms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
 
 Real = NDArray[Any]  # float32 or float64

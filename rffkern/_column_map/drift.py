@@ -16,8 +16,9 @@ import numpy as np
 
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
+from .cells import CATEGORY, DATE, EMPTY
 from .fitted_map import FittedColumn, FittedMap
-from .tables import CATEGORY, DATE, EMPTY, RawColumn, RawTable, category_of_numbers, column_name
+from .tables import RawColumn, RawTable, category_of_numbers, column_name
 
 if TYPE_CHECKING:  # rows are compared without what learns a map
     from .learning import ColumnStatistics

@@ -10,8 +10,9 @@ import numpy as np
 from .._native.array_types import NDArray
 from .._rows.validation import check_names
 from ..errors import InvalidInputError
+from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
 from .imputation import Imputation, impute
-from .tables import CATEGORY, DATE, EMPTY, NUMERIC, RawColumn, RawTable, category_of_numbers, column_name, read_table
+from .tables import RawColumn, RawTable, category_of_numbers, column_name, read_table
 from .transforms import (
     PARTS,
     BinsForm,
@@ -33,8 +34,6 @@ NUMERIC_FORMS: dict[str, Any] = {
     "raw": RawForm, "standard": StandardForm, "bounded": BoundedForm, "rank": RankForm, "bins": BinsForm}
 _LEVEL_FORMS: dict[str, Any] = {"levels": LevelsForm, "target": TargetForm}
 
-_BOOLEANS = ("False", "True")
-
 
 class FittedColumn(NamedTuple):
     """One column of the raw table; without forms it is dropped, and `dropped` says why."""
@@ -45,11 +44,20 @@ class FittedColumn(NamedTuple):
     has_rare: bool = False  # whether levels were rare in training
     dropped: str = ""
     imputations: tuple[Imputation, ...] = ()  # of some outputs, where the value is missing
+    format: str = ""  # of cells of text, as in `Reading`
+    words: tuple[str, ...] = ()  # cells of text that count as missing
 
     @property
     def outputs(self) -> list[tuple[str, str]]:
         """(Form, distinction by name) of each output."""
         return [(form.name, output) for form in self.forms for output in form.outputs]
+
+    @property
+    def reading(self) -> Reading:
+        """How cells of text are read."""
+        if not self.forms:
+            return Reading(EMPTY)
+        return Reading(CATEGORY, "raw") if self.kind == CATEGORY else Reading(self.kind, self.format, self.words)
 
     def values_of(self, column: RawColumn, name: str) -> Double:
         """Values of rows: numbers, seconds, or indices of levels; rare levels share the index after the last."""
@@ -57,7 +65,7 @@ class FittedColumn(NamedTuple):
             return np.full(len(column.values), np.nan)
         if self.kind == CATEGORY:
             return self._codes_of(column, name)
-        if column.kind == CATEGORY and set(column.levels) <= {*_BOOLEANS} and self.kind == NUMERIC:
+        if column.kind == CATEGORY and set(column.levels) <= {*BOOLEANS} and self.kind == NUMERIC:
             return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))
         if column.kind != self.kind:
             got = f"text such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
@@ -68,10 +76,13 @@ class FittedColumn(NamedTuple):
         if column.kind == DATE:
             raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
         column = category_of_numbers(column)
-        if set(self.levels) <= {*_BOOLEANS} and set(column.levels) <= {"0", "1"}:
-            column = column._replace(levels=tuple(_BOOLEANS[int(level)] for level in column.levels))
+        if set(self.levels) <= {*BOOLEANS} and set(column.levels) <= {"0", "1"}:
+            column = column._replace(levels=tuple(BOOLEANS[int(level)] for level in column.levels))
         index = {level: float(k) for k, level in enumerate(self.levels)}
-        return _codes(column, index, float(len(self.levels)) if self.has_rare else np.nan)
+        other = float(len(self.levels)) if self.has_rare else np.nan
+        meant = {level: known_level(level, index) for level in column.levels if level not in index}
+        index |= {text: np.nan if level is None else index.get(level, other) for text, level in meant.items()}
+        return _codes(column, index, other)
 
     def apply(self, values: Double, out_of_fold: Mapping[int, Double] | None = None) -> Double:
         """Outputs for what `values_of` gives, shape (n_outputs, n_rows).
@@ -98,9 +109,10 @@ class FittedColumn(NamedTuple):
 
     def header(self) -> dict[str, Any]:
         """Its entry in the header of a file; the numbers of the forms are stored apart."""
-        return {"kind": self.kind, "levels": list(self.levels), "pools": self.has_rare, "dropped": self.dropped,
+        return {"kind": self.kind, "levels": list(self.levels), "has_rare": self.has_rare, "dropped": self.dropped,
+                "format": self.format, "words": list(self.words),
                 "forms": [[form.name, int(form.numbers().size)] for form in self.forms],
-                "fills": [[imputation.output, imputation.predictors.tolist()] for imputation in self.imputations]}
+                "imputations": [[imputation.output, imputation.predictors.tolist()] for imputation in self.imputations]}
 
     def numbers(self) -> list[Double]:
         """The numbers of its forms, then those of its imputations, in the order of the header."""
@@ -109,14 +121,17 @@ class FittedColumn(NamedTuple):
     @classmethod
     def from_header(cls, entry: Any, numbers: Double) -> Self:
         """Rebuild it from a file; ValueError unless the file has what `header` and `numbers` give."""
-        require(isinstance(entry, dict) and {*entry} == {"kind", "levels", "pools", "dropped", "forms", "fills"},
-                "a column is malformed")
-        kind, levels, has_rare, dropped = (entry[key] for key in ("kind", "levels", "pools", "dropped"))
+        keys = {"kind", "levels", "has_rare", "dropped", "forms", "imputations", "format", "words"}
+        require(isinstance(entry, dict) and {*entry} == keys, "a column is malformed")
+        kind, levels, has_rare, dropped = (entry[key] for key in ("kind", "levels", "has_rare", "dropped"))
         require(kind in (NUMERIC, CATEGORY, DATE, EMPTY) and type(has_rare) is bool and isinstance(dropped, str),
                 "the kind of a column is malformed")
         require(isinstance(levels, list) and all(isinstance(level, str) for level in levels)
                 and levels == sorted(set(levels)) and (kind == CATEGORY or not (levels or has_rare)),
                 "the levels of a column must be distinct, sorted text")
+        format_, words = entry["format"], entry["words"]
+        require(isinstance(format_, str) and _is_format(kind, format_) and isinstance(words, list)
+                and all(isinstance(word, str) for word in words), "the format of a column is malformed")
         forms = []
         for name, size in form_sizes(entry):
             forms.append(_form(kind, name, numbers[:size], tuple(levels)))
@@ -129,12 +144,20 @@ class FittedColumn(NamedTuple):
         names = [form.name for form in forms]
         require(len(set(names)) == len(names) and bool(forms) != bool(dropped), "the forms of a column are malformed")
         require(not imputations or "missing" in names, "a column without missing values is imputed")
-        found = cls(kind, tuple(forms), tuple(levels), has_rare, dropped, tuple(imputations))
+        found = cls(kind, tuple(forms), tuple(levels), has_rare, dropped, tuple(imputations), format_,
+                    tuple(words))
         for form in forms:
             if isinstance(form, LevelsForm):
                 n_groups = len(levels) + has_rare
                 require(len(form.outputs) == (1 if n_groups == 2 else n_groups), "levels and shares differ in number")
         return found
+
+
+def _is_format(kind: str, text: str) -> bool:
+    """Whether a text is the format of a column of some kind."""
+    if kind == NUMERIC:
+        return text in ("", "time") or text[0] in ".,"
+    return text in ("", "dmy", "mdy") if kind == DATE else text == ""
 
 
 def form_sizes(entry: Any) -> list[tuple[str, int]]:
@@ -147,7 +170,7 @@ def form_sizes(entry: Any) -> list[tuple[str, int]]:
 
 def imputations_of(entry: Any) -> list[tuple[int, list[int]]]:
     """(Output, its predictors) of each imputation of a column in a file; ValueError if they are malformed."""
-    imputations = entry.get("fills")
+    imputations = entry.get("imputations")
     require(isinstance(imputations, list) and all(
         isinstance(imputation, list) and len(imputation) == 2 and isinstance(imputation[1], list)
         and all(type(index) is int and 0 <= index < 2**31 for index in (imputation[0], *imputation[1]))
@@ -221,8 +244,8 @@ class FittedMap(NamedTuple):
 
     def read(self, X: Any, owner: str, name: str = "X") -> RawTable:
         """A table with the columns of training: by name where both have names, else by position."""
-        categories = {j for j, column in enumerate(self.columns) if column.kind == CATEGORY}
-        table = read_table(X, name, wanted=self.names, expected=categories)
+        readings = {j: column.reading for j, column in enumerate(self.columns)}
+        table = read_table(X, name, wanted=self.names, readings=readings)
         if len(table.columns) != len(self.columns):
             raise InvalidInputError(f"{name} has {len(table.columns)} features, but {owner} is expecting "
                                     f"{len(self.columns)} features as input")

@@ -14,10 +14,11 @@ import numpy as np
 from .._native.array_types import NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
+from .cells import CATEGORY, DATE, EMPTY, Reading
 from .fitted_map import FittedColumn, FittedMap, Folds
 from .imputation import Sample, learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
-from .tables import CATEGORY, DATE, EMPTY, LARGEST_INTEGER, RawColumn, RawTable, category
+from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
 from .transforms import (
     PARTS,
     BinsForm,
@@ -39,6 +40,9 @@ Double = NDArray[np.float64]
 # Levels of a category at most; a column of more is taken for an identifier.
 MAX_KEPT_LEVELS = 100_000
 
+# Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
+_FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
+
 N_FOLDS = 5  # of target statistics; a row is in the fold of its index modulo this
 
 _MISSING = np.array([np.nan]).view(np.uint64)[0]
@@ -56,6 +60,7 @@ class ColumnStatistics(NamedTuple):
     digest: bytes  # equal for columns of equal values
     name: str = ""  # what messages call it
     range: tuple[float, float] = (np.inf, -np.inf)  # of numbers and dates
+    reading: Reading | None = None  # of a column of text
 
 
 class _LevelCounts:
@@ -101,6 +106,7 @@ class _ColumnCollector:
 
     def __init__(self, name: str, n_outputs: int) -> None:
         self.kind, self._name = EMPTY, name
+        self._reading: Reading | None = None
         self._missing = 0.0
         self._moments, self._sketch = Moments(), QuantileSketch()
         self._levels: _LevelCounts | None = _LevelCounts(n_outputs)
@@ -115,6 +121,7 @@ class _ColumnCollector:
                 raise InvalidInputError(f"{self._name} must hold values of one kind, got {self.kind} values, then "
                                         f"{column.kind} ones")
             self.kind = column.kind
+            self._reading = self._reading or column.reading
         if column.kind != CATEGORY:
             return column.values
         if self._levels is None:
@@ -160,7 +167,8 @@ class _ColumnCollector:
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
         levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
         return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
-                           self.kind.encode() + self._digest.digest(), self._name, self._range)
+                                self.kind.encode() + self._digest.digest(), self._name, self._range,
+                                self._reading)
 
 
 class StatisticsCollector:
@@ -254,7 +262,7 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
         found, form, table = _of_levels(statistics, settings)
         levels, has_rare = found.kept, bool(found.weights[-1].sum() > 0)
         if not levels and np.count_nonzero(statistics.levels.weights.any(axis=1)) > 1:
-            reason = "all levels are rare"
+            reason = _reason_of_rare(statistics.levels, settings.unit)
         if form is not None:
             forms.append(form)
         if table is not None:
@@ -269,7 +277,33 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
         forms += [PartForm(part) for part in statistics.varying_parts]
     if statistics.missing > 0:
         forms.append(MissingForm(statistics.missing / total))
-    return BuiltColumn(FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason), folds)
+    column = FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason)
+    if statistics.reading is not None and statistics.kind != CATEGORY:
+        column = column._replace(format=statistics.reading.format, words=statistics.reading.words)
+    return BuiltColumn(column, folds)
+
+
+# Why columns are dropped, and what to do.
+_RARE, _IDENTIFIER, _TEXT = ("all levels are rare", "a different value in each row, as identifiers have",
+                             "a different text in each row")
+_ADVICE = {
+    _RARE: "lower min_level_rows to learn from them, or leave the column out",
+    _IDENTIFIER: "leave the column out, or split it into parts that rows have in common",
+    _TEXT: "leave the column out, or make columns of what it says",
+    "too many levels": "leave the column out, or join levels"}
+
+
+def advice_on(reason: str) -> str:
+    """What to do about a column that is dropped for a reason."""
+    return _ADVICE.get(reason, "leave the column out")
+
+
+def _reason_of_rare(levels: LevelStatistics, unit: float) -> str:
+    """Why a category of rare levels is dropped."""
+    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.weights.sum(axis=1).max()) > unit:
+        return _RARE
+    n_words = sum(len(name.split()) for name in levels.names)
+    return _TEXT if n_words >= _WORDS_OF_TEXT * len(levels.names) else _IDENTIFIER
 
 
 def _warn_of_outliers(statistics: ColumnStatistics, settings: MapSettings) -> None:

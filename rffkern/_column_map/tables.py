@@ -1,4 +1,4 @@
-"""Tables of any kind as raw columns: numbers, categories or dates.
+"""Tables of any kind as raw columns: numbers, categories or dates; columns of text are read by `cells`.
 
 Arrays, lists, dicts of arrays, and the tables of pandas, polars and pyarrow are read.  None of these packages is
 imported: a table is recognised by the methods that it has.  The same content gives the same bits: integers and floats
@@ -27,12 +27,24 @@ from .._rows.validation import (
     texts_of_names,
     to_array,
 )
-from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
+from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError, InvalidTypeError
+from .cells import (
+    CATEGORY,
+    DATE,
+    EMPTY,
+    NUMERIC,
+    Reading,
+    infer_reading,
+    is_integer,
+    is_unbounded,
+    level_text,
+    levels_of_texts,
+    read_column,
+    settled,
+)
 
 Double = NDArray[np.float64]
 Codes = NDArray[np.int32]
-
-NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
 
 # The first integer whose neighbour is not a double.
 LARGEST_INTEGER = 2.0**53
@@ -46,16 +58,16 @@ class RawColumn(NamedTuple):
     kind: str
     values: Double  # (n_rows,) nan where missing; of a category the index of the level
     levels: tuple[str, ...] = ()  # of a category, sorted
+    reading: Reading | None = None  # of a column of text
 
 
-def level_text(value: Any) -> str:
-    """The name of a level: whole numbers without a point, so that integers and floats agree."""
-    if isinstance(value, str):
-        return str(value)
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_INTEGER:
-        return str(int(value))
-    return repr(value) if isinstance(value, float) else str(value)
+class TextColumn:
+    """A column of text that is not read yet; missing cells are empty."""
+
+    kind = CATEGORY
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.cells = [value if isinstance(value, str) else "" for value in values]
 
 
 def category(codes: NDArray[Any], levels: Iterable[Any]) -> RawColumn:
@@ -105,11 +117,26 @@ def _is_missing(value: Any) -> bool:
     return group == "missing" or (group == "numbers" and _is_nan(value))
 
 
-def of_text(values: Iterable[Any]) -> RawColumn:
-    """A category from text, None or nan where missing."""
-    index: dict[str, int] = {}
-    codes = [index.setdefault(value, len(index)) if isinstance(value, str) else -1 for value in values]
-    return category(np.array(codes), index)
+def of_texts(cells: Sequence[str], reading: Reading | None, name: str) -> RawColumn:
+    """A column from its cells, as they are to be read; None where all are missing."""
+    if reading is None or reading.kind == EMPTY:
+        return _empty(len(cells))
+    if reading.kind == CATEGORY:
+        index: dict[str, int] = {}
+        codes = [index.setdefault(cell, len(index)) for cell in cells]
+        levels = levels_of_texts([*map(str.strip, index)], reading)
+        return category(np.array(codes), levels)._replace(reading=reading)
+    values, odd = read_column(cells, reading)
+    if odd:
+        if is_unbounded(odd[0]):
+            raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude) or missing, got "
+                                    f"{odd[0]!r}")
+        raise InvalidInputError(f"{name} must hold {reading.kind} values, as in training, got text such as {odd[0]!r}")
+    if np.isnan(values).all():
+        return _empty(len(cells))
+    if reading.kind == NUMERIC and has_large_integers(values) and any(is_integer(cell.strip()) for cell in cells):
+        warn_of_large_integers(values, name)
+    return RawColumn(reading.kind, values + 0.0, reading=reading)
 
 
 def _empty(n_rows: int) -> RawColumn:
@@ -156,7 +183,7 @@ def _seconds(values: NDArray[Any]) -> Double:
     return np.where(np.isnat(values), np.nan, whole + rest / _UNITS[unit])
 
 
-def of_array(values: NDArray[Any], name: str) -> RawColumn:
+def of_array(values: NDArray[Any], name: str) -> RawColumn | TextColumn:
     """A column from a 1-D array of any dtype that means something."""
     kind = values.dtype.kind
     if kind == "b":
@@ -172,7 +199,7 @@ def of_array(values: NDArray[Any], name: str) -> RawColumn:
         seconds = _seconds(values)
         return _empty(len(values)) if np.isnan(seconds).all() else RawColumn(DATE, seconds)
     if kind in "UT":
-        return of_text(values.astype(object).tolist())
+        return TextColumn(values.astype(object).tolist())
     if kind == "O":
         return _of_objects(values.tolist(), name)
     if kind == "c":
@@ -208,7 +235,7 @@ def _is_nan(value: Any) -> bool:
     return value.is_nan() if type(value) is not float and isinstance(value, _decimals()) else bool(value != value)
 
 
-def _of_objects(values: list[Any], name: str) -> RawColumn:
+def _of_objects(values: list[Any], name: str) -> RawColumn | TextColumn:
     """A column from Python objects of one kind, None, nan, NaT or pandas' NA where missing."""
     groups = {kind: _group(kind) for kind in {*map(type, values), type(None)}}
     if "" in groups.values():
@@ -226,7 +253,7 @@ def _of_objects(values: list[Any], name: str) -> RawColumn:
     if not found:
         return _empty(len(values))
     if found == {"text"}:
-        return of_text(values)
+        return TextColumn(values)
     if found == {"booleans"}:
         return category(np.array([-1 if value is None or gone else int(value)
                                   for value, gone in zip(values, missing, strict=True)]), (False, True))
@@ -282,12 +309,14 @@ class RawTable(NamedTuple):
 
 
 def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, wanted: tuple[str, ...] | None = None,
-               expected: Container[int] = ()) -> RawTable:
+               readings: Mapping[int, Reading] | None = None, dates: str | None = None) -> RawTable:
     """Return the columns of a table.
 
     `categorical` has names or indices of columns of numbers that are categories.  Where the table has names, `wanted`
-    are those of the columns to return, in this order; others are not looked at.  `expected` has indices of columns that
-    were categories in training: there, integers are categories too.  A RawTable gets the name alone.
+    are those of the columns to return, in this order; others are not looked at.  `readings` has how columns are read if
+    they are text; integers of those that were categories in training are categories too.  Other columns of text are
+    read as their cells suggest, with `dates` the order of day and month where both would do.  A RawTable gets the name
+    alone.
     """
     if isinstance(X, RawTable):
         return X._replace(title=name)
@@ -303,15 +332,53 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
         names, columns = wanted, _selected(names, columns, wanted)
     shown = [column_name(names, j, name) for j in range(len(columns))]
     marked = _marked(names, len(columns), categorical)
-    found = []
+    known = readings or {}
+    raw: list[RawColumn | TextColumn] = []
     for j, (column, text) in enumerate(zip(columns, shown, strict=True)):
-        integers = _category_of_integers(column, text) if j in marked or j in expected else None
-        raw = _raw_column(column, text) if integers is None else integers
-        found.append(category_of_numbers(raw) if j in marked else raw)
+        as_category = j in marked or (j in known and known[j].kind == CATEGORY)
+        integers = _category_of_integers(column, text) if as_category else None
+        raw.append(_raw_column(column, text) if integers is None else integers)
+    inferred = _readings_of(raw, marked, known, dates)
+    found = []
+    for j, (each, reading, text) in enumerate(zip(raw, inferred, shown, strict=True)):
+        if isinstance(each, TextColumn):
+            if j not in known and reading is not None:
+                _report_reading(each, reading, text)
+            each = of_texts(each.cells, reading, text)
+        found.append(category_of_numbers(each) if j in marked else each)
     lengths = {len(column.values) for column in found}
     if len(lengths) > 1:
         raise InvalidInputError(f"{name} must have columns of one length, got {sorted(lengths)}")
     return RawTable(names, found, lengths.pop(), name)
+
+
+def _readings_of(columns: Sequence[RawColumn | TextColumn], marked: Container[int], known: Mapping[int, Reading],
+                 dates: str | None) -> list[Reading | None]:
+    """How each column of text is read; None for other columns, and where all cells are missing."""
+    found: list[Reading | None] = []
+    for j, column in enumerate(columns):
+        if not isinstance(column, TextColumn):
+            found.append(None)
+        elif j in known:
+            found.append(known[j])
+        else:
+            found.append(Reading(CATEGORY, "levels") if j in marked else infer_reading(column.cells, dates))
+    return settled(found)
+
+
+def _report_reading(column: TextColumn, reading: Reading, name: str) -> None:
+    """Warn where a column of text could be read in another way."""
+    if reading.ambiguous:
+        shown = next(filter(None, map(str.strip, column.cells)))
+        order = "day" if reading.format == "dmy" else "month"
+        warnings.warn(f"{name} has dates such as {shown!r}, in which day and month could be exchanged: they are read "
+                      f'with the {order} first; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
+                      ColumnWarning, stacklevel=2)
+    if reading.words:
+        shown = ", ".join(map(repr, reading.words[:3]))
+        what = "dates" if reading.kind == DATE else "numbers"
+        warnings.warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
+                      "categories, name it in categorical_features", ColumnWarning, stacklevel=2)
 
 
 def is_complete_numeric(X: Any) -> bool:
@@ -324,8 +391,9 @@ def is_complete_numeric(X: Any) -> bool:
     if isinstance(X, np.ndarray) and X.dtype.kind in "iufc":  # of any shape, which training refuses
         return not has_nan(X)
     table = read_table(X)
-    return (all(column.kind == NUMERIC and not np.isnan(column.values).any() for column in table.columns)
-            and is_numeric(X))
+    return (all(column.kind == NUMERIC and not np.isnan(column.values).any()
+                and (column.reading is None or column.reading == Reading(NUMERIC)) for column in table.columns)
+            and (isinstance(X, RawTable) or is_numeric(X)))
 
 
 def _is_complete_block(block: Any) -> bool:
@@ -450,7 +518,7 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _raw_column(values: Any, name: str) -> RawColumn:
+def _raw_column(values: Any, name: str) -> RawColumn | TextColumn:
     try:
         if hasattr(values, "to_physical") and hasattr(values, "dtype"):
             return _of_polars(values, name)
@@ -494,7 +562,7 @@ def _category_of_integers(values: Any, name: str) -> RawColumn | None:
     return category_of_objects(array.tolist()) if array.dtype.kind == "O" else None
 
 
-def _of_polars(series: Any, name: str) -> RawColumn:
+def _of_polars(series: Any, name: str) -> RawColumn | TextColumn:
     if str(series.dtype).startswith(("Categorical", "Enum")):
         levels = series.unique().drop_nulls()
         code_of = {code: index for index, code in enumerate(levels.to_physical().to_list())}
@@ -504,7 +572,7 @@ def _of_polars(series: Any, name: str) -> RawColumn:
     return _of_converted(values, name, series.dtype.is_integer())
 
 
-def _of_arrow(values: Any, name: str) -> RawColumn:
+def _of_arrow(values: Any, name: str) -> RawColumn | TextColumn:
     if hasattr(values, "combine_chunks"):  # a chunked array
         values = (values.unify_dictionaries() if hasattr(values.type, "value_type") else values).combine_chunks()
     if hasattr(values, "dictionary"):
@@ -512,15 +580,15 @@ def _of_arrow(values: Any, name: str) -> RawColumn:
     return _of_converted(values.to_numpy(zero_copy_only=False), name, str(values.type).startswith(("int", "uint")))
 
 
-def _of_converted(values: NDArray[Any], name: str, are_integers: bool) -> RawColumn:
+def _of_converted(values: NDArray[Any], name: str, are_integers: bool) -> RawColumn | TextColumn:
     """A column of an array in which integers may have become floats, for the sake of missing ones."""
     column = of_array(_array_of(values, name), name)
-    if are_integers and values.dtype.kind == "f" and column.kind == NUMERIC:
+    if are_integers and values.dtype.kind == "f" and isinstance(column, RawColumn) and column.kind == NUMERIC:
         warn_of_large_integers(column.values, name)
     return column
 
 
-def _of_pandas(series: Any, name: str) -> RawColumn:
+def _of_pandas(series: Any, name: str) -> RawColumn | TextColumn:
     dtype = series.dtype
     if hasattr(dtype, "pyarrow_dtype"):
         return _of_arrow(series.array.__arrow_array__(), name)
@@ -548,28 +616,32 @@ def in_blocks(X: Any) -> Any:
     return RowBlocks(X) if isinstance(X, np.memmap) and X.ndim == 2 else X
 
 
-def tables(X: Any, categorical: Any) -> Iterator[tuple[RawTable, int]]:
+def tables(X: Any, categorical: Any, dates: str | None = None) -> Iterator[tuple[RawTable, int]]:
     """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
     X = in_blocks(X)
     if not isinstance(X, RowBlocks):
-        yield check_table(read_table(X, categorical=categorical), "X", 1), 0
+        yield check_table(read_table(X, categorical=categorical, dates=dates), "X", 1), 0
         return
     start = 0
     first: RawTable | None = None
+    readings: dict[int, Reading] = {}  # of the first block in which a column has values
     for given in X._raw_blocks():
         try:
-            table = read_table(given, categorical=categorical)
+            table = read_table(given, categorical=categorical, readings=readings, dates=dates)
             if first is not None and first.names and table.names and table.names != first.names:
                 if {*table.names} != {*first.names}:
                     raise InvalidInputError(f"X must be blocks of the same columns, got {first.names}, then "
                                             f"{table.names}")
-                table = read_table(given, categorical=categorical, wanted=first.names)
+                table = read_table(given, categorical=categorical, wanted=first.names, readings=readings, dates=dates)
             if first is not None and len(first.columns) != len(table.columns):
                 raise InvalidInputError(f"X must be blocks of equally many columns, got {len(first.columns)}, then "
                                         f"{len(table.columns)}")
         except InvalidInputError as error:
             raise type(error)(f"{error} (in the block from row {start})") from error
         first = first or table
+        for j, column in enumerate(table.columns):
+            if column.reading is not None:
+                readings.setdefault(j, column.reading)
         yield table, start
         start += table.n_rows
 

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows
+from .._column_map.cells import DATE, NUMERIC
+from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows, warn_of_dropped
 from .._column_map.compiled import CompiledMap
 from .._column_map.drift import Counts, Reference, added, count_rows, report
 from .._column_map.fitted_map import FittedMap
-from .._column_map.tables import DATE, NUMERIC, RawTable, in_blocks, rows_of, sampled
+from .._column_map.tables import RawTable, in_blocks, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
 from .._native.array_types import NDArray
@@ -83,6 +84,7 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     if columns is None:
         return MappedTraining(X, None, None)
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels)
+    warn_of_dropped(column_map._fitted_map())
     return MappedTraining(mapped, None, column_map)
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._column_map.cells import EMPTY, NUMERIC
 from .._column_map.compiled import entries_of
 from .._column_map.imputation import Imputation
-from .._column_map.tables import EMPTY, NUMERIC
 from .._column_map.transforms import RankForm
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink

@@ -270,15 +270,15 @@ def _with_reference(header: Header, column_map: Any) -> Header:
 
 def _storable_names(column_map: Any) -> list[str] | None:
     frozen = column_map._fitted_map()
-    _check_texts([*(frozen.names or ()), *(text for column in frozen.columns for text in (*column.levels,
-                                                                                          column.dropped))])
+    _check_texts([*(frozen.names or ()), *(text for column in frozen.columns for text in (
+        *column.levels, column.dropped, column.format, *column.words))])
     return None if frozen.names is None else list(frozen.names)
 
 
 def _columns_to_json(column_map: Any) -> dict[str, Any]:
     """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
     column_map._check_params()
-    return {"params": _compiled("columns", column_map), "columns": column_map._fitted_map().header()}
+    return {"params": _plain("columns", column_map), "columns": column_map._fitted_map().header()}
 
 
 def _map_from_params(entry: Any) -> Any:
@@ -302,7 +302,8 @@ def _columns_from_json(entry: Any, feature_names: Any, numbers: Double, referenc
     names = _names_from_json(feature_names, len(entry["columns"]))
     column_map = _map_from_params(entry["params"])
     frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
-    require(all(is_printable(text) for column in frozen.columns for text in (*column.levels, column.dropped)),
+    require(all(is_printable(text) for column in frozen.columns for text in (
+        *column.levels, column.dropped, column.format, *column.words)),
             "levels have control characters")
     column_map._keep(frozen, reference)
     return column_map
@@ -315,7 +316,7 @@ def _describe_model(model: Model) -> Contents:
     names = getattr(model, "feature_names_in_", None)
     curves = {name: getattr(model, name) for name in model._fitted_curves}
     given = model._params_for_file(model.get_params(deep=False))
-    params = {name: _compiled(name, value) for name, value in given.items() if name not in _OF_MACHINE}
+    params = {name: _plain(name, value) for name, value in given.items() if name not in _OF_MACHINE}
     column_map = getattr(model, "column_map_", None)
     if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
@@ -340,17 +341,17 @@ def _agree(columns: Any, column_map: Any) -> bool:
     return columns in _BY_TABLE or (columns is None) == (column_map is None)
 
 
-def _compiled(name: str, value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """A parameter as JSON has it; a Generator is kept as None, for its state belongs to the fit that used it."""
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return None
     if isinstance(value, Parametrised):
-        return {key: _compiled(key, entry) for key, entry in value.get_params().items()}
+        return {key: _plain(key, entry) for key, entry in value.get_params().items()}
     if isinstance(value, dict):
-        return {key: _compiled(name, entry) for key, entry in value.items()}
+        return {key: _plain(name, entry) for key, entry in value.items()}
     value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     if isinstance(value, (list, tuple)):
-        return [_compiled(name, entry) for entry in value]
+        return [_plain(name, entry) for entry in value]
     if value is not None and not isinstance(value, (bool, int, float, str)):
         raise InvalidInputError(f"parameter {name} cannot be stored: it must be a number, a string, None, or a list or "
                                 f"dict of these, got {type(value).__name__}")

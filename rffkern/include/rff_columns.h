@@ -200,32 +200,51 @@ static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column
 
 /* --- a column */
 
+/* How text was read in training, which C is never given. */
+static int rff_is_format(const rff_json *json, uint32_t index, rff_column_kind kind)
+{
+    const rff_node *node = json->nodes + index;
+    const uint8_t *at = json->text + node->start;
+    uint32_t first;
+    if (node->type != RFF_STRING || !rff_is_printable(json, index)) return 0;
+    if (node->start == node->end) return 1;
+    if (kind == RFF_DATE) return rff_is_text(json, index, "dmy") || rff_is_text(json, index, "mdy");
+    first = rff_next_char(&at);
+    return kind == RFF_NUMERIC && (rff_is_text(json, index, "time") || first == '.' || first == ',');
+}
+
 /* Its own facts beside forms and imputations. */
 static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
 {
-    static const char *const keys[] = {"kind", "levels", "pools", "dropped", "forms", "fills"};
+    static const char *const keys[] = {"kind", "levels", "has_rare", "dropped", "forms", "imputations", "format", "words"};
     static const char *const kinds[] = {"numeric", "category", "date", "empty"};
     static const char malformed[] = "the levels of a column must be distinct, sorted text";
     const rff_json *json = &file->header;
     const rff_node *nodes = json->nodes;
     const uint32_t kind = rff_value_of(json, entry, "kind"), levels = rff_value_of(json, entry, "levels");
-    const uint32_t pools = rff_value_of(json, entry, "pools"), dropped = rff_value_of(json, entry, "dropped");
-    const uint32_t forms = rff_value_of(json, entry, "forms");
+    const uint32_t has_rare = rff_value_of(json, entry, "has_rare"), dropped = rff_value_of(json, entry, "dropped");
+    const uint32_t forms = rff_value_of(json, entry, "forms"), format = rff_value_of(json, entry, "format");
+    const uint32_t words = rff_value_of(json, entry, "words");
     uint32_t k;
-    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 6), "a column is malformed");
+    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 8), "a column is malformed");
     for (k = 0; k < 4 && !rff_is_text(json, kind, kinds[k]); k++) continue;
-    RFF_REQUIRE(&file->refusal, k < 4 && (nodes[pools].type == RFF_FALSE || nodes[pools].type == RFF_TRUE)
+    RFF_REQUIRE(&file->refusal, k < 4 && (nodes[has_rare].type == RFF_FALSE || nodes[has_rare].type == RFF_TRUE)
                 && nodes[dropped].type == RFF_STRING && rff_is_printable(json, dropped),
                 "the kind of a column is malformed");
     column->kind = (rff_column_kind)k;
     RFF_REQUIRE(&file->refusal, nodes[levels].type == RFF_ARRAY, malformed);
     column->n_levels = nodes[levels].count;
-    column->n_groups = column->n_levels + (nodes[pools].type == RFF_TRUE);
+    column->n_groups = column->n_levels + (nodes[has_rare].type == RFF_TRUE);
     RFF_REQUIRE(&file->refusal, column->kind == RFF_CATEGORY || !column->n_groups, malformed);
     for (k = rff_first(json, levels); k; k = nodes[k].next)
         RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_STRING && rff_is_printable(json, k)
                     && (!nodes[k].next || nodes[nodes[k].next].type != RFF_STRING
                         || rff_compare_text(json, nodes + k, nodes + nodes[k].next) < 0), malformed);
+    RFF_REQUIRE(&file->refusal, rff_is_format(json, format, column->kind) && nodes[words].type == RFF_ARRAY,
+                "the format of a column is malformed");
+    for (k = rff_first(json, words); k; k = nodes[k].next)
+        RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_STRING && rff_is_printable(json, k),
+                    "the format of a column is malformed");
     RFF_REQUIRE(&file->refusal, nodes[forms].type == RFF_ARRAY
                 && (nodes[forms].count > 0) != (nodes[dropped].end > nodes[dropped].start),
                 "the forms of a column are malformed");
@@ -306,7 +325,7 @@ static int rff_read_imputation(rff_file *file, rff_map_reader *map, uint32_t ent
 static int rff_read_column(rff_file *file, rff_map_reader *map, uint32_t entry)
 {
     const rff_json *json = &file->header;
-    const uint32_t imputations = rff_value_of(json, entry, "fills");
+    const uint32_t imputations = rff_value_of(json, entry, "imputations");
     rff_column column;
     uint32_t imputation;
     unsigned found;

@@ -1,11 +1,11 @@
 """Awkward CSV files: each is read as Python's csv and the rules of SECURITY.md say, or refused at its place.
 
 What is expected is worked out here from Python's csv and those rules, without code of the package: first where all
-columns must be numbers, then where they may hold words, dates and gaps.
+columns must be numbers, then where they may hold words, dates and gaps.  How a column of such cells is read is tested
+in `_column_map/test_cells.py`, and taken from the package here.
 """
 
 import csv
-import datetime
 import io
 import re
 
@@ -18,15 +18,13 @@ from rffkern import InvalidInputError
 from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.main import main
 from rffkern._cli.table import UNKNOWN, ColumnType
+from rffkern._column_map.cells import Reading, infer_reading, read_column
 
 pytestmark = pytest.mark.slow
 
 CASES = cases()
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.([0-9]{1,9}))?)? ?"
-                  r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?")
 MISSING = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "nat", "<na>", "?", "."}
-INFINITE = {sign + word for sign in ("", "+", "-") for word in ("inf", "infinity")}
 FOREIGN = re.compile("[\0\udc80-\udcff]")
 
 
@@ -117,44 +115,18 @@ def expected(case):
     return names, X, labels
 
 
-def date_of(cell):
-    """Seconds since 1970 of a date, or None."""
-    found = DATE.fullmatch(cell)
-    try:
-        when = datetime.datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}{found[3] or ':00'}")
-    except (TypeError, ValueError):
+def meaning(cell, reading, decimal):
+    """What a cell of a column says: None where it is missing; Fault where it is of another kind."""
+    if reading is None or cell.lower() in MISSING:
         return None
-    zone = found[5] or ""
-    shift = 0 if zone in ("", "Z") else int(f"{zone[0]}1") * (60 * int(zone[1:3]) + int(zone[-2:] if zone[3:] else 0))
-    seconds = (when - datetime.datetime(1970, 1, 1)) // datetime.timedelta(seconds=1) - 60 * shift
-    return seconds + int((found[4] or "").ljust(9, "0")) / 1e9
-
-
-def is_missing(cell):
-    return cell.lower() in MISSING
-
-
-def meaning(cell, kind, decimal):
-    """What a cell of a column of some kind says: None where it is missing; Fault where it is of another kind."""
-    if kind is None or (is_missing(cell) and not (kind == "number" and NUMBER.fullmatch(cell))):
-        return None
-    value = cell if kind == "word" else date_of(cell) if kind == "date" else value_of(cell, decimal)
-    if value is None:
+    if reading.kind == "category":
+        return cell
+    strict = value_of(cell, decimal) if reading == Reading("numeric") else None  # also where there may be marks
+    values, odd = read_column([cell], reading._replace(words=(), format=reading.format or ("," if decimal == "," and
+                                                       reading.kind == "numeric" else "")))
+    if odd and strict is None:
         raise Fault("")
-    return value
-
-
-def kind_of(cells):
-    """What a column is, by its first cells; None where all of them are missing."""
-    present = [cell for cell in cells if not is_missing(cell)]
-    looks = ["number" if NUMBER.fullmatch(cell.replace(",", ".", 1)) or cell.lower() in INFINITE
-             else "word" if date_of(cell) is None else "date" for cell in present]
-    if not present:
-        return None
-    most = max(("number", "date"), key=looks.count)
-    others = len(looks) - looks.count(most)
-    few = len(set(present)) <= 32 and 2 * len(set(present)) <= len(present)
-    return "word" if others and (few or 10 * others >= len(looks)) else most
+    return strict if odd else float(values[0])
 
 
 def expected_words(case):
@@ -166,7 +138,8 @@ def expected_words(case):
     for start in range(0, len(rows), 8192):
         block = rows[start : start + 8192]
         whole = [cells for _, raw, cells in block if cells and len(cells) == width and not FOREIGN.search(raw)]
-        kinds = [kind or kind_of([cells[j] for cells in whole]) for j, kind in zip(features, kinds, strict=True)]
+        kinds = [kind or infer_reading([cells[j] for cells in whole], None, case.decimal)
+                 for j, kind in zip(features, kinds, strict=True)]
         for i, (line, raw, cells) in enumerate(block, start):
             column = fault_of(cells, width, case.decimal, raw)
             if column == "" or FOREIGN.search(raw):

@@ -74,7 +74,8 @@ def test_targets_with_a_decimal_comma(command, folder, table):
 
 
 @pytest.mark.parametrize(("content", "options", "code", "message"), [
-    ("a;b;c\n1,5;2;x\n", [], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got '1,5': if it has a "
+    ("a;b;c\n1,5;2;x\n", ["--columns", "none"], 65,
+     "data row 1 (line 2), column 0 (a): expected a finite number, got '1,5': if it has a "
      "decimal comma, pass --decimal ,"),
     ("a;b;c\n1.5;2;x\n", ["--decimal", ","], 65, "expected a finite number with a decimal comma, got '1.5'"),
     ("a,b\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2, "--decimal and --delimiter must differ"),

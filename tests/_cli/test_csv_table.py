@@ -9,9 +9,10 @@ from helpers.command_line import blocks_of
 
 from rffkern import InvalidInputError
 from rffkern._cli import csv_text
-from rffkern._cli.csv_table import ColumnType, CsvFormat, CsvTable, infer_type, looks_like_header, parse_column
+from rffkern._cli.csv_table import ColumnType, CsvFormat, CsvTable, looks_like_header, parse_column
 from rffkern._cli.csv_text import RawBlock
 from rffkern._cli.table import UNKNOWN, Selection
+from rffkern._column_map.cells import infer_reading
 
 
 @pytest.fixture
@@ -217,7 +218,7 @@ NUMBERS = [f"{i}.5" for i in range(50)]
     ([f"2024-01-{i:02d}" for i in range(1, 31)] + ["soon"], "date"),
 ])
 def test_what_a_column_is(texts, kind):
-    found = infer_type(texts, ".")
+    found = infer_reading(texts)
     assert (found and found.kind) == kind
 
 

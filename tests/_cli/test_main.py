@@ -291,7 +291,8 @@ def test_decimal_commas(tmp_path, small_table, separator, advice, options):
     lines = [separator.join([*(f'"{value}"'.replace(".", ",") for value in row), label])
              for row, label in zip(X, y, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join([separator.join([*COLUMNS, "answer"]), *lines]), encoding="utf-8")
-    assert advice in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW, expect=65)
+    assert "on 80 rows of 3 columns" in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW)  # they are recognised
+    assert advice in said(tmp_path, "fit", "t.csv", "-o", "m.npz", *FEW, "--columns", "none", expect=65)
     if options is None:  # as it is advised
         text = (tmp_path / "t.csv").read_text(encoding="utf-8")
         (tmp_path / "t.csv").write_text(re.sub(r'"(-?\d+),(\d+)"', r"\1.\2", text), encoding="utf-8")

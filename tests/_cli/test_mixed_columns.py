@@ -51,7 +51,7 @@ def test_what_is_no_number_is_told(command, folder, passengers):
     assert code == 0
     cells = list(zip(*passengers[1:], strict=True))
     assert errors.startswith(TOLD.format(len(set(cells[6])), cells[1].count(""), cells[3].count("NA")))
-    assert errors.splitlines()[-2] == "columns not used: note (all values are missing)"
+    assert errors.splitlines()[-2] == "columns not used: note (all values are missing: leave the column out)"
     assert float(errors.split("100 held-out rows: ")[1].split(" %")[0]) > 80
     model = load(folder / "p.npz")
     kinds = {row["column"]: row["kind"] for row in model.column_map_.describe()}
@@ -243,8 +243,9 @@ def test_kinds_of_arrow_columns(command, folder):
         "t.parquet: missing values: word (20 rows)"])
     for name, held, code, message in (
             ("date", [1.0] * 60, 65, "column 1 (date): expected values of kind 'date', as in training, got 'numeric'"),
-            ("date", ["x"] * 60, 65, "column 1 (date): expected values of kind 'date', as in training, got 'category'"),
-            ("x", ["1"] * 60, 65, "data row 1, column 3 (x): expected a column of numbers, got '1' in one of type"),
+            ("date", ["x"] * 60, 65, "data row 1, column 1 (date): expected a date, such as 2024-03-01 or 2024-03-01 "
+             "12:30, got 'x'"), ("date", ["2024-01-01"] * 60, 0, ""), ("x", ["1"] * 60, 0, ""),
+            ("x", ["1 kg"] * 60, 65, "data row 1, column 3 (x): expected a finite number, got '1 kg'"),
             ("word", when, 65, "column 0 (word): expected values of kind 'category', as in training, got 'date'"),
             ("x", [None] * 60, 0, ""), ("date", [None] * 60, 0, ""), ("flag", [None] * 60, 0, ""),
             ("word", [1] * 60, 0, "")):

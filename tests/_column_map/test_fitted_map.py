@@ -64,8 +64,8 @@ COLUMN = ("columns", "columns")
     (at("feature_names", value=["a", "c", "d", "e", "\x1b"]), "names"),
     (at(*COLUMN, 0, "kind", value="number"), "kind of a column"),
     (at(*COLUMN, 0, "kind", value=[]), "kind of a column"),
-    (at(*COLUMN, 0, "pools", value=1), "kind of a column"),
-    (at(*COLUMN, 0, "pools", value=True), "levels of a column"),
+    (at(*COLUMN, 0, "has_rare", value=1), "kind of a column"),
+    (at(*COLUMN, 0, "has_rare", value=True), "levels of a column"),
     (at(*COLUMN, 0, "kind", value="category"), "not known"),
     (at(*COLUMN, 0, "levels", value=["x"]), "levels of a column"),
     (at(*COLUMN, 0, "dropped", value="x"), "forms of a column"),
@@ -81,19 +81,19 @@ COLUMN = ("columns", "columns")
     (at(*COLUMN, 0, "forms", 0, value=["levels", 1]), "not known"),
     (at(*COLUMN, 0, "forms", 0, value=["hour", 1]), "known"),
     (at(*COLUMN, 2, "forms", 0, value=["month", 1]), "no numbers"),
-    (at(*COLUMN, 0, "fills", value=None), "an imputation is malformed"),
-    (at(*COLUMN, 0, "fills", 0, value=[0]), "an imputation is malformed"),
-    (at(*COLUMN, 0, "fills", 0, 1, 0, value=True), "an imputation is malformed"),
-    (at(*COLUMN, 0, "fills", 0, 1, 0, value=-1), "an imputation is malformed"),
-    (at(*COLUMN, 0, "fills", 0, 1, 0, value=0), "imputed from its own column"),
-    (at(*COLUMN, 0, "fills", 0, 1, 0, value=10**6), "imputed from its own column"),
-    (at(*COLUMN, 0, "fills", 0, 1, value=[]), "differ in number"),
-    (at(*COLUMN, 0, "fills", 0, 0, value=1), "an output of another column"),
-    (at(*COLUMN, 0, "fills", 0, 0, value=10**6), "an output of another column"),
-    (at(*COLUMN, 0, "fills", value=[]), "differ in number"),
-    (at(*COLUMN, 4, "fills", value=[[20, []]]), "differ in number"),
+    (at(*COLUMN, 0, "imputations", value=None), "an imputation is malformed"),
+    (at(*COLUMN, 0, "imputations", 0, value=[0]), "an imputation is malformed"),
+    (at(*COLUMN, 0, "imputations", 0, 1, 0, value=True), "an imputation is malformed"),
+    (at(*COLUMN, 0, "imputations", 0, 1, 0, value=-1), "an imputation is malformed"),
+    (at(*COLUMN, 0, "imputations", 0, 1, 0, value=0), "imputed from its own column"),
+    (at(*COLUMN, 0, "imputations", 0, 1, 0, value=10**6), "imputed from its own column"),
+    (at(*COLUMN, 0, "imputations", 0, 1, value=[]), "differ in number"),
+    (at(*COLUMN, 0, "imputations", 0, 0, value=1), "an output of another column"),
+    (at(*COLUMN, 0, "imputations", 0, 0, value=10**6), "an output of another column"),
+    (at(*COLUMN, 0, "imputations", value=[]), "differ in number"),
+    (at(*COLUMN, 4, "imputations", value=[[20, []]]), "differ in number"),
     (at(*COLUMN, 1, "levels", value=["x", "y"]), "differ in number"),
-    (at(*COLUMN, 1, "pools", value=True), "differ in"),
+    (at(*COLUMN, 1, "has_rare", value=True), "differ in"),
     (at(*COLUMN, 1, "levels", value=["x", "z", "y"]), "distinct, sorted"),
     (at(*COLUMN, 1, "levels", value=["x", "x", "z"]), "distinct, sorted"),
     (at(*COLUMN, 1, "levels", value=["x", "y", "z\x1b"]), "control"),
@@ -124,8 +124,8 @@ def test_numbers_that_no_map_has_are_refused(refuse):
 
 
 def test_repeated_forms_and_maps_of_nothing_are_refused():
-    column = {"kind": "numeric", "levels": [], "pools": False, "dropped": "", "forms": [["raw", 1], ["raw", 1]],
-              "fills": []}
+    column = {"kind": "numeric", "levels": [], "has_rare": False, "dropped": "", "forms": [["raw", 1], ["raw", 1]],
+              "imputations": [], "format": "", "words": []}
     with pytest.raises(ValueError, match="forms of a column"):
         FittedMap.from_header(None, [column], np.zeros(2))
     with pytest.raises(ValueError, match="all columns are dropped"):

@@ -11,21 +11,17 @@ import numpy as np
 import pytest
 
 from rffkern import DataConversionWarning, InvalidInputError
-from rffkern._column_map.tables import (
-    CATEGORY,
-    DATE,
-    EMPTY,
-    NUMERIC,
-    category,
-    category_of_numbers,
-    level_text,
-    of_array,
-)
+from rffkern._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, level_text
+from rffkern._column_map.tables import category, category_of_numbers, of_array, read_table
 from rffkern.errors import InvalidTypeError
 
 
 def same(a, b):
     return a.kind == b.kind and a.levels == b.levels and a.values.tobytes() == b.values.tobytes()
+
+
+def column_of(values):
+    return read_table({"x": np.array(values, object)}).columns[0]
 
 
 @pytest.mark.parametrize("values", [
@@ -49,10 +45,10 @@ def test_missing_numbers():
 
 
 def test_text_and_booleans_are_categories():
-    text = of_array(np.array(["b", None, "a", float("nan"), "b"], object), "x")
+    text = column_of(["b", None, "a", float("nan"), "b"])
     assert (text.kind, text.levels) == (CATEGORY, ("a", "b"))
     np.testing.assert_array_equal(text.values, [1, np.nan, 0, np.nan, 1])
-    assert same(of_array(np.array(["b", "a"]), "x"), of_array(np.array(["b", "a"], object), "x"))
+    assert same(*(read_table({"x": np.array(["b", "a"], dtype)}).columns[0] for dtype in (str, object)))
     truth = of_array(np.array([True, False]), "x")
     assert truth.levels == ("False", "True")
     assert same(of_array(np.array([True, np.False_], object), "x"), truth)
@@ -101,7 +97,7 @@ def test_every_nan_is_missing():
     odd = [decimal.Decimal("NaN"), decimal.Decimal("sNaN"), np.float32("nan")]
     numbers = of_array(np.array([*odd, decimal.Decimal(2)], object), "x")
     assert same(numbers, of_array(np.array([np.nan] * 3 + [2]), "x"))
-    assert same(of_array(np.array([*odd, "a"], object), "x"), of_array(np.array([None] * 3 + ["a"], object), "x"))
+    assert same(column_of([*odd, "a"]), column_of([None] * 3 + ["a"]))
 
 
 @pytest.mark.parametrize("module", [None, types.ModuleType("decimal")], ids=["refused", "half imported"])
@@ -112,7 +108,7 @@ def test_decimal_numbers_that_nobody_has_imported_yet(monkeypatch, module):
 
 def test_missing_levels_are_missing_values():
     assert same(category(np.array([0, 1, 2, 3]), ["b", None, float("nan"), "a"]),
-                of_array(np.array(["b", None, None, "a"], object), "x"))
+                column_of(["b", None, None, "a"]))
 
 
 @pytest.mark.parametrize(("value", "shown"), [(np.inf, "infinity"), (-np.inf, "infinity"), (1e308, "1e.308"),

@@ -7,6 +7,7 @@ import pytest
 from helpers.tables import CONTENT, TABLES, same_table, table_of
 
 from rffkern import InvalidInputError, RowBlocks
+from rffkern._column_map.cells import CATEGORY, Reading
 from rffkern._column_map.tables import check_table, is_complete_numeric, read_table
 from rffkern.errors import InvalidTypeError
 
@@ -112,7 +113,7 @@ def test_integers_of_a_category_keep_all_digits(make):
     """Identifiers that float64 does not tell apart are categories of their own, and nobody is warned of them."""
     levels = tuple(map(str, LARGE[:2]))
     assert read_table(make(), categorical=[0]).columns[0].levels == levels
-    assert read_table(make(), expected={0}).columns[0].levels == levels
+    assert read_table(make(), readings={0: Reading(CATEGORY)}).columns[0].levels == levels
     for mixed in (["a", 2**53], [2**53, True]):  # as without the name
         with pytest.raises(InvalidInputError, match="values of one kind"):
             read_table({"a": np.array(mixed, object)}, categorical=[0])

@@ -219,11 +219,11 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
     cdef const double *knot = <const double *>_own(model, knots, np.float64)
     cdef const double *height = <const double *>_own(model, heights, np.float64)
     cdef rff_form *form = <rff_form *>_place(model, len(kinds), sizeof(rff_form))
-    cdef rff_imputation *imputation = <rff_imputation *>_place(model, len(columns["fills"]), sizeof(rff_imputation))
+    cdef rff_imputation *imputation = <rff_imputation *>_place(model, len(columns["imputations"]), sizeof(rff_imputation))
     agree(len(kinds) == model.expansion.n_features, "forms must have an output for each column of the expansion")
     map.starts = <const uint32_t *>_own(model, starts, np.uint32)
     map.neutral = <const double *>_own(model, columns["neutral"], np.float64)
-    map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), len(columns["fills"])
+    map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), len(columns["imputations"])
     map.forms, map.imputations = form, imputation
     for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
         form.kind, form.n_knots = kind, size
@@ -231,7 +231,7 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
         if form.n_knots:
             form.knots, form.heights = knot, height
         knot, height, form = knot + form.n_knots, height + form.n_knots, form + 1
-    for each in columns["fills"]:
+    for each in columns["imputations"]:
         imputation.output, imputation.n_predictors = each.output, len(each.predictors)
         imputation.low, imputation.high = each.low, each.high
         imputation.predictors = <const uint32_t *>_own(model, each.predictors, np.uint32)

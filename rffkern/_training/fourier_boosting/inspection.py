@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._column_map.tables import CATEGORY, DATE, NUMERIC, RawColumn
+from ..._column_map.cells import CATEGORY, DATE, NUMERIC
+from ..._column_map.tables import RawColumn
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_scalar

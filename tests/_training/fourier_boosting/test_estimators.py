@@ -150,6 +150,7 @@ def test_a_constant_target_is_predicted(loss, target):
 def test_small_and_dull_tables(rows, columns):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "columns that are not used")
         for model, target in ((classifier(columns=columns), np.arange(len(rows)) % 2),
                               (regressor(columns=columns), SIGNAL[: len(rows)])):
             model.fit(rows, target)

@@ -1,0 +1,514 @@
+"""Columns of text: which are numbers, dates or truth values, and their values; docs/tables.md has the rules.
+
+The command line and data frames read text by these rules.  A column is looked at by the shapes of its cells, in which
+every digit is 0: each shape is matched once, however many cells have it, and dates of a shape are read at once.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .._rows.validation import LARGEST_VALUE
+
+Double = NDArray[np.float64]
+
+NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
+
+# How programs write a missing value, in lower case.
+MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
+
+# What C's strtod reads, except hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
+_CODE = re.compile(r"[+-]?0[0-9].*")
+
+# No and yes, in English, German, French, Spanish and Italian.
+BOOLEANS = ("False", "True")
+_BOOLEAN_WORDS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("nein", "ja"), ("falsch", "wahr"),
+                  ("non", "oui"), ("faux", "vrai"), ("no", "sí"), ("no", "si"), ("no", "sì"), ("falso", "verdadero"),
+                  ("falso", "vero"))
+
+# A column is text if this share of its cells is neither numbers nor dates, or if some are and it has few values.
+_SHARE_OF_TEXT, _FEW_VALUES = 0.1, 32
+
+# Words at most that a column of numbers or dates has in place of a value.
+MOST_WORDS = 32
+
+
+class Reading(NamedTuple):
+    """How the cells of a column are read."""
+
+    kind: str = CATEGORY
+    format: str = ""  # of numbers: the decimal mark and the unit; of dates "dmy" or "mdy"; "" for plain ones
+    words: tuple[str, ...] = ()  # cells of numbers or dates that are none, sorted, which count as missing
+    ambiguous: bool = False  # whether days and months could be exchanged
+
+
+# --- single cells
+
+def is_number(text: str) -> bool:
+    """Whether a text is a decimal number, which may be nan or inf."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def is_unbounded(text: str) -> bool:
+    """Whether a text is a number that is infinite or too large."""
+    return is_number(text) and abs(float(text)) > LARGEST_VALUE
+
+
+def is_integer(text: str) -> bool:
+    """Whether a number is written with digits alone."""
+    return _INTEGER.fullmatch(text) is not None
+
+
+def is_code(text: str) -> bool:
+    """Whether a number has a leading zero, as codes such as 007 have."""
+    return _CODE.fullmatch(text) is not None
+
+
+def is_missing(text: str) -> bool:
+    """Whether a text means a missing value."""
+    return text.strip().lower() in MISSING
+
+
+def boolean_levels(texts: Iterable[str]) -> dict[str, str] | None:
+    """The level of each text, "False" or "True", if all are words for these in one language; else None."""
+    lower = {text: text.lower() for text in texts}
+    for words in _BOOLEAN_WORDS:
+        if lower and {*lower.values()} <= {*words}:
+            return {text: BOOLEANS[words.index(word)] for text, word in lower.items()}
+    return None
+
+
+def boolean_level(text: str) -> str | None:
+    """The level of a word for no or yes in any language; None for other text."""
+    return next((BOOLEANS[words.index(text.lower())] for words in _BOOLEAN_WORDS if text.lower() in words), None)
+
+
+def levels_of_texts(texts: Sequence[str], reading: Reading) -> list[str | None]:
+    """Levels of the distinct texts of a category; None where missing.
+
+    The format of the reading says which: "boolean" are "False" and "True"; "levels" are numbers by their value, if all
+    are numbers; "raw" are the texts, also those that may mean a missing value, as the levels of a model decide.
+    """
+    if reading.format == "raw":
+        return [text or None for text in texts]
+    present = [text for text in texts if not is_missing(text)]
+    booleans = boolean_levels(present) if reading.format == "levels" else None
+    if reading.format == "boolean" or booleans is not None:
+        return [None if is_missing(text) else boolean_level(text) or text for text in texts]
+    if reading.format == "levels" and all(is_number(text) and not is_code(text) for text in present):
+        return [None if is_missing(text) else number_level(text) for text in texts]
+    return [None if is_missing(text) else text for text in texts]
+
+
+def known_level(text: str, levels: Container[str]) -> str | None:
+    """The level of a model that a text means, else the text; None if it is missing."""
+    if text in levels:
+        return text
+    if is_missing(text):
+        return None
+    number = number_level(text) if is_number(text) else text
+    if number in levels:
+        return number
+    boolean = boolean_level({"0": "n", "1": "y"}.get(number, number))
+    return boolean if boolean is not None and boolean in levels else text
+
+
+def number_level(text: str) -> str:
+    """The level of a number: an integer with all its digits and without a point."""
+    return str(int(text)) if is_integer(text) else level_text(float(text))
+
+
+def level_text(value: object) -> str:
+    """The name of a level: whole numbers without a point, so that integers and floats agree."""
+    if isinstance(value, str):
+        return str(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2.0**53:
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+# --- shapes
+
+_ZERO = str.maketrans("123456789", "0" * 9)
+# Blanks, apostrophes and a minus sign that typography has others of.
+_PLAIN = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212", "    '-")
+
+_LONGEST = 64  # characters of a number or date with marks; those of plain numbers are not limited
+
+
+def normal_texts(texts: Sequence[str]) -> list[str]:
+    """Texts with the plain forms of blanks, apostrophes and minus signs."""
+    return [text if text.isascii() else text.translate(_PLAIN).strip() for text in texts]
+
+
+def shapes_of(texts: Sequence[str]) -> list[str]:
+    """Each text in lower case, with every digit replaced by 0."""
+    joined = "\n".join(texts).translate(_ZERO).lower().split("\n")  # at once, unless cells have several lines
+    return joined if len(joined) == len(texts) else [text.translate(_ZERO).lower() for text in texts]
+
+
+def by_shape(texts: Sequence[str]) -> dict[str, list[int]]:
+    """The places of the texts of each shape."""
+    shapes = shapes_of(texts)
+    if len(set(shapes)) == 1:
+        return {shapes[0]: [*range(len(texts))]}
+    groups: dict[str, list[int]] = {}
+    for k, shape in enumerate(shapes):
+        groups.setdefault(shape, []).append(k)
+    return groups
+
+
+# --- numbers
+
+_CURRENCY = r"[$€£¥₹₩₽₺]|us\$|r\$|chf|usd|eur|gbp|jpy|sek|nok|dkk|pln|zł|kč|kr\.?|fr\.|rs\.?"
+_MARKED = re.compile(
+    rf"(?P<open>\()?(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?(?P<inner>[+-])?(?P<body>[0.,][0., ']*[0.,]|0)"
+    r"(?P<exponent>e[+-]?0{1,3})? ?(?P<after>%|[^\W\d_][^\W\d_.]*\.?(?:/[^\W\d_]+)?[²³]?|[$€£¥₹₩₽₺°][cf]?)?"
+    r"(?P<minus>-)?(?P<close>\))?")
+# Bodies by decimal mark: groups of thousands are separated by the other mark, a blank or an apostrophe.
+_BODIES = {
+    ".": re.compile(r"(?:0+|0{1,3}(?:,000)+|0{1,3}(?:[ ']000)+|0{1,2}(?:,00)+,000)(?:\.0*)?|\.0+"),
+    ",": re.compile(r"(?:0+|0{1,3}(?:\.000)+|0{1,3}(?:[ ']000)+)(?:,0*)?|,0+")}
+_NOT_UNITS = frozenset(("e", "st", "nd", "rd", "th", "am", "pm"))
+
+
+class _NumberShape(NamedTuple):
+    """What a shape of a number consists of."""
+
+    start: int  # of its digits and marks, with the exponent
+    stop: int
+    negative: bool
+    scale: float  # 0.01 of per cent
+    unit: str  # or currency
+    body: str
+
+
+def _number_shape(shape: str) -> _NumberShape | None:
+    """The parts of a shape; None for what is no number by any decimal mark."""
+    found = _MARKED.fullmatch(shape) if len(shape) <= _LONGEST else None
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    signs = [sign for sign in (found["sign"], found["inner"], found["minus"]) if sign]
+    units = [unit for unit in (found["before"], found["after"]) if unit and unit != "%"]
+    if len(signs) + bool(found["open"]) > 1 or len(units) > 1 or (units and units[0] in _NOT_UNITS) or (
+            found["exponent"] and found["after"] == "%"):
+        return None
+    stop = found.end("exponent") if found["exponent"] else found.end("body")
+    return _NumberShape(found.start("body"), stop, bool(found["open"]) or signs == ["-"],
+                        0.01 if found["after"] == "%" else 1.0, units[0] if units else "", found["body"])
+
+
+def _numbers_of_shape(texts: list[str], shape: _NumberShape, decimal: str) -> list[float]:
+    """The numbers of texts of a shape."""
+    other = "," if decimal == "." else "."
+    end = "" if shape.scale == 1 else "e-2"
+    bodies = [text[shape.start : shape.stop] for text in texts]
+    for mark in (" ", "'", other):
+        if mark in shape.body:
+            bodies = [body.replace(mark, "") for body in bodies]
+    if decimal == "," and "," in shape.body:
+        bodies = [body.replace(",", ".") for body in bodies]
+    return [-float(body + end) if shape.negative else float(body + end) for body in bodies]
+
+
+def _unit_of(shapes: Mapping[str, int]) -> str:
+    """The unit of numbers, from shapes and how many cells have them: the only one that occurs.
+
+    Letters are a unit where at least half of the numbers have them; fewer are typing errors.
+    """
+    parsed = {shape: found for shape in shapes if (found := _number_shape(shape)) is not None}
+    units = {found.unit for found in parsed.values()} - {""}
+    if len(units) != 1:
+        return ""
+    (unit,) = units
+    n_with = sum(shapes[shape] for shape, found in parsed.items() if found.unit)
+    is_common = 2 * n_with >= sum(map(shapes.__getitem__, parsed))
+    return unit if is_common or re.fullmatch(_CURRENCY, unit) else ""
+
+
+# --- dates
+
+_MONTHS = {name: month for month, names in enumerate((
+    "january jan januar jänner janvier janv enero ene gennaio gen", "february feb februar février févr fév febrero "
+    "febbraio", "march mar märz mär mrz mars marzo", "april apr avril avr abril abr aprile", "may mai mayo maggio mag",
+    "june jun juni juin junio giugno giu", "july jul juli juillet juil julio luglio lug",
+    "august aug août aou agosto ago", "september sep sept septembre septiembre set settembre",
+    "october oct oktober okt octobre octubre ottobre ott", "november nov novembre noviembre",
+    "december dec dezember dez décembre déc diciembre dic dicembre"), 1) for name in names.split()}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_ZONE = r" ?(?P<zone>z|utc|gmt|[+-]00(?::?00)?)?"
+_FULL_TIME = rf"(?P<hour>00):(?P<minute>00)(?::(?P<second>00)(?:\.(?P<fraction>0{{1,9}}))?)?{_ZONE}"
+_LOOSE_TIME = (r"(?P<hour>0{1,2}):(?P<minute>00)(?::(?P<second>00)(?:[.,](?P<fraction>0{1,9}))?)?"
+               rf" ?(?P<half>am|pm|a\.m\.|p\.m\.)?{_ZONE}")
+_WEEKDAY = r"(?:(?!(?:" + _MONTH + r")\b)[^\W\d_]{2,10}[.,]{0,2} )?"
+_ORDERLESS = [re.compile(pattern) for pattern in (
+    rf"(?P<year>0000)-(?P<month>00)-(?P<day>00)(?:[t ]{_FULL_TIME})?",
+    rf"(?P<year>0000)([/.])(?P<month>0{{1,2}})\2(?P<day>0{{1,2}})(?:[t ]{_LOOSE_TIME})?",
+    r"(?P<year>0000)-(?P<month>00)",
+    rf"{_WEEKDAY}(?P<day>0{{1,2}})(?:st|nd|rd|th|\.|er|º)?[ /-]?(?:de )?(?P<name>{_MONTH})\.?,?[ /-]?(?:de )?"
+    rf"(?P<year>0000|00)(?:,?[t ]{_LOOSE_TIME})?",
+    rf"{_WEEKDAY}(?P<name>{_MONTH})\.?[ /-](?P<day>0{{1,2}})(?:st|nd|rd|th)?,?[ /-](?P<year>0000|00)"
+    rf"(?:,?[t ]{_LOOSE_TIME})?",
+    rf"(?P<name>{_MONTH})\.?,?[ /-](?P<year>0000)",
+    rf"(?P<year>0000)[ /-](?P<name>{_MONTH})[ /-](?P<day>0{{1,2}})(?:,?[t ]{_LOOSE_TIME})?")]
+_ORDERED = {order: re.compile(rf"(?P<{first}>0{{1,2}})(?P<separator>[/.-])(?P<{second}>0{{1,2}})(?P=separator)"
+                              rf"(?P<year>0000|00)(?:,?[t ]{_LOOSE_TIME})?")
+            for order, first, second in (("dmy", "day", "month"), ("mdy", "month", "day"))}
+_CLOCK = re.compile(_LOOSE_TIME.replace(_ZONE, ""))
+
+_FIRST_YEAR_OF_1900 = 69  # of two digits; those before are of 2000
+
+
+def _matches(shape: str, order: str) -> "re.Match[str] | None":
+    """The parts of the shape of a date; days come before months if the order is "dmy"."""
+    if len(shape) > _LONGEST or "0" not in shape:
+        return None
+    ordered = _ORDERED[order].fullmatch(shape) if order else None
+    return ordered or next((found for pattern in _ORDERLESS if (found := pattern.fullmatch(shape))), None)
+
+
+def _field(characters: NDArray[np.uint32], found: "re.Match[str]", name: str, default: int = 0) -> NDArray[np.int64]:
+    """The numbers in a part of all texts of a shape."""
+    n_texts = len(characters)
+    if name not in found.re.groupindex or found[name] is None:
+        return np.full(n_texts, default, dtype=np.int64)
+    value = np.zeros(n_texts, dtype=np.int64)
+    for place in range(*found.span(name)):
+        value = 10 * value + (characters[:, place].astype(np.int64) - ord("0"))
+    return value
+
+
+def _characters(texts: list[str], width: int) -> NDArray[np.uint32]:
+    return np.array(texts, dtype=f"U{width}").view(np.uint32).reshape(len(texts), width)
+
+
+def _seconds_of_shape(texts: list[str], found: "re.Match[str]") -> Double:
+    """Seconds since 1970 of dates of a shape; nan for days and times that do not exist."""
+    characters = _characters(texts, len(found.string))
+    year = _field(characters, found, "year")
+    if len(found["year"]) == 2:
+        year += np.where(year >= _FIRST_YEAR_OF_1900, 1900, 2000)
+    month = _field(characters, found, "month", 1)
+    if "name" in found.re.groupindex:
+        month[:] = _MONTHS[found["name"]]
+    day = _field(characters, found, "day", 1)
+    valid = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(valid, (year - 1970) * 12 + month - 1, 0)
+    first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    end = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    valid &= day <= end - first
+    seconds, fraction, clock_valid = _clock_of_shape(characters, found)
+    return np.where(valid & clock_valid, (first + day - 1) * 86400 + seconds + fraction, np.nan)
+
+
+def _clock_of_shape(characters: NDArray[np.uint32], found: "re.Match[str]"
+                    ) -> tuple[NDArray[np.int64], Double, NDArray[np.bool_]]:
+    """Seconds of the time of day, less the time zone, their fraction, and whether there is such a time."""
+    hour, minute, second = (_field(characters, found, name) for name in ("hour", "minute", "second"))
+    groups = found.re.groupindex
+    half = found["half"] if "half" in groups else None
+    valid = (minute <= 59) & (second <= 59) & ((hour >= 1) & (hour <= 12) if half else hour <= 23)
+    if half:
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    seconds = 3600 * hour + 60 * minute + second
+    zone = found["zone"] if "zone" in groups else None
+    if zone and zone[0] in "+-":
+        start = found.start("zone")
+        digits = [start + k for k, character in enumerate(zone) if character == "0"]
+        of_zone = [characters[:, place].astype(np.int64) - ord("0") for place in digits]
+        offset = 3600 * (10 * of_zone[0] + of_zone[1])
+        if len(digits) == 4:
+            offset = offset + 60 * (10 * of_zone[2] + of_zone[3])
+        seconds = seconds + (offset if zone[0] == "-" else -offset)
+    fraction = np.zeros(len(characters))
+    if "fraction" in groups and found["fraction"] is not None:
+        nanoseconds = _field(characters, found, "fraction") * 10 ** (9 - len(found["fraction"]))
+        fraction = nanoseconds / 10**9
+    return seconds, fraction, valid
+
+
+# --- columns
+
+# Distinct cells beyond which a sample of so many is looked at first: all are, if one of them is not read as they are.
+_SAMPLE = 4096
+
+
+class _Texts:
+    """The distinct cells of a column that are not missing, without outer blanks, and how many have each."""
+
+    def __init__(self, cells: Iterable[str]) -> None:
+        counts: Counter[str] = Counter()
+        for cell, count in Counter(cells).items():
+            text = cell.strip()
+            if text.lower() not in MISSING:
+                counts[text] += count
+        self.texts = list(counts)
+        self.counts = np.fromiter(counts.values(), np.int64, len(counts))
+        self.n_cells = int(self.counts.sum())
+
+    def n_read(self, reading: Reading, with_points: bool = False) -> int:
+        """Number of cells that are values of a reading.
+
+        Infinite and very large numbers count, and are refused later; so do, if asked for, those with a decimal point.
+        """
+        known = ~np.isnan(read_texts(self.texts, reading))
+        if reading.kind == NUMERIC and reading.format != "time":
+            for k in np.flatnonzero(~known).tolist():
+                known[k] = is_number(self.texts[k]) if with_points else is_unbounded(self.texts[k])
+        return int(self.counts[known].sum())
+
+
+def infer_reading(cells: Sequence[str], dates: str | None = None, decimal: str = ".") -> Reading | None:
+    """How the cells of a column are read, by all of them; None if all are missing.
+
+    `dates` is the order of day and month where both would do; `decimal` is a comma where numbers must have one.
+    """
+    distinct = list(dict.fromkeys(cells))
+    if len(distinct) > 4 * _SAMPLE:
+        guess = _inferred(_Texts(distinct[:: len(distinct) // _SAMPLE]), dates, decimal)
+        if guess is not None and (guess.kind == CATEGORY or not (guess.words or read_column(distinct, guess)[1])):
+            return guess
+    return _inferred(_Texts(cells), dates, decimal)
+
+
+def _inferred(texts: _Texts, dates: str | None, decimal: str) -> Reading | None:
+    """The same by these texts."""
+    if not texts.n_cells:
+        return None
+    if decimal == "." and _are_plain(texts.texts):
+        return Reading(NUMERIC)
+    if boolean_levels(texts.texts) is not None:
+        return Reading(CATEGORY, "boolean")
+    readings = _candidates(texts, dates, decimal)
+    best = max(readings, key=readings.__getitem__, default=Reading())
+    n_other = texts.n_cells - readings.get(best, 0)
+    few = len(texts.texts) <= min(_FEW_VALUES, texts.n_cells / 2)
+    if n_other and (few or n_other >= _SHARE_OF_TEXT * texts.n_cells):
+        return Reading()
+    if n_other:
+        odd = np.flatnonzero(np.isnan(read_texts(texts.texts, best)))
+        words = tuple(sorted(texts.texts[k] for k in odd.tolist() if not is_unbounded(texts.texts[k])))
+        return Reading() if len(words) > MOST_WORDS else best._replace(words=words)
+    return best
+
+
+def _are_plain(texts: Sequence[str]) -> bool:
+    """Whether all texts are plain numbers within the range."""
+    values = _plain_numbers(texts)
+    return values is not None and not np.isnan(values).any()
+
+
+def _candidates(texts: _Texts, dates: str | None, decimal: str) -> dict[Reading, int]:
+    """Readings that some cells agree with, and how many do; among equals the first is to be taken."""
+    groups = by_shape(normal_texts(texts.texts))
+    shapes = {shape: int(texts.counts[places].sum()) for shape, places in groups.items()}
+    found: dict[Reading, int] = {}
+    if any(_number_shape(shape) for shape in shapes) or any(map(is_number, texts.texts)):
+        unit = _unit_of(shapes)
+        for mark in ("," if decimal == "," else ".,"):  # among equals a point
+            numbers = Reading(NUMERIC, "" if (mark, unit) == (".", "") else mark + unit)
+            found[numbers] = texts.n_read(numbers, decimal == ",")
+            if found[numbers] == texts.n_cells:
+                break
+    if any(_CLOCK.fullmatch(shape) for shape in shapes):
+        found[Reading(NUMERIC, "time")] = texts.n_read(Reading(NUMERIC, "time"))
+    separators = {matched["separator"] for shape in shapes if (matched := _ORDERED["dmy"].fullmatch(shape))}
+    if separators:
+        counts = {order: texts.n_read(Reading(DATE, order)) for order in ("dmy", "mdy")}
+        order, ambiguous = max(counts, key=counts.__getitem__), False
+        if counts["dmy"] == counts["mdy"]:  # with points, days come first everywhere
+            order = dates if dates in counts else "dmy" if separators == {"."} else "mdy"
+            ambiguous = dates not in counts and order == "mdy"
+        found[Reading(DATE, str(order), ambiguous=ambiguous)] = counts[str(order)]
+    elif any(_matches(shape, "") for shape in shapes):
+        found[Reading(DATE)] = texts.n_read(Reading(DATE))
+    return {reading: n for reading, n in found.items() if n}
+
+
+def read_column(cells: Sequence[str], reading: Reading) -> tuple[Double, list[str]]:
+    """Values of numbers or dates, nan where missing, and the distinct cells that are neither, in their order."""
+    values = _plain_numbers(cells) if reading.kind == NUMERIC and reading.format == "" else None
+    if values is not None:
+        return values, []
+    distinct = list(dict.fromkeys(cells))
+    texts = [cell.strip() for cell in distinct]
+    found = read_texts(texts, reading)
+    ignored = {*reading.words}
+    odd = [texts[k] for k in np.flatnonzero(np.isnan(found)).tolist()
+           if texts[k] not in ignored and texts[k].lower() not in MISSING]
+    if len(distinct) == len(cells):
+        return found, odd
+    place = {cell: k for k, cell in enumerate(distinct)}
+    return found[np.fromiter(map(place.__getitem__, cells), np.intp, len(cells))], odd
+
+
+def read_texts(texts: Sequence[str], reading: Reading) -> Double:
+    """Values of texts without outer blanks; nan for those that are no values of the reading."""
+    is_time = reading.format == "time"
+    is_plain = reading.kind == NUMERIC and reading.format in ("", ".")
+    plain = _plain_numbers(texts) if is_plain else None
+    if plain is not None:
+        return plain
+    normal = normal_texts(texts)
+    values = np.full(len(texts), np.nan)
+    for shape, places in by_shape(normal).items():
+        same = [normal[k] for k in places]
+        if reading.kind == NUMERIC and not is_time:
+            values[places] = _numbers_of(same, shape, reading.format)
+            continue
+        found = _CLOCK.fullmatch(shape) if is_time else _matches(shape, reading.format)
+        if found is None:
+            continue
+        if is_time:
+            seconds, fraction, valid = _clock_of_shape(_characters(same, len(shape)), found)
+            values[places] = np.where(valid, seconds + fraction, np.nan)
+        else:
+            values[places] = _seconds_of_shape(same, found)
+    return values
+
+
+def _numbers_of(texts: list[str], shape: str, format_: str) -> Double:
+    """Numbers of texts of one shape; nan where they are none by the format."""
+    decimal, unit = format_[:1] or ".", format_[1:]
+    parts = _number_shape(shape)
+    if parts is not None and parts.unit in ("", unit) and _BODIES[decimal].fullmatch(parts.body):
+        values = np.array(_numbers_of_shape(texts, parts, decimal))
+        if ("," if decimal == "." else ".") in parts.body:
+            leads = np.array([text[parts.start] == "0" for text in texts])
+            values[leads] = np.nan  # as 0.125, in which no thousands are separated
+    elif decimal == "." and is_number(texts[0]):
+        values = np.array([*map(float, texts)])
+    else:
+        return np.full(len(texts), np.nan)
+    return np.where(np.abs(values) <= LARGEST_VALUE, values, np.nan)
+
+
+def _plain_numbers(cells: Sequence[str]) -> Double | None:
+    """Plain numbers, nan where missing; None if a cell is neither, or too large."""
+    joined = "".join(cells)
+    if "_" in joined or not joined.isascii():  # which Python's float reads
+        return None
+    try:
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        try:
+            present = ("nan" if cell.strip().lower() in MISSING else cell for cell in cells)
+            values = np.fromiter(map(float, present), np.float64, len(cells))
+        except ValueError:
+            return None
+    return None if (np.abs(values) > LARGEST_VALUE).any() else values
+
+
+def settled(readings: Sequence[Reading | None]) -> list[Reading | None]:
+    """The readings of the columns of a table: ambiguous dates get the order of the others, where these have one."""
+    orders = {each.format for each in readings if each and each.kind == DATE and each.format and not each.ambiguous}
+    order = orders.pop() if len(orders) == 1 else None
+    return [each._replace(format=order, ambiguous=False) if each and each.ambiguous and order else each
+            for each in readings]

@@ -1,0 +1,196 @@
+"""Awkward columns of text, made by rules: numbers, dates and truth values as people and programs write them.
+
+Run as a script, it writes them into a folder: `python awkward_columns.py FOLDER`.
+"""
+
+import datetime
+import itertools
+import pathlib
+import sys
+from typing import NamedTuple
+
+ROWS = 40
+
+
+class Column(NamedTuple):
+    """Cells of a column and what they mean."""
+
+    name: str
+    cells: list[str]
+    kind: str  # numeric, date or category
+    values: list  # numbers, seconds since 1970 or levels; None where missing
+    remark: str = ""  # a part of the warning, if there is one
+
+
+_NUMBERS = [(-1) ** k * (k * k * 37 + 5) / 4 for k in range(ROWS)]  # of two digits after the point
+_LARGE = [123_456.25 + 4_321_000.5 * k for k in range(ROWS)]
+_START = datetime.datetime(2021, 1, 13, 7, 5, 9)
+_MOMENTS = [_START + datetime.timedelta(days=11 * k, hours=5 * k, minutes=7 * k, seconds=k) for k in range(ROWS)]
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+_MISSING = ["", "NA", "n/a", "nan", "NULL", "None", "?", " ", "<NA>", "#N/A"]
+
+
+def _grouped(value, digits, thousands, decimal):
+    text = f"{abs(value):,.{digits}f}"
+    return text.replace(",", "T").replace(".", decimal).replace("T", thousands)
+
+
+def _numbers():
+    """Every combination of decimal mark, marks of thousands, and what stands around the number."""
+    marks = [(".", ""), (".", ","), (".", " "), (".", "'"), (".", "\u00a0"), (",", ""), (",", "."), (",", " "),
+             (",", "\u202f"), (",", "\u2019")]
+    around = {"bare": "{}", "dollar": "${}", "euro": "{} €", "pound": "£{}", "code": "USD {}", "code after": "{} CHF",
+              "unit": "{} kg", "joined unit": "{}km", "degrees": "{}°C", "blanks": "  {} "}
+    for (decimal, thousands), (what, form) in itertools.product(marks, around.items()):
+        cells = [("-" if value < 0 else "") + form.format(_grouped(value, 2, thousands, decimal)).strip()
+                 if what != "blanks" else f"  {'-' if value < 0 else ''}{_grouped(value, 2, thousands, decimal)} "
+                 for value in _NUMBERS]
+        yield Column(f"numbers {what} {decimal}{thousands}", cells, "numeric", _NUMBERS)
+        cells = [form.format(_grouped(value, 2, thousands, decimal)) for value in _LARGE]
+        if what in ("bare", "euro"):
+            yield Column(f"large numbers {what} {decimal}{thousands}", cells, "numeric", _LARGE)
+    for decimal, thousands in marks:
+        accounting = [f"({_grouped(value, 2, thousands, decimal)})" if value < 0
+                      else _grouped(value, 2, thousands, decimal) for value in _NUMBERS]
+        yield Column(f"accounting {decimal}{thousands}", accounting, "numeric", _NUMBERS)
+        trailing = [_grouped(value, 2, thousands, decimal) + "-" * (value < 0) for value in _NUMBERS]
+        yield Column(f"trailing minus {decimal}{thousands}", trailing, "numeric", _NUMBERS)
+    for what, form in (("repr", repr), ("exponent", "{:.10e}".format), ("plus", "{:+.2f}".format),
+                       ("minus sign", lambda value: f"{value:.2f}".replace("-", "\u2212")),
+                       ("capital exponent", "{:.10E}".format),
+                       ("bare point", lambda value: f"{value:.2f}".rstrip("0"))):
+        yield Column(f"numbers {what}", [form(value) for value in _NUMBERS], "numeric", _NUMBERS)
+    for blank in ("", " "):
+        percent = [float(f"{value:.2f}e-2") for value in _NUMBERS]
+        yield Column(f"per cent {blank}%", [f"{value:.2f}{blank}%" for value in _NUMBERS], "numeric", percent)
+        yield Column(f"per cent with comma {blank}%", [f"{value:.2f}{blank}%".replace(".", ",") for value in _NUMBERS],
+                     "numeric", percent)
+    yield Column("codes with zeros", [f"{k:05d}" for k in range(ROWS)], "numeric", [*map(float, range(ROWS))])
+    yield Column("lakhs", [f"{1 + k},23,456.75" for k in range(9)] * 4, "numeric",
+                 [123456.75 + 100_000 * k for k in range(9)] * 4)
+    yield Column("integers of thousands", [f"{k},500" for k in range(1, ROWS)], "numeric",
+                 [1000.0 * k + 500 for k in range(1, ROWS)])
+    for k, word in enumerate(_MISSING):
+        cells = [word if i % 4 == 1 else f"{value:.2f}" for i, value in enumerate(_NUMBERS)]
+        values = [None if i % 4 == 1 else value for i, value in enumerate(_NUMBERS)]
+        yield Column(f"numbers with missing {k}", cells, "numeric", values)
+        yield Column(f"euros with missing {k}", [cell if i % 4 == 1 else f"{cell} €" for i, cell in enumerate(cells)],
+                     "numeric", values)
+
+
+def _dates():
+    """Every order, separator, width and time."""
+    times = {"": None, " %H:%M": 60, " %H:%M:%S": 1, "T%H:%M:%S": 1, " %I:%M %p": 60, " %I:%M:%S%p": 1}
+    orders = {"ymd": "%Y{0}%m{0}%d", "dmy": "%d{0}%m{0}%Y", "mdy": "%m{0}%d{0}%Y", "short dmy": "%d{0}%m{0}%y",
+              "short mdy": "%m{0}%d{0}%y"}
+    for (order, form), separator, (time, unit) in itertools.product(orders.items(), "-/.", times.items()):
+        if order == "ymd" and separator == "-" and "%p" in time:
+            continue  # ISO dates have ISO times
+        pattern = form.format(separator) + time
+        yield Column(f"dates {pattern}", [moment.strftime(pattern) for moment in _MOMENTS], "date", _seconds(unit))
+        if order != "ymd" and not time:
+            narrow = [separator.join(str(int(part)) if len(part) < 3 else part
+                                     for part in moment.strftime(pattern).split(separator)) for moment in _MOMENTS]
+            if "short" not in order:
+                yield Column(f"narrow dates {pattern}", narrow, "date", _seconds(None))
+    for pattern in ("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%d %B %Y", "%a, %d %b %Y",
+                    "%A, %B %d, %Y", "%d %b %Y %H:%M", "%b %d %Y %I:%M %p", "%Y-%b-%d", "%d/%b/%Y",
+                    "%a, %d %b %Y %H:%M:%S GMT"):
+        unit = 1 if "%S" in pattern else 60 if "%M" in pattern else None
+        yield Column(f"named dates {pattern}", [moment.strftime(pattern) for moment in _MOMENTS], "date",
+                     _seconds(unit))
+    names = {"German": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+             "French": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+             "Spanish": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+             "Italian": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"}
+    for language, months in names.items():
+        for form in ("{day} {month} {year}", "{day}. {month} {year}", "{day} de {month} de {year}"):
+            cells = [form.format(day=moment.day, month=months.split()[moment.month - 1], year=moment.year)
+                     for moment in _MOMENTS]
+            yield Column(f"{language} dates {form}", cells, "date", _seconds(None))
+    for zone, hours in (("Z", 0), ("+02:00", 2), ("-0530", -5.5), (" +01", 1)):
+        cells = [f"{moment:%Y-%m-%d %H:%M:%S}{zone}" for moment in _MOMENTS]
+        yield Column(f"zone {zone}", cells, "date", [value - 3600 * hours for value in _seconds(1)])
+    fractions = [f"{moment:%Y-%m-%dT%H:%M:%S}.{k:03d}" for k, moment in enumerate(_MOMENTS)]
+    yield Column("fractions", fractions, "date", [value + k / 1000 for k, value in enumerate(_seconds(1))])
+    first = [datetime.datetime(moment.year, moment.month, 1) for moment in _MOMENTS]
+    for pattern in ("%Y-%m", "%b %Y", "%B %Y"):
+        yield Column(f"months {pattern}", [moment.strftime(pattern) for moment in first], "date",
+                     [(moment - _EPOCH).total_seconds() for moment in first])
+    for pattern, unit in (("%H:%M", 60), ("%H:%M:%S", 1), ("%I:%M %p", 60)):
+        yield Column(f"times {pattern}", [moment.strftime(pattern) for moment in _MOMENTS], "numeric",
+                     [value % 86400 for value in _seconds(unit)])
+    early = [datetime.datetime(2020 + k % 4, 1 + k % 12, 1 + k % 11) for k in range(ROWS)]
+    for separator in "/-":
+        pattern = separator.join(("%m", "%d", "%Y"))
+        yield Column(f"ambiguous {pattern}", [moment.strftime(pattern) for moment in early], "date",
+                     [(moment - _EPOCH).total_seconds() for moment in early], "day and month could be exchanged")
+    yield Column("ambiguous with points", [moment.strftime("%d.%m.%Y") for moment in early], "date",
+                 [(moment - _EPOCH).total_seconds() for moment in early])
+    for k, word in enumerate(_MISSING):
+        cells = [word if i % 5 == 2 else f"{moment:%d/%m/%Y}" for i, moment in enumerate(_MOMENTS)]
+        values = [None if i % 5 == 2 else value for i, value in enumerate(_seconds(None))]
+        yield Column(f"dates with missing {k}", cells, "date", values)
+
+
+def _seconds(unit):
+    """Seconds of the moments, of their days, or cut to a unit."""
+    return [float((moment - _EPOCH).days * 86400 if unit is None
+                   else (moment - _EPOCH).total_seconds() // unit * unit) for moment in _MOMENTS]
+
+
+def _booleans():
+    words = [("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("no", "yes"), ("No", "Yes"), ("N", "Y"),
+             ("f", "t"), ("nein", "ja"), ("Nein", "Ja"), ("falsch", "wahr"), ("non", "oui"), ("faux", "vrai"),
+             ("no", "sí"), ("falso", "verdadero"), ("no", "sì"), ("falso", "vero"), (" no", "yes ")]
+    for no, yes in words:
+        chosen = [k * k % 3 == 1 for k in range(ROWS)]
+        yield Column(f"truth {no} {yes}", [yes if each else no for each in chosen], "category",
+                     [str(each) for each in chosen])
+        yield Column(f"truth {no} {yes} and missing", ["NA" if k % 6 == 5 else yes if each else no
+                                                       for k, each in enumerate(chosen)], "category",
+                     [None if k % 6 == 5 else str(each) for k, each in enumerate(chosen)])
+
+
+def _left_alone():
+    """Columns that are neither, or not safely, and stay categories."""
+    groups = {
+        "colours": ["red", "blue", "light green"], "several units": ["12 kg", "3 lb", "5 kg"],
+        "several currencies": ["$5", "€6", "$7"], "ordinals": ["1st", "2nd", "3rd", "4th"],
+        "sizes": ["S", "M", "L", "XL"], "ranges": ["1-5", "6-10", "11-15"], "codes": ["A1", "B2", "C3"],
+        "versions": ["1.2.3", "1.10.0", "2.0.1"], "addresses": ["192.168.0.1", "10.0.0.1"],
+        "underscores": ["1_000", "2"],
+        "hexadecimal": ["0x10", "0xff"], "more than": ["3+", "2", "1"], "below": ["<5", "5-10", ">10"],
+        "mixed truth": ["yes", "ja", "no"], "truth and more": ["yes", "no", "maybe"],
+        "no such day": ["2023-02-30", "2023-13-01"],
+        "no such time": ["25:10", "12:99"], "both marks": ["1.5", "1,55", "2.25", "2,75"], "two signs": ["--1", "+-2"],
+        "dates and words": ["2024-01-01", "soon", "later"], "numbers and words": ["1", "two", "3"],
+        "dates and numbers": ["2024-01-01", "17", "18.5"], "full-width digits": ["\uff11\uff12", "\uff13"],
+        "other digits": ["\u0661\u0662", "\u0663"], "days of both orders": ["13/01/2024", "01/13/2024", "02/14/2024"],
+        "open brackets": ["(5", "6", "7"], "quarters": ["2024Q1", "2024Q2"], "dimensions": ["3x4", "5x6"],
+        "fractions": ["1/2", "3/4"], "plates": ["AB 12", "CD 34"], "long text": ["word " * 30, "other " * 30],
+    }
+    for name, cells in groups.items():
+        repeated = [cells[k % len(cells)] for k in range(ROWS)]
+        yield Column(f"category of {name}", repeated, "category", [cell.strip() for cell in repeated])
+    for name, base, word, kind in (("numbers", [f"{value:.2f}" for value in _NUMBERS], "unknown", "numeric"),
+                                   ("dates", [f"{moment:%Y-%m-%d}" for moment in _MOMENTS], "soon", "date")):
+        cells, values = list(base), list(_NUMBERS if kind == "numeric" else _seconds(None))
+        for place in (7, 19):
+            cells[place], values[place] = word, None
+        yield Column(f"{name} and a word", cells, kind, values, f"such as '{word}'")
+
+
+def columns():
+    """All columns, with distinct names."""
+    return [*_numbers(), *_dates(), *_booleans(), *_left_alone()]
+
+
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for k, column in enumerate(columns()):
+        lines = ["cell,row", *('"' + cell.replace('"', '""') + f'",{i}' for i, cell in enumerate(column.cells))]
+        (folder / f"{k:03d}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{len(columns())} files in {folder}")
