@@ -44,7 +44,7 @@ def test_one_thread_is_all_that_runs():
     woken = subprocess.run([sys.executable, folder / "helpers" / "run_times.py"], env=environment, check=True,
                            capture_output=True, text=True).stdout.split()
     if "control" in woken:
-        pytest.skip("the BLAS of this NumPy has no threads")
+        pytest.skip("the BLAS of this NumPy has no threads, or takes them for twenty unknowns")
     assert not woken
 
 
