@@ -339,15 +339,15 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
             **{name: _hexadecimal(each) for name, each in zip("abcd", output.numbers, strict=True)})
         yield (f"    z[{o}] = (isnan({x}) ? {_hexadecimal(output.missing)} : {value})"
                f"{'' if output.divisor == 1 else ' / ' + _hexadecimal(output.divisor)};\n")
-    told = []
+    imputed = []
     for i, imputation in enumerate(mapping.imputations):
         neutral = _hexadecimal(mapping.neutral[imputation.output])
         terms = [f"{_hexadecimal(factor)} * (z[{k}] - {_hexadecimal(mapping.neutral[k])})"
                  for k, factor in zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)]
-        yield f"    double told{i} = {' + '.join([neutral, *terms])};\n"
-        value = f"isnan(told{i}) ? {neutral} : told{i}"
+        yield f"    double imputed{i} = {' + '.join([neutral, *terms])};\n"
+        value = f"isnan(imputed{i}) ? {neutral} : imputed{i}"
         held = f"fmin({_hexadecimal(imputation.high)}, fmax({_hexadecimal(imputation.low)}, {value}))"
         source = mapping.outputs[imputation.output].source
-        told.append(f"    if (isnan(x[{source}])) z[{imputation.output}] = {held};\n")
-    yield from told
+        imputed.append(f"    if (isnan(x[{source}])) z[{imputation.output}] = {held};\n")
+    yield from imputed
     yield "}\n"

@@ -47,9 +47,9 @@ def _rank(x, knots, heights):
 '''
 
 _FILL = """\
-told = {neutral!r} + sum(factor * (z[:, k] - neutral[k]) for k, factor in {factors})
-    told = np.where(np.isnan(told), {neutral!r}, told).clip({low!r}, {high!r})
-    filled[:, {output}] = np.where(np.isnan(X[:, {source}]), told, z[:, {output}])
+imputed = {neutral!r} + sum(factor * (z[:, k] - neutral[k]) for k, factor in {factors})
+    imputed = np.where(np.isnan(imputed), {neutral!r}, imputed).clip({low!r}, {high!r})
+    filled[:, {output}] = np.where(np.isnan(X[:, {source}]), imputed, z[:, {output}])
 """
 
 _CLASSES = '''

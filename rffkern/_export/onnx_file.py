@@ -159,16 +159,16 @@ def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:
     chosen = [imputation.output for imputation in imputations]
     neutral = np.array(mapping.neutral)
     apart = graph.add("Sub", z, graph.keep(neutral))
-    told = graph.keep(neutral[chosen].reshape(1, -1))
+    imputed = graph.keep(neutral[chosen].reshape(1, -1))
     for k in range(max(len(imputation.predictors) for imputation in imputations)):
         predictors = [imputation.predictors[k] if k < len(imputation.predictors) else 0 for imputation in imputations]
         factors = [imputation.factors[k] if k < len(imputation.predictors) else 0.0 for imputation in imputations]
-        told = graph.add("Add", told, graph.add("Mul", graph.keep(factors), graph.columns(apart, predictors)))
-    told = graph.add("Where", graph.add("IsNaN", told), graph.keep(neutral[chosen]), told)
-    told = graph.add("Max", told, graph.keep([imputation.low for imputation in imputations]))
-    told = graph.add("Min", told, graph.keep([imputation.high for imputation in imputations]))
+        imputed = graph.add("Add", imputed, graph.add("Mul", graph.keep(factors), graph.columns(apart, predictors)))
+    imputed = graph.add("Where", graph.add("IsNaN", imputed), graph.keep(neutral[chosen]), imputed)
+    imputed = graph.add("Max", imputed, graph.keep([imputation.low for imputation in imputations]))
+    imputed = graph.add("Min", imputed, graph.keep([imputation.high for imputation in imputations]))
     missing = graph.add("IsNaN", graph.columns(rows, [mapping.outputs[output].source for output in chosen]))
-    both = graph.add("Concat", z, graph.add("Where", missing, told, graph.columns(z, chosen)), axis=1)
+    both = graph.add("Concat", z, graph.add("Where", missing, imputed, graph.columns(z, chosen)), axis=1)
     places = np.arange(n_outputs)
     places[chosen] = n_outputs + np.arange(len(chosen))
     return graph.columns(both, places)

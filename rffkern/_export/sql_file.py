@@ -154,8 +154,8 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
     for imputation in mapping.imputations:
         terms = [f"{_number(factor)} * (z{k} - {_exact(mapping.neutral[k])})"
                  for k, factor in zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)]
-        told = _WRITER.call("add", _exact(mapping.neutral[imputation.output]), _sum(terms))
-        held = _WRITER.call("min", _exact(imputation.high), _WRITER.call("max", _exact(imputation.low), told))
+        imputed = _WRITER.call("add", _exact(mapping.neutral[imputation.output]), _sum(terms))
+        held = _WRITER.call("min", _exact(imputation.high), _WRITER.call("max", _exact(imputation.low), imputed))
         z = outputs[imputation.output]
         source = mapping.outputs[imputation.output].source
         outputs[imputation.output] = f"CASE WHEN x{source} IS NULL THEN {held} ELSE {z} END AS {z}"

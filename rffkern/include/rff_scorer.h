@@ -617,7 +617,7 @@ static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t ro
 
 /* outputs[k * RFF_PIECE + i] = output k of the column map at row i. */
 static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *outputs,
-                          double *told)
+                          double *imputed)
 {
     const rff_column_map *map = &model->map;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
@@ -644,11 +644,11 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
                                                    - map->neutral[imputation->predictors[k]]);
             found = found != found ? map->neutral[imputation->output] : found;
             found = found < imputation->low ? imputation->low : found;
-            told[f] = found > imputation->high ? imputation->high : found;
+            imputed[f] = found > imputation->high ? imputation->high : found;
         }
         for (f = 0; f < map->n_imputations; f++) {
             const double x = rff_value(X, row + i, prepared->imputation_columns[f]);
-            if (x != x) mapped[map->imputations[f].output * RFF_PIECE] = told[f];
+            if (x != x) mapped[map->imputations[f].output * RFF_PIECE] = imputed[f];
         }
     }
 }
@@ -688,7 +688,7 @@ static void rff_clip(const rff_model *model, const rff_rows *X, size_t n_rows, v
 
 /* The parts of scratch memory, as counts of doubles. */
 typedef struct {
-    size_t outputs, told, mapped, scores, work, total;
+    size_t outputs, imputed, mapped, scores, work, total;
 } rff_layout;
 
 static rff_layout rff_scratch_layout(const rff_model *model)
@@ -700,8 +700,8 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     const size_t work = rff_work_size(&model->expansion), bins = rff_bins_size(model);
     rff_layout found;
     found.outputs = 8; /* for the alignment of what follows */
-    found.told = found.outputs + n_mapped * RFF_PIECE;
-    found.mapped = found.told + (model->has_map ? map->n_imputations : 0);
+    found.imputed = found.outputs + n_mapped * RFF_PIECE;
+    found.mapped = found.imputed + (model->has_map ? map->n_imputations : 0);
     found.scores = rff_up(found.mapped + n_copied * prepared->piece, 8);
     found.work = rff_up(found.scores + model->info.n_outputs * prepared->piece, 8);
     found.total = found.work + (work > bins ? work : bins) / sizeof(double);
@@ -768,7 +768,7 @@ static void rff_score_given(const rff_model *model, const rff_rows *X, size_t ro
         memcpy(mapped, (const char *)X->values + row * size, rff_up(n_rows, X->width) * size);
     for (first = 0; first < n_rows && model->has_map; first += RFF_PIECE) {
         const size_t stop = n_rows - first < RFF_PIECE ? n_rows : first + RFF_PIECE;
-        rff_map_piece(model, X, row + first, stop - first, outputs, base + place.told);
+        rff_map_piece(model, X, row + first, stop - first, outputs, base + place.imputed);
         for (i = first; i < stop; i++)
             for (k = 0; k < n; k++) {
                 const double value = outputs[k * RFF_PIECE + i - first];
