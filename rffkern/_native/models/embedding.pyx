@@ -219,11 +219,12 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
     cdef const double *knot = <const double *>_own(model, knots, np.float64)
     cdef const double *height = <const double *>_own(model, heights, np.float64)
     cdef rff_form *form = <rff_form *>_place(model, len(kinds), sizeof(rff_form))
-    cdef rff_imputation *imputation = <rff_imputation *>_place(model, len(columns["imputations"]), sizeof(rff_imputation))
+    cdef size_t n_imputations = len(columns["imputations"])
+    cdef rff_imputation *imputation = <rff_imputation *>_place(model, n_imputations, sizeof(rff_imputation))
     agree(len(kinds) == model.expansion.n_features, "forms must have an output for each column of the expansion")
     map.starts = <const uint32_t *>_own(model, starts, np.uint32)
     map.neutral = <const double *>_own(model, columns["neutral"], np.float64)
-    map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), len(columns["imputations"])
+    map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), n_imputations
     map.forms, map.imputations = form, imputation
     for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
         form.kind, form.n_knots = kind, size
