@@ -14,7 +14,9 @@ import rffkern
 from rffkern._estimator.registry import FAMILIES
 from rffkern._protocol.arguments import Number
 
-README = pathlib.Path(__file__).parent.parent / "README.md"
+ROOT = pathlib.Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PUBLIC = [name for name in rffkern.__all__ if name[0].isupper()]
 SECTIONS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples",
             "References")
@@ -202,6 +204,27 @@ def test_the_reader_of_sections_sees_what_is_wrong():
     assert second == (["b", "c"], "floats", "")
     assert names_in(doc, "Attributes") == ["d_"]
     assert names_in(doc, "Returns") == []
+
+
+def anchors(page):
+    """Headings of a page as links name them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_link_is_dead(page):
+    for path, anchor in re.findall(r"\]\((?!http)([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+def test_every_page_can_be_reached():
+    """The guide, or the index of the algorithms, has a link to each page of docs/."""
+    for folder in (ROOT / "docs", ROOT / "docs" / "algorithms"):
+        index = (folder / "index.md").read_text(encoding="utf-8")
+        assert all(f"]({page.name})" in index for page in folder.glob("*.md") if page.name != "index.md")
 
 
 def test_readme_example(tmp_path, monkeypatch, capsys):

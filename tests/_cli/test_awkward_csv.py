@@ -1,4 +1,4 @@
-"""Awkward CSV files: each is read as Python's csv and the rules of SECURITY.md say, or refused at its place.
+"""Awkward CSV files: each is read as Python's csv and the rules of docs/SECURITY.md say, or refused at its place.
 
 What is expected is worked out here from Python's csv and those rules, without code of the package: first where all
 columns must be numbers, then where they may hold words, dates and gaps.  How a column of such cells is read is tested
