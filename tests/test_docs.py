@@ -68,6 +68,12 @@ def cls(request):
     return FAMILIES[request.param].load()
 
 
+def test_every_public_name_is_in_the_reference():
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "site" / "python").glob("*.rst"))
+    described = re.findall(r"^\.\. auto(?:class|function|module):: (?:rffkern\.)?(\w+)$", pages, re.M)
+    assert sorted(described) == sorted(name for name in rffkern.__all__ if not name.startswith("__"))
+
+
 @pytest.mark.slow
 def test_docstring_examples():
     results = [doctest.testmod(module) for module in modules()]
