@@ -10,12 +10,13 @@ from .._native.array_types import NDArray
 from .._protocol.arguments import Choice, Distinct, Number, check_all
 from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
+from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .compiled import CompiledMap
-from .fitted_map import NUMERIC_FORMS, FittedMap, Folds
+from .fitted_map import NUMERIC_FORMS, FittedMap, OutOfFold
 from .tables import check_table, column_name, in_blocks, tables
 
 Double = NDArray[np.float64]
@@ -41,7 +42,7 @@ class FitResult(NamedTuple):
     """The result of a pass over the training rows."""
 
     fitted_map: FittedMap
-    folds: Folds  # out-of-fold target statistics of the training rows
+    folds: OutOfFold  # out-of-fold target statistics of the training rows
     reference: dict[str, Any]  # by which `drift` compares other rows with these
 
 
@@ -252,20 +253,22 @@ class ColumnMap(Parametrised):
             raise not_fitted(type(self).__name__)
         return fitted_map
 
-    def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any) -> FitResult:
-        """Pass over the rows once."""
+    def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any,
+                  division: Division | None = None) -> FitResult:
+        """Pass over the rows once; a division says in which folds they are."""
         from .drift import Reference
-        from .learning import MapSettings, StatisticsCollector, build_map  # not needed where rows are mapped
+        from .learning import N_FOLDS, MapSettings, StatisticsCollector, build_map  # not needed where rows are mapped
 
         self._check_params()
         collector: StatisticsCollector | None = None
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)
+        row_folds = None if targets is None or division is None else division.folds(len(targets), N_FOLDS)
         for table, start in tables(X, self.categorical_features, self.dates):
             if collector is None:
                 names = table.names
                 collector = StatisticsCollector([column_name(names, j) for j in range(len(table.columns))],
-                                0 if targets is None else targets.shape[1])
+                                0 if targets is None else targets.shape[1], row_folds)
             rows = slice(start, start + table.n_rows)
             values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
             collector.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
@@ -279,7 +282,7 @@ class ColumnMap(Parametrised):
         unit = min(1.0, collector.weight / collector.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, targets is not None)
-        return FitResult(*build_map(names, statistics, collector, settings),
+        return FitResult(*build_map(names, statistics, collector, settings, row_folds),
                          Reference.of(statistics, collector.weight, collector.n_positive).to_json())
 
     def _keep(self, fitted_map: FittedMap, reference: dict[str, Any] | None) -> None:
@@ -327,14 +330,15 @@ def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
     return RowBlocks(lambda: (column_map._transform(block, owner, name) for block in X._raw_blocks()))
 
 
-def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> tuple[ColumnMap, Any]:
+def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool,
+             division: Division | None = None) -> tuple[ColumnMap, Any]:
     """A copy of a map that is fitted on training rows, and these rows mapped: an array, or RowBlocks.
 
     The map itself is not changed.
     """
     X = in_blocks(X)
     fitted = ColumnMap(**column_map.get_params())
-    fitted_map, folds, reference = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight)
+    fitted_map, folds, reference = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight, division)
     fitted._keep(fitted_map, reference)
 
     def mapped(block: Any, first_row: int) -> NDArray[Any]:

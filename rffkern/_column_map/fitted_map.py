@@ -201,7 +201,20 @@ def _codes(column: RawColumn, index: Mapping[str, float], other: float) -> Doubl
     return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
 
 
-Folds = Sequence[Mapping[int, Double]]
+class OutOfFold(NamedTuple):
+    """What training rows get in place of forms that have learned from their targets: what other folds say of them."""
+
+    tables: Sequence[Mapping[int, Double]]  # for each column, by form: its outputs by level and fold
+    row_folds: NDArray[np.intp] | None  # (n_rows,) None for the index of the row modulo the number of folds
+
+    def of_column(self, j: int, codes: Double, first_row: int) -> dict[int, Double]:
+        """Outputs of the forms of a column for some training rows."""
+        missing = np.isnan(codes)
+        rows = first_row + np.arange(len(codes))
+        places = np.where(missing, 0, codes).astype(np.intp)
+        return {k: np.where(missing, np.nan, table[places, (rows if self.row_folds is None else self.row_folds[rows])
+                                                   % table.shape[1]].T) for k, table in self.tables[j].items()}
+
 
 # Rows that are mapped together, so that intermediate results stay in the cache.
 _BLOCK_ROWS = 4096
@@ -252,7 +265,7 @@ class FittedMap(NamedTuple):
         check_names(table.names, self.names)
         return table
 
-    def apply(self, table: RawTable, folds: Folds | None = None, first_row: int = 0) -> Double:
+    def apply(self, table: RawTable, folds: OutOfFold | None = None, first_row: int = 0) -> Double:
         """Map the rows of a table that `read` gave, shape (n_rows, n_outputs).
 
         With `folds` they are the training rows, in their order from `first_row` on.
@@ -278,12 +291,12 @@ class FittedMap(NamedTuple):
         return [each.values_of(raw, column_name(self.names, j, table.title)) if each.forms else raw.values
                 for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
 
-    def outputs_of(self, values: Sequence[Double], folds: Folds | None = None, first_row: int = 0) -> Double:
+    def outputs_of(self, values: Sequence[Double], folds: OutOfFold | None = None, first_row: int = 0) -> Double:
         """Outputs for such values, (n_outputs, n_rows), neutral where they are missing."""
         parts = []
         for j, (each, column_values) in enumerate(zip(self.columns, values, strict=True)):
             if each.forms:
-                statistics = _out_of_fold(folds[j], column_values, first_row) if folds and folds[j] else None
+                statistics = folds.of_column(j, column_values, first_row) if folds and folds.tables[j] else None
                 parts.append(each.apply(column_values, statistics))
         return np.concatenate(parts)
 
@@ -322,11 +335,3 @@ class FittedMap(NamedTuple):
                         for k in imputation.predictors.tolist()),
                     "a missing value is imputed from its own column")
         return found
-
-
-def _out_of_fold(tables: Mapping[int, Double], codes: Double, first_row: int) -> dict[int, Double]:
-    """Target statistics of training rows, by form, from the rows of the other folds."""
-    missing = np.isnan(codes)
-    rows = first_row + np.arange(len(codes))
-    places = np.where(missing, 0, codes).astype(np.intp)
-    return {k: np.where(missing, np.nan, table[places, rows % table.shape[1]].T) for k, table in tables.items()}

@@ -15,7 +15,7 @@ from .._native.array_types import NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
-from .fitted_map import FittedColumn, FittedMap, Folds
+from .fitted_map import FittedColumn, FittedMap, OutOfFold
 from .imputation import Sample, learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
@@ -43,7 +43,7 @@ MAX_KEPT_LEVELS = 100_000
 # Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
 
-N_FOLDS = 5  # of target statistics; a row is in the fold of its index modulo this
+N_FOLDS = 5  # of target statistics; `Division.folds` says in which a row is
 
 _MISSING = np.array([np.nan]).view(np.uint64)[0]
 
@@ -174,10 +174,12 @@ class _ColumnCollector:
 class StatisticsCollector:
     """Collects the statistics of all columns of some tables, which are added one after the other.
 
-    `names` are what errors call the columns.  Rows of weight 0 are ignored.
+    `names` are what errors call the columns, `row_folds` the folds of the rows of target statistics, by default their
+    index modulo `N_FOLDS`.  Rows of weight 0 are ignored.
     """
 
-    def __init__(self, names: list[str], n_outputs: int = 0) -> None:
+    def __init__(self, names: list[str], n_outputs: int = 0, row_folds: NDArray[np.intp] | None = None) -> None:
+        self._row_folds = row_folds
         self.n_rows = 0  # added, whatever their weight
         self.weight = 0.0
         self.n_positive = 0
@@ -213,11 +215,12 @@ class StatisticsCollector:
 
     def _count(self) -> None:
         counting = np.flatnonzero(self._weights[: self._filled] > 0)
-        folds = (self.n_rows + counting) % N_FOLDS
+        rows = self.n_rows + counting
+        folds = rows % N_FOLDS if self._row_folds is None else self._row_folds[rows]
         weights, targets = self._weights[counting], self._targets[counting]
         for column, values in zip(self._columns, self._values, strict=True):
             column.add(values[counting], folds, weights, targets)
-        self._sample.add(self.n_rows + counting, self._values, counting, weights)
+        self._sample.add(rows, self._values, counting, weights)
         self.weight += float(weights.sum())
         self.n_positive += len(counting)
         self.n_rows += self._filled
@@ -345,7 +348,7 @@ def _of_levels(statistics: ColumnStatistics, settings: MapSettings) -> tuple[Lev
 
 
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
-              settings: MapSettings) -> tuple[FittedMap, Folds]:
+              settings: MapSettings, row_folds: NDArray[np.intp] | None = None) -> tuple[FittedMap, OutOfFold]:
     """The map that follows from statistics, and the out-of-fold target statistics of the training rows."""
     built = [build_column(each, collector.weight, settings) for each in statistics]
     first: dict[bytes, int] = {}
@@ -360,7 +363,7 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
     if any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True)):
         table, weights = collector.sample()
         found = _with_imputations(found, table, weights / settings.unit)
-    return found, [folds for _, folds in built]
+    return found, OutOfFold([folds for _, folds in built], row_folds)
 
 
 def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -> FittedMap:

@@ -16,6 +16,7 @@ from .parameters import COLUMN_MAP_, describe
 
 if TYPE_CHECKING:  # a model that scores loads no training, and no map unless it has one
     from .._column_map.column_map import ColumnMap
+    from .._rows.groups import Division
     from .._rows.training_rows import Training
 
 Double = NDArray[np.float64]
@@ -154,11 +155,10 @@ class Model(Parametrised):
                                     "features as input")
 
     def _checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                 continues: bool | None = None, validation_rows: NDArray[np.intp] | None = None) -> "Training":
+                 continues: bool | None = None, division: "Division | None" = None) -> "Training":
         """Training rows by a check, mapped where the model has columns mapped.
 
-        The first map is used again where training goes on on other rows.  A new map learns nothing of the rows
-        `validation_rows`.
+        The first map is used again where training goes on on other rows.
         """
         from .._rows.training_rows import with_eval_set
 
@@ -171,10 +171,10 @@ class Model(Parametrised):
                 if not needs_map(X):
                     raise
                 raise type(error)(f'{error}; columns="auto" takes missing values, text and dates') from error
-        return self._check_mapped(check, X, y, sample_weight, eval_set, continues, validation_rows)
+        return self._check_mapped(check, X, y, sample_weight, eval_set, continues, division)
 
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, continues: bool | None,
-                      validation_rows: NDArray[np.intp] | None) -> "Training":
+                      division: "Division | None") -> "Training":
         """The same where columns are mapped."""
         from .._rows.training_rows import with_eval_set
         from .columns import map_additional_rows, map_training, with_mapped_eval_set
@@ -183,7 +183,7 @@ class Model(Parametrised):
         if continues and hasattr(self, "expansion_"):
             mapped = map_additional_rows(vars(self).get("column_map_"), X, type(self).__name__)
         else:
-            mapped = map_training(self, X, y, sample_weight, self._has_labels, validation_rows)
+            mapped = map_training(self, X, y, sample_weight, self._has_labels, division)
         if eval_set is not None:
             mapped = with_mapped_eval_set(mapped, eval_set, type(self).__name__)
         training = with_eval_set(check(mapped.X, y, sample_weight), mapped.eval_set)

@@ -20,6 +20,7 @@ from .._column_map.tables import RawTable, in_blocks, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
 from .._native.array_types import NDArray
+from .._rows.groups import Division, group_folds, start_of_last, start_with_all_labels
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
 from .._rows.training_rows import is_set, named_sets
@@ -66,24 +67,25 @@ def reference_of(column_map: ColumnMap | None, owner: str) -> tuple[FittedMap, R
 
 
 def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
-                 validation_rows: NDArray[np.intp] | None = None) -> MappedTraining:
+                 division: Division | None = None) -> MappedTraining:
     """Fit a copy of a model's map, or of the one that "auto" or "search" takes, on training rows, and map all rows.
 
-    The map learns nothing of `validation_rows`.
+    The map learns nothing of the rows that a division holds out.
     """
-    if validation_rows is not None and len(validation_rows):
+    division = division or Division()
+    if division.held_out is not None and len(division.held_out):
         weights = np.array(np.ones(len(to_array(y, "y"))) if sample_weight is None
                            else as_numeric(sample_weight, "sample_weight"))
-        weights.reshape(-1)[validation_rows] = 0
+        weights.reshape(-1)[division.held_out] = 0
         sample_weight = weights
     columns = model.columns
     if columns == "search":
-        columns = searched_map(model, X, y, sample_weight, has_labels)
+        columns = searched_map(model, X, y, sample_weight, has_labels, division)
     elif columns == "auto":
         columns = model._auto_map(X)
     if columns is None:
         return MappedTraining(X, None, None)
-    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels)
+    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division)
     warn_of_dropped(column_map._fitted_map())
     return MappedTraining(mapped, None, column_map)
 
@@ -149,10 +151,12 @@ class _Rows(NamedTuple):
     y: NDArray[Any]  # class indices, or targets (n_rows, n_outputs) of mean 0 and variance 1
     weights: Double  # in the units in which they are given
     has_labels: bool
+    division: Division  # of these rows
 
     def taken(self, rows: Mask) -> "_Rows":
         """Some of them."""
-        return self._replace(table=rows_of(self.table, rows), y=self.y[rows], weights=self.weights[rows])
+        return self._replace(table=rows_of(self.table, rows), y=self.y[rows], weights=self.weights[rows],
+                             division=self.division.taken(np.flatnonzero(rows)))
 
     @property
     def sample_weight(self) -> Double | None:
@@ -174,7 +178,8 @@ class _Candidate:
             X, X_valid = (np.column_stack([column.values for column in part.table.columns])
                           for part in (train, valid))
         else:
-            fitted, X = fit_copy(self.column_map, train.table, train.y, train.sample_weight, rows.has_labels)
+            fitted, X = fit_copy(self.column_map, train.table, train.y, train.sample_weight, rows.has_labels,
+                                 train.division)
             X_valid = fitted._transform(valid.table, type(model).__name__)
         standardize = self.column_map is None and getattr(model, "standardize", True)
         with listening(lambda *_: None):  # of the steps of the choice alone
@@ -182,14 +187,15 @@ class _Candidate:
         self.losses[validation] = tried._losses_of_rows(X_valid, valid.y)
 
 
-def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> ColumnMap | None:
+def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
+                 division: Division) -> ColumnMap | None:
     """A map that is not fitted, or None for columns as they are.
 
     What is wrong with X, y or the weights is left to the fit that follows to refuse.
     """
     first = model._auto_map(X)
     try:
-        rows = _sample_rows(X, y, sample_weight, has_labels)
+        rows = _sample_rows(X, y, sample_weight, has_labels, division)
     except InvalidInputError:
         return first
     numeric = any(column.kind in (NUMERIC, DATE) for column in rows.table.columns)
@@ -201,7 +207,7 @@ def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
         return _best(model, candidates, rows).column_map
 
 
-def _sample_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
+def _sample_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool, division: Division) -> _Rows:
     """A sample of at most `_MOST_ROWS` rows of positive weight, without classes of hardly any row."""
     y = to_array(y, "y")
     n_samples = len(np.atleast_1d(y))
@@ -220,13 +226,13 @@ def _sample_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool) -> _Rows:
     if has_labels:
         kept = kept[np.bincount(targets[rows[kept]])[targets[rows[kept]]] >= _n_folds(len(kept))]
     table, rows = rows_of(table, kept), rows[kept]
-    few, weights = targets[rows], all_weights.unit * all_weights.each[rows]
+    few, weights, division = targets[rows], all_weights.unit * all_weights.each[rows], division.taken(rows)
     if has_labels:
-        return _Rows(table, np.unique(few, return_inverse=True)[1], weights, True)
+        return _Rows(table, np.unique(few, return_inverse=True)[1], weights, True, division)
     few = np.ldexp(few, -np.frexp(np.abs(few).max(axis=0, initial=0.0))[1])  # whose squares cannot overflow
     few -= np.average(few, axis=0, weights=weights)
     spread = np.sqrt(np.average(few**2, axis=0, weights=weights))
-    return _Rows(table, few / np.where(spread > 0, spread, 1.0), weights, False)
+    return _Rows(table, few / np.where(spread > 0, spread, 1.0), weights, False, division)
 
 
 def _n_folds(n_rows: int) -> int:
@@ -234,9 +240,21 @@ def _n_folds(n_rows: int) -> int:
     return min(5, 1 + round(_MOST_ROWS / max(n_rows, 1)))
 
 
-def _folds(y: NDArray[Any], has_labels: bool) -> NDArray[np.intp]:
-    """The fold of each row, stratified by class."""
+def _folds(y: NDArray[Any], has_labels: bool, division: Division) -> NDArray[np.intp]:
+    """The fold of each row, -1 for those that are always learned from.
+
+    Folds are stratified by class.  Rows in order of time have one: the last of them.
+    """
     rng = np.random.default_rng(0)
+    if division.order == "last":
+        share = 1 / _n_folds(len(y))
+        start = start_of_last(len(y), share)
+        if has_labels:
+            start = start_with_all_labels(y, start, share)
+        return np.where(np.arange(len(y)) < start, -1, 0)
+    if division.groups is not None and np.any(division.groups != division.groups[:1]):
+        n_groups = len(np.unique(division.groups))
+        return group_folds(division.groups, y if has_labels else np.zeros(len(y)), min(_n_folds(len(y)), n_groups), rng)
     order = np.lexsort((rng.random(len(y)), y if has_labels else np.zeros(len(y))))
     folds = np.empty(len(y), dtype=np.intp)
     folds[order] = np.arange(len(y)) % _n_folds(len(y))
@@ -249,7 +267,7 @@ def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
     Those that are worse than the first on the folds so far are dropped, and those that the model refuses.
     """
     first, *others = candidates
-    folds = _folds(rows.y, rows.has_labels)
+    folds = _folds(rows.y, rows.has_labels, rows.division)
     n_folds = int(folds.max()) + 1
     steps = Steps("column maps on validation rows", len(candidates) * n_folds)
     for fold in range(n_folds):

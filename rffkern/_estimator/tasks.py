@@ -14,6 +14,7 @@ from .base import Model
 from .links import Link, LogisticLink, log_probabilities, probabilities
 
 if TYPE_CHECKING:  # a model that scores loads no training
+    from .._rows.groups import Division
     from .._rows.training_rows import Training
 
 Double = NDArray[np.float64]
@@ -39,13 +40,13 @@ class Classifier(Model):
         return LogisticLink()
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        validation_rows: NDArray[np.intp] | None = None) -> "Training":
+                        division: "Division | None" = None) -> "Training":
         """Check parameters and rows."""
         from .._rows.training_rows import check_labelled
         from .training_rows import with_class_weights
 
         self._check_params()
-        training = self._checked(check_labelled, X, y, sample_weight, eval_set, validation_rows=validation_rows)
+        training = self._checked(check_labelled, X, y, sample_weight, eval_set, division=division)
         return with_class_weights(training, self.class_weight)
 
     @classmethod
@@ -177,13 +178,13 @@ class Regressor(Model):
         return tags
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
-                        continues: bool | None = None, validation_rows: NDArray[np.intp] | None = None) -> "Training":
+                        continues: bool | None = None, division: "Division | None" = None) -> "Training":
         """Check parameters and rows; a single row will do only where training goes on."""
         from .._rows.training_rows import check_with_targets
 
         self._check_params()
         check = partial(check_with_targets, n_threads=self.n_jobs, min_samples=1 if continues else 2)
-        return self._checked(check, X, y, sample_weight, eval_set, continues, validation_rows)
+        return self._checked(check, X, y, sample_weight, eval_set, continues, division)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error, its mean over several targets."""

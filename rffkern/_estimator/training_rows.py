@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._native.array_types import NDArray
+from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks, blocks, take_rows
 from .._rows.training_rows import Training
 from .._rows.validation import LARGEST_VALUE, as_numeric, check_labels, to_array
@@ -60,7 +61,7 @@ def check_training(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any
     except InvalidInputError:
         model._check_training(X, y, sample_weight)  # says better what is wrong with y or the weights
         raise
-    return validation.split(model._check_training(X, y, sample_weight, validation_rows=validation.all_rows))
+    return validation.split(model._check_training(X, y, sample_weight, division=Division(held_out=validation.all_rows)))
 
 
 class ValidationSplit(NamedTuple):

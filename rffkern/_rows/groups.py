@@ -1,7 +1,7 @@
 """Groups of rows, which no division of the rows may take apart, and divisions that keep them whole."""
 
 import heapq
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,33 @@ from ..errors import InvalidInputError
 from .validation import as_column
 
 Indices = NDArray[np.intp]
+
+
+class Division(NamedTuple):
+    """How the rows of a fit may be divided into those to learn from and those to judge by."""
+
+    order: str = "random"  # or "last": rows are in order of time
+    groups: Indices | None = None  # the group of each row, of which no part may be held out
+    held_out: Indices | None = None  # rows of which a column map learns nothing
+
+    def taken(self, rows: Indices) -> "Division":
+        """That of some of the rows."""
+        return self if self.groups is None else self._replace(groups=self.groups[rows])
+
+    def folds(self, n_rows: int, n_folds: int) -> Indices:
+        """The fold of each row: what a column map says of a row, it has learned from the rows of the other folds.
+
+        Rows in order of time are in folds that follow each other; otherwise neighbours are in different folds.
+        """
+        if self.order == "last":
+            folds = np.arange(n_rows) * n_folds // max(n_rows, 1)
+            if self.groups is not None:  # whose rows are next to each other
+                starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
+                folds = np.repeat(folds[starts], np.diff(starts, append=n_rows))
+            return folds
+        if self.groups is not None:
+            return group_folds(self.groups, np.zeros(n_rows), n_folds, np.random.default_rng(0))
+        return np.arange(n_rows) % n_folds
 
 
 def check_groups(groups: Any, n_samples: int) -> Indices:

@@ -18,6 +18,7 @@ from rffkern import (
 from rffkern._estimator import columns as column_choice
 from rffkern._estimator import monitor
 from rffkern._estimator.columns import _Candidate, _gain
+from rffkern._rows.groups import Division
 
 RNG = np.random.default_rng(3)
 NORMAL = RNG.standard_normal((700, 4))
@@ -55,15 +56,28 @@ def test_a_gain_of_a_ten_thousandth_of_the_variance_is_no_reason(monkeypatch):
     """Nor one of less than 1.5 standard errors."""
     model = GBRFFRegressor(2, n_components=2, random_state=0)
     gains = iter([3e-5] * 4 + [2e-4, 3e-4])  # after each of two parts, and at the end
-    monkeypatch.setattr(column_choice, "_folds", lambda y, has_labels: np.arange(len(y)) % 2)
+    monkeypatch.setattr(column_choice, "_folds", lambda y, has_labels, division: np.arange(len(y)) % 2)
     monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(next(gains), 1e-5))
-    rows = column_choice._sample_rows(NORMAL, TARGET, None, False)
+    rows = column_choice._sample_rows(NORMAL, TARGET, None, False, Division())
     found = [_Candidate(each, 700) for each in (None, ColumnMap(("standard",)), ColumnMap(("rank",)))]
     assert column_choice._best(model, found, rows) is found[2]
     gains = iter([3e-5] * 6)
     assert column_choice._best(model, found, rows) is found[0]
     monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(0.14, 0.1))
     assert column_choice._best(model, found, rows) is found[0]
+
+
+def test_maps_are_compared_as_rows_are_held_out():
+    """On the last rows where rows are in order of time, and on whole groups."""
+    codes = np.arange(90) % 3
+    folds = column_choice._folds(codes, True, Division("last"))
+    assert folds.tolist() == [-1] * 72 + [0] * 18
+    groups = np.repeat(np.arange(9), 10)
+    folds = column_choice._folds(codes, True, Division(groups=groups))
+    assert len({*zip(groups.tolist(), folds.tolist(), strict=True)}) == 9
+    assert {*folds.tolist()} == {0, 1, 2, 3, 4}
+    rows = column_choice._sample_rows(np.arange(90.0)[:, None], codes, None, True, Division(groups=groups))
+    assert rows.taken(np.arange(90) >= 80).division.groups.tolist() == [8] * 10
 
 
 def test_chance_is_no_reason():

@@ -15,7 +15,7 @@ from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._estimator.training_rows import RowFingerprints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
-from ..._rows.groups import check_groups, group_folds, start_of_last, start_with_all_labels
+from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
 from ..._rows.scaling import measure_scaling, no_scaling
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
@@ -59,7 +59,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     check_callback(callback)
     warm_start: WarmStart | None = state_to_continue(model, _STATE_TYPES)
     limit, writer = TimeLimit(model.max_seconds), CheckpointWriter(model, _STATE_TYPES)
-    training = model._check_training(X, y, sample_weight, eval_set)
+    division = Division(model.validation, None if groups is None or y is None else
+                        check_groups(groups, len(np.atleast_1d(to_array(y, "y")))))
+    training = model._check_training(X, y, sample_weight, eval_set, division=division)
     loss = loss_of(model, training.rows.n_classes if training.classes is not None else None, len(training.center))
     if training.classes is None and model.loss == "poisson":
         training = with_counts(training)

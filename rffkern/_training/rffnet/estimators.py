@@ -38,6 +38,7 @@ from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Choice, Number, Precision, RandomSource, check_rng, check_scalar
+from ..._rows.groups import Division
 from ..._rows.training_rows import Training, check_more_labels
 from ..._rows.validation import to_array
 from ...errors import InvalidInputError
@@ -338,7 +339,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
         limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
-                                        validation_rows=self._validation_rows(y, sample_weight, eval_set, rng))
+                                        division=Division(held_out=self._validation_rows(y, sample_weight, eval_set,
+                                                                                         rng)))
         state = state_to_continue(self, training) if self.warm_start else None
         self._keep(fit_network(self, training, self._loss(), callback, state, rng, limit))
         return self
@@ -499,7 +501,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
         limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
         training = self._check_training(X, y, sample_weight, eval_set,
-                                        validation_rows=self._validation_rows(y, sample_weight, eval_set, rng))
+                                        division=Division(held_out=self._validation_rows(y, sample_weight, eval_set,
+                                                                                         rng)))
         state = state_to_continue(self, training) if self.warm_start else None
         self._keep(fit_network(self, training, classification_loss(training.center.size), callback, state, rng, limit))
         return self

@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, RowBlocks
+from rffkern._column_map.column_map import fit_copy
+from rffkern._estimator import columns
+from rffkern._rows.groups import Division
 from rffkern._training.fourier_boosting import stacking
 
 RNG = np.random.default_rng(5)
@@ -160,3 +163,34 @@ def test_scikit_learn_hands_groups_on():
         scores = cross_val_score(routed, X, Y, cv=GroupKFold(3), params={"groups": names})
         assert len(scores) == 3
         assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("order", ["random", "last"])
+def test_target_statistics_have_the_folds_of_groups_and_of_time(order):
+    """What a map says of a training row, it has learned from no row of its group, nor of its stretch of time."""
+    groups = np.repeat(np.arange(20), 12)
+    levels = np.array([f"level{k}" for k in RNG.integers(0, 40, 240)])
+    folds = Division(order, groups).folds(240, 5)
+    assert len({*zip(groups.tolist(), folds.tolist(), strict=True)}) == 20
+    assert order == "random" or (np.diff(folds) >= 0).all()
+    changed = Y + 5.0 * (folds == 2)  # of which rows of fold 2 must hear nothing
+    plain, other = (fit_copy(ColumnMap(min_level_rows=1), {"level": levels}, y, None, False, Division(order, groups))[1]
+                    for y in (Y / 8, changed / 8))
+    ranks = [np.argsort(np.argsort(rows[folds == 2, 0], kind="stable")) for rows in (plain, other)]
+    assert np.array_equal(*ranks)
+
+
+def test_folds_without_groups_are_of_neighbours_or_of_stretches():
+    assert Division().folds(7, 5).tolist() == [0, 1, 2, 3, 4, 0, 1]
+    assert Division("last").folds(7, 3).tolist() == [0, 0, 0, 1, 1, 2, 2]
+    assert Division("last", np.array([3, 3, 3, 3, 1, 1, 2])).folds(7, 3).tolist() == [0, 0, 0, 0, 1, 1, 2]
+
+
+def test_the_map_of_a_fit_has_its_groups_and_its_order(monkeypatch):
+    found = []
+    monkeypatch.setattr(columns, "fit_copy", lambda *args: found.append(args[-1]) or fit_copy(*args))
+    FourierBoostingRegressor(**SHORT, validation="last").fit(X, Y)
+    FourierBoostingRegressor(**SHORT).fit(X, Y, groups=GROUPS)
+    assert [each.order for each in found] == ["last", "random"]
+    assert found[0].groups is None
+    assert np.array_equal(found[1].groups, GROUPS)
