@@ -116,9 +116,9 @@ def test_held_out_rows_have_no_part_in_a_map(monkeypatch):
     learned, judged = [], []
     fit_copy, mapped = column_choice.fit_copy, ColumnMap._transform
 
-    def watched_fit(column_map, X, y, sample_weight, has_labels):
+    def watched_fit(column_map, X, y, sample_weight, has_labels, division):
         learned.append(X.columns[0].values)
-        return fit_copy(column_map, X, y, sample_weight, has_labels)
+        return fit_copy(column_map, X, y, sample_weight, has_labels, division)
 
     def recorded_transform(self, X, owner):
         judged.append(X.columns[0].values)
@@ -126,7 +126,7 @@ def test_held_out_rows_have_no_part_in_a_map(monkeypatch):
 
     monkeypatch.setattr(column_choice, "fit_copy", watched_fit)
     monkeypatch.setattr(ColumnMap, "_transform", recorded_transform)
-    column_choice.searched_map(boosted(), SKEWED, LABELS, None, True)
+    column_choice.searched_map(boosted(), SKEWED, LABELS, None, True, Division())
     assert len(learned) == len(judged) == 10
     for one, other in zip(learned, judged, strict=True):
         assert len(one) == 560

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, RowBlocks
 from rffkern._column_map.column_map import fit_copy
-from rffkern._estimator import columns
+from rffkern._estimator import columns as column_choice
 from rffkern._rows.groups import Division
 from rffkern._training.fourier_boosting import stacking
 
@@ -188,7 +188,7 @@ def test_folds_without_groups_are_of_neighbours_or_of_stretches():
 
 def test_the_map_of_a_fit_has_its_groups_and_its_order(monkeypatch):
     found = []
-    monkeypatch.setattr(columns, "fit_copy", lambda *args: found.append(args[-1]) or fit_copy(*args))
+    monkeypatch.setattr(column_choice, "fit_copy", lambda *args: found.append(args[-1]) or fit_copy(*args))
     FourierBoostingRegressor(**SHORT, validation="last").fit(X, Y)
     FourierBoostingRegressor(**SHORT).fit(X, Y, groups=GROUPS)
     assert [each.order for each in found] == ["last", "random"]
