@@ -148,7 +148,7 @@ def test_many_rows_are_sampled_over_all_of_them(monkeypatch, tmp_path):
 
 def test_fewer_rows_of_many_columns(monkeypatch):
     monkeypatch.setattr(column_choice, "_MOST_NUMBERS", 400)
-    found = column_choice._sample_rows(SKEWED, LABELS, None, True)
+    found = column_choice._sample_rows(SKEWED, LABELS, None, True, Division())
     assert (len(found.y), found.table.n_rows) == (100, 100)
     assert {*found.table.columns[0].values} < {*SKEWED[:, 0]}
     assert {*found.table.columns[0].values[found.y == 1]} < {*SKEWED[LABELS == "up", 0]}
@@ -158,8 +158,8 @@ def test_weightless_rows_do_not_count():
     """Rows without any have no part in the choice."""
     weight = np.where(np.arange(700) % 7 == 0, 0.0, 2.0)
     odd = np.where(weight[:, None] > 0, NORMAL, 1e6 * SKEWED)
-    alone = column_choice._sample_rows(NORMAL[weight > 0], LABELS[weight > 0], None, True)
-    found = column_choice._sample_rows(odd, LABELS, weight, True)
+    alone = column_choice._sample_rows(NORMAL[weight > 0], LABELS[weight > 0], None, True, Division())
+    found = column_choice._sample_rows(odd, LABELS, weight, True, Division())
     assert alone.sample_weight is None
     assert found.sample_weight.tolist() == [2.0] * 600
     np.testing.assert_array_equal(found.y, alone.y)
