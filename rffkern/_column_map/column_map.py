@@ -156,7 +156,7 @@ class ColumnMap(Parametrised):
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags  # only scikit-learn itself asks
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), transformer_tags=TransformerTags(),
-                    input_tags=InputTags(allow_nan=True, string=True, categorical=True))
+                    input_tags=InputTags(allow_nan=True, string=True, categorical=True, sparse=True))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a table.

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._native.array_types import NDArray
 from .._rows.row_blocks import RowBlocks, row_slices
+from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from .._rows.validation import (
     LARGEST_VALUE,
     as_numeric,
@@ -390,6 +391,9 @@ def is_complete_numeric(X: Any) -> bool:
         return all(_is_complete_block(block) for block in X._raw_blocks())
     if isinstance(X, np.ndarray) and X.dtype.kind in "iufc":  # of any shape, which training refuses
         return not has_nan(X)
+    if is_sparse(X):
+        rows = SparseRows.of(X)
+        return rows.dtype != np.bool_ and not has_nan(rows.data)
     table = read_table(X)
     return (all(column.kind == NUMERIC and not np.isnan(column.values).any()
                 and (column.reading is None or column.reading == Reading(NUMERIC)) for column in table.columns)
@@ -413,7 +417,7 @@ def needs_map(X: Any) -> bool:
 
 def has_missing(X: Any) -> bool:
     """Whether rows are numbers, some of which are missing."""
-    return is_numeric(X) and has_nan(as_numeric(X, "X"))
+    return has_nan(SparseRows.of(X).data) if is_sparse(X) else is_numeric(X) and has_nan(as_numeric(X, "X"))
 
 
 def is_numeric(X: Any) -> bool:
@@ -481,6 +485,8 @@ def _marked(names: tuple[str, ...] | None, n_columns: int, categorical: Categori
 
 def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
     """Names and columns of a table, each in the form that the table gives it."""
+    if is_sparse(X):
+        return getattr(X, "columns", None), list(dense_rows(X, name).T)
     refuse_sparse_and_lazy(X, name)
     if isinstance(X, Mapping):
         return X.keys(), list(X.values())

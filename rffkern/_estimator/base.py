@@ -10,6 +10,7 @@ from .._native.array_types import NDArray
 from .._protocol.arguments import check_all
 from .._protocol.parameters import Parametrised, not_fitted
 from .._rows.row_blocks import RowBlocks
+from .._rows.sparse_rows import SparseRows, is_sparse
 from .._rows.validation import check_array, check_names, feature_names
 from ..errors import InvalidInputError, TrainingStateError
 from .parameters import COLUMN_MAP_, describe
@@ -79,7 +80,7 @@ class Model(Parametrised):
 
         of_tables = self.columns is not None
         return Tags(estimator_type=None, target_tags=TargetTags(required=True),
-                    input_tags=InputTags(allow_nan=of_tables, string=of_tables, categorical=of_tables))
+                    input_tags=InputTags(allow_nan=of_tables, string=of_tables, categorical=of_tables, sparse=True))
 
     def _check_params(self) -> None:
         """Check all parameters; a family whose parameters depend on each other extends this."""
@@ -280,6 +281,8 @@ class Model(Parametrised):
 
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""
+        if type(X) not in (np.ndarray, SparseRows) and is_sparse(X):
+            return np.concatenate([self._raw_scores(block) for block in SparseRows.of(X).blocks()])
         if isinstance(X, RowBlocks):
             scores = [self._raw_scores(block) for block in X._raw_blocks()]
             if not scores:

@@ -13,7 +13,8 @@ import numpy as np
 from .._native import scoring
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
-from .validation import check_array, feature_names, is_sparse
+from .sparse_rows import SparseRows, is_sparse
+from .validation import check_array, feature_names
 
 Double = NDArray[np.float64]
 PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
@@ -46,7 +47,8 @@ class RowBlocks:
     source : callable, iterable, array or sparse matrix
         Where the blocks come from: a function that returns a new iterator over them, an iterable that can be iterated
         several times (a list, or an object of your own with `__iter__`), or one 2-D array or memmap.  A sparse matrix
-        of SciPy is made dense block by block, about a million numbers at a time.  Each block is an
+        of SciPy, or a data frame of sparse columns, is made dense block by block, about a million numbers at a time.
+        Each block is an
         array of shape (n_rows, n_features), of any number of rows.  Every pass must give the same rows in the same
         order; how they are cut into blocks makes no difference.
 
@@ -69,11 +71,11 @@ class RowBlocks:
     """
 
     def __init__(self, source: Any) -> None:
-        if getattr(source, "columns", None) is not None:
-            source = [source]  # a table is one block
         if is_sparse(source):
-            source = source.tocsr()  # whose rows can be taken
-        if not callable(source) and not hasattr(source, "__iter__"):
+            source = SparseRows.of(source, "source")
+        elif getattr(source, "columns", None) is not None:
+            source = [source]  # a table is one block
+        if not callable(source) and not isinstance(source, SparseRows) and not hasattr(source, "__iter__"):
             raise InvalidTypeError("source must be a function that returns an iterator, an iterable or an array, "
                                    f"got {type(source).__name__}")
         if hasattr(source, "__next__"):
@@ -173,7 +175,7 @@ class RowBlocks:
             start += block.shape[0]
 
     def _is_table(self) -> bool:
-        return hasattr(self._source, "dtype") and np.ndim(self._source) == 2
+        return isinstance(self._source, SparseRows) or (hasattr(self._source, "dtype") and np.ndim(self._source) == 2)
 
     def _source_blocks(self) -> Any:
         """The source, or slices of it where it is one array."""
@@ -183,9 +185,9 @@ class RowBlocks:
         return (self._rows_from(start, size) for start in range(0, self._source.shape[0], size))
 
     def _rows_from(self, start: int, size: int) -> Any:
-        """Some rows of a source that is one array or one sparse matrix."""
-        rows = self._source[start : start + size]
-        return rows.toarray() if is_sparse(rows) else rows
+        """Some rows of a source that is one array or sparse; these are made dense where they are used."""
+        stop = start + size
+        return self._source.rows(start, stop) if isinstance(self._source, SparseRows) else self._source[start:stop]
 
 
 def blocks(X: Any) -> PlacedBlocks:

@@ -12,6 +12,7 @@ import numpy as np
 from .._native import scoring
 from .._native.array_types import NDArray
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
+from .sparse_rows import dense_rows, is_sparse
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -89,19 +90,10 @@ def is_of_tables(error: Exception) -> bool:
     return type(error).__module__.partition(".")[0] in ("polars", "pyarrow")
 
 
-def is_sparse(data: Any) -> bool:
-    """Whether data are a sparse matrix or array of SciPy."""
-    return hasattr(data, "toarray") and hasattr(data, "nnz")
-
-
 def refuse_sparse_and_lazy(data: Any, name: str) -> None:
     """Refuse sparse data and queries of polars that have not been run, saying how to give them."""
     if is_sparse(data):
-        raise InvalidTypeError(
-            f"{name} must be a dense array or table, got a sparse {type(data).__name__}.  In a pipeline, leave the "
-            "encoder out, as fit takes text and categories, or let it make dense rows, as "
-            "OneHotEncoder(sparse_output=False) does.  Elsewhere, convert it with toarray(); fit and predict "
-            f"also take rffkern.RowBlocks({name}), which makes it dense block by block")
+        raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}: call its toarray()")
     if hasattr(data, "collect_schema") and not hasattr(data, "get_columns"):
         raise InvalidTypeError(f"{name} must be a table in memory, got a {type(data).__name__}: call its collect()")
 
@@ -142,9 +134,15 @@ def check_finite(array: NDArray[Any], name: str) -> None:
 
 
 def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
-    """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features)."""
+    """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features).
+
+    Sparse rows are made dense, within the bound of `dense_rows`.
+    """
     # A fast way for plain arrays: checking one row must not cost more than scoring it.
-    array = X if type(X) is np.ndarray and X.dtype in _PLAIN else as_numeric(X, name)
+    if type(X) is np.ndarray and X.dtype in _PLAIN:
+        array = X
+    else:
+        array = as_numeric(dense_rows(X, name) if is_sparse(X) else X, name)
     if array.ndim != 2:
         hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
                 if array.ndim == 1 else "")

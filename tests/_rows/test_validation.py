@@ -240,15 +240,15 @@ def test_queries_of_polars_are_to_be_collected(columns):
     model.fit(table.lazy().collect(), y)
 
 
-def test_sparse_rows_say_how_to_convert_them():
+def test_sparse_targets_say_how_to_convert_them():
     class Sparse:
         nnz = 1
 
         def toarray(self):
             return X
 
-    with pytest.raises(InvalidInputError, match=r"got a sparse Sparse\.  .* convert it with toarray\(\)"):
-        check_array(Sparse())
+    with pytest.raises(InvalidInputError, match=r"y must be a dense array, got a sparse Sparse: call its toarray"):
+        as_numeric(Sparse(), "y")
 
 
 def test_columns_are_flattened_with_a_warning():

@@ -16,7 +16,7 @@ def test_tags(name):
     assert tags.target_tags.required
     assert (tags.classifier_tags is not None) == (task == "classifier")
     assert (tags.regressor_tags is not None) == (task == "regressor")
-    assert not tags.input_tags.sparse
+    assert tags.input_tags.sparse
     assert tags.input_tags.allow_nan == (model.columns is not None)
     assert not model.set_params(columns=None).__sklearn_tags__().input_tags.allow_nan
     if task == "transformer":

@@ -38,6 +38,7 @@ from ..._protocol.arguments import Choice, Number, Precision, RandomSource, chec
 from ..._protocol.set_output import check_input_features, contained, set_output
 from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling
+from ..._rows.sparse_rows import SparseRows, is_sparse
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import PackedTiles, pack
 from ..._rows.training_rows import Training, check_labelled
@@ -372,19 +373,26 @@ class PBRFFTransformer(Model):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        now, given = self._snapshot(), X
-        X = now._check_rows(X)
-        expansion, shape = now.expansion_, (-1, now.n_components_)
+        now = self._snapshot()
+        blocks = SparseRows.of(X).blocks() if is_sparse(X) else [X]  # sparse rows are dense block by block
+        features = [now._features_of(block) for block in blocks]
+        return contained(now, features[0] if len(features) == 1 else np.concatenate(features),
+                         now.get_feature_names_out, X)
+
+    def _features_of(self, X: Any) -> NDArray[Any]:
+        """The features of rows, as an array."""
+        X = self._check_rows(X)
+        expansion, shape = self.expansion_, (-1, self.n_components_)
         terms = expansion.fourier
         kernels = LandmarkKernels(terms.omegas.reshape(*shape, X.shape[1]), terms.phases.reshape(shape),
                                   terms.amplitudes.reshape(shape))
-        n_threads = check_n_threads(now.n_jobs, X.shape[0] * terms.omegas.size)
+        n_threads = check_n_threads(self.n_jobs, X.shape[0] * terms.omegas.size)
         scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
         features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
         for rows, part in expansion._scorer.in_precisions(X):
             tiles, _ = pack(part, scaling, part.dtype, n_threads)
-            features[rows] = kernels.features(PackedTiles(tiles), len(part), features.shape[1], now.n_jobs)
-        return contained(now, features, now.get_feature_names_out, given)
+            features[rows] = kernels.features(PackedTiles(tiles), len(part), features.shape[1], self.n_jobs)
+        return features
 
     set_output = set_output
 
