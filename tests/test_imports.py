@@ -46,8 +46,8 @@ def rooms(modules):
 
 def assert_gbrff2_only(modules):
     """Of all families, only the code of GBRFF2 is there."""
-    assert {room for room in rooms(modules) if room.startswith("_training.")} <= {"_training.gbrff",
-                                                                                 "_training.spectral"}
+    assert {room for room in rooms(modules) if room.startswith("_training.")} <= {
+        "_training.gbrff", "_training.posterior", "_training.spectral"}
     assert "_training.gbrff.estimators" in modules
     assert not modules & {"_native.pbrff", "_native.rffnet", "_native.sparse"}
 

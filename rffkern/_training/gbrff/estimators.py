@@ -47,6 +47,7 @@ from ..._model.parts import FourierTerms
 from ..._native import scoring
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Choice, Number, Precision, RandomSource
+from ..posterior import POSTERIOR, posterior_of
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .boosting import Callback
@@ -70,6 +71,14 @@ _LANDMARKS_ = Attribute("landmarks_", "array of shape (n_estimators_, n_features
                        "n_features) for several outputs",
                        "In feature units; not kept in model files.  Where several points have the same phases it is "
                        "the one closest to the mean of the rows.")
+_POSTERIOR_ = Attribute("posterior_", "array of shape (n_estimators_, n_components_), or (n_estimators_, n_outputs, "
+                        "n_components_) for several outputs", POSTERIOR)
+_CONVERGENCE_BOUND_ = Attribute(
+    "convergence_bound_", "array of shape (n_rounds + 1,)",
+    "Bound of `train_loss_`, from the steps alone: mean over outputs of 1 / cosh(H_0) times the product over rounds t "
+    "of cosh(v alpha_t) - tanh(alpha_t) sinh(v alpha_t), which is 1 / cosh(alpha_t) where the learning rate v is 1.  "
+    "It follows from the closed form of the step, by which alpha_t = artanh of the edge of round t, and bounds the "
+    "share of wrong training rows, too.  Not kept in model files.")
 _N_LBFGS_ITER_ = Attribute("n_iter_", "int",
                           "L-BFGS iterations of all descents together; not kept in model files.")
 _FEATURE_IMPORTANCES_ = Attribute(
@@ -132,6 +141,19 @@ class _Boosted(Model):
             for stage in range(scores.shape[1]):
                 yield total + scores[:, stage]
             total = total + scores[:, -1]
+
+
+class _Landmarks(_Boosted):
+    """What those with landmarks have in common."""
+
+    n_estimators_: int
+
+    @property
+    def posterior_(self) -> Double:
+        """The weights of the cosines of each landmark, whose sum is 1."""
+        n_outputs = self.expansion_.n_outputs
+        outputs = () if n_outputs == 1 else (n_outputs,)
+        return posterior_of(self, (self.n_estimators_, *outputs, self.n_components_))
 
 
 class GBRFF2Classifier(_Boosted, StagedClassifier):
@@ -217,6 +239,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         N_COMPONENTS_.described("Cosines of a round and an output: 1."),
         _N_LBFGS_ITER_,
         _loss_curves("exponential loss (over outputs too)"),
+        _CONVERGENCE_BOUND_,
         EVAL_LOSSES_,
         TIMED_OUT_,
         _FEATURE_IMPORTANCES_,
@@ -273,7 +296,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         return self._boost(X, y, sample_weight, eval_set, callback)
 
 
-class GBRFF1Classifier(_Boosted, StagedClassifier):
+class GBRFF1Classifier(_Landmarks, StagedClassifier):
     """Gradient boosting of learned landmarks on random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
@@ -360,10 +383,12 @@ class GBRFF1Classifier(_Boosted, StagedClassifier):
         EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude alpha_t q_tj for each "
                              "landmark."),
         _LANDMARKS_,
+        _POSTERIOR_,
         N_ESTIMATORS_,
         N_COMPONENTS_,
         _N_LBFGS_ITER_,
         _loss_curves("exponential loss (over outputs too)"),
+        _CONVERGENCE_BOUND_.described(_CONVERGENCE_BOUND_.text + "  Empty with exact steps."),
         EVAL_LOSSES_,
         TIMED_OUT_,
         _FEATURE_IMPORTANCES_,
@@ -452,6 +477,7 @@ _ATTRIBUTES = (
     EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each "
                          "landmark."),
     _LANDMARKS_,
+    _POSTERIOR_,
     N_ESTIMATORS_,
     N_COMPONENTS_,
     _N_LBFGS_ITER_,
@@ -463,7 +489,7 @@ _ATTRIBUTES = (
 )
 
 
-class GBRFFRegressor(_Boosted, StagedRegressor):
+class GBRFFRegressor(_Landmarks, StagedRegressor):
     """Gradient boosting of learned landmarks for the squared error.
 
     The model is H(x) = H_0 + sum over t of v alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
@@ -570,7 +596,7 @@ class GBRFFRegressor(_Boosted, StagedRegressor):
         return self._boost(X, y, sample_weight, eval_set, callback)
 
 
-class GBRFFClassifier(_Boosted, StagedClassifier):
+class GBRFFClassifier(_Landmarks, StagedClassifier):
     """Gradient boosting of learned landmarks for the squared error on labels -1 and +1.
 
     The algorithm is that of `GBRFFRegressor` on y in {-1, +1}, which is not standardised.  H estimates the mean of y,

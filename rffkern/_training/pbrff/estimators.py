@@ -1,6 +1,7 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear SVM (Letarte et al., AISTATS 2019)."""
 
 import contextlib
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -42,6 +43,8 @@ from ..._rows.sparse_rows import SparseRows, is_sparse
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import PackedTiles, pack
 from ..._rows.training_rows import Training, check_labelled
+from ...errors import InvalidInputError, TrainingStateError
+from ..posterior import POSTERIOR, pac_bayes_bound, posterior_of
 from .linear_svm import fit_linear_svms, probability_slope
 from .pseudo_posterior import LandmarkKernels, learn_kernels, svm_features
 
@@ -67,12 +70,82 @@ _VERBOSE = VERBOSE.described("Print lines on stderr about landmarks, features an
                              "second; 0 for none.")
 _ATTRIBUTES = (
     Attribute("landmarks_", "array of shape (n_landmarks, n_features)", "In feature units; not kept in model files."),
+    Attribute("posterior_", "array of shape (n_landmarks, n_components)", POSTERIOR),
+    Attribute("landmark_loss_", "array of shape (n_landmarks,)",
+              "The loss of each landmark's kernel on the training rows, sum over j of q_lj loss_lj, in [0, 1]; 1/2 "
+              "tells nothing.  Not kept in model files."),
+    Attribute("n_effective_", "float",
+              "(sum of weights)^2 / sum of their squares: the number of rows where all count alike.  Not kept in "
+              "model files."),
     N_COMPONENTS_,
     N_FEATURES_IN_,
 )
 
 
-class PBRFFClassifier(Classifier):
+class _LandmarkKernels(Model):
+    """What the classifier and the transformer know of their kernels."""
+
+    beta: float
+    landmarks: str
+    n_components_: int
+    landmark_loss_: Double
+    n_effective_: float
+
+    @property
+    def posterior_(self) -> Double:
+        """The weights of the cosines of each landmark, of shape (n_landmarks, n_components) and sum 1."""
+        terms: Any = self.expansion_.fourier
+        return posterior_of(self, (terms.n_terms // self.n_components_, self.n_components_))
+
+    def pac_bayes_bound(self, delta: float = 0.05) -> Double:
+        """Bound what each landmark's kernel loses on new rows, by its loss on the training rows.
+
+        The loss of the kernel of landmark l at a row (x, y) is (1 - y_l y k_l(x)) / 2.  For each landmark by itself,
+        its mean over all rows that could be is at most
+
+            landmark_loss_ + (KL(q | 1/K) + s^2 / (2 (n - 1)) + ln(1 / delta)) / s,   s = beta sqrt(n)
+
+        with probability 1 - delta over the draw of the training rows (2019, Theorem 1; Letarte et al., 2019), where n
+        is `n_effective_`.  For all L landmarks at once take delta / L.  A bound of 1/2 or more says nothing: a kernel
+        that ignores the rows loses 1/2.  It bounds the alignment of single kernels, not the errors of the classifier,
+        and takes the scale of the columns for known.
+
+        Parameters
+        ----------
+        delta : float in (0, 1], default 0.05
+            Probability that the bound of a landmark does not hold.
+
+        Returns
+        -------
+        array of shape (n_landmarks,)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            Where the theorem does not apply: for landmarks by k-means, which depend on all rows, and for beta = 0.
+        TrainingStateError
+            For a model read from a file.
+        """
+        now = self._snapshot()
+        now._check_fitted()
+        Number(float, 0, 1, open_low=True)("delta", delta)
+        if now.landmarks != "random":
+            raise InvalidInputError('landmarks must be "random" for a bound, which holds for landmarks that do not '
+                                    f"depend on all rows, got {now.landmarks!r}: fit with landmarks=\"random\"")
+        if not now.beta > 0:
+            raise InvalidInputError(f"beta must be > 0 for a bound, got {now.beta!r}: fit with another beta")
+        if not hasattr(now, "landmark_loss_"):
+            raise TrainingStateError("losses of landmarks are not kept in model files: call pac_bayes_bound on the "
+                                     "model that was fitted")
+        n = now.n_effective_
+        if not n > 1:
+            raise InvalidInputError(f"pac_bayes_bound needs two rows of equal weight, or more, got {n:.3g}")
+        return pac_bayes_bound(now.landmark_loss_, now.posterior_, now.beta * math.sqrt(n), n, delta)
+
+
+class PBRFFClassifier(_LandmarkKernels, Classifier):
     """Linear support vector machine on landmark features with pseudo-Bayesian kernels.
 
     For each landmark (x_l, y_l) K omegas are drawn from the spectral density of the Gaussian kernel.  Their cosines are
@@ -214,7 +287,7 @@ class PBRFFClassifier(Classifier):
     def _learned(self, training: Training, rng: "np.random.Generator") -> Fitted:
         rows, n_samples = training.rows, training.rows.X.shape[0]
         signs = rows.targets()
-        kernels, landmarks, scaling, tiles = learn_kernels(self, training, rng)
+        kernels, landmarks, losses, n_effective, scaling, tiles = learn_kernels(self, training, rng)
         features = svm_features(kernels, tiles, n_samples, self.n_jobs)
         del tiles  # the rows make room for what is learned on their features
         weight = rows.weights.unit * rows.weights.each
@@ -229,6 +302,7 @@ class PBRFFClassifier(Classifier):
         expansion = kernels.expansion(scaling, coef[: self.n_landmarks], coef[self.n_landmarks])
         attributes = {
             "n_components_": self.n_components, "n_iter_": n_steps, "landmarks_": landmarks,
+            "landmark_loss_": losses, "n_effective_": n_effective,
             "proba_slope_": np.array([probability_slope(margins, np.column_stack(signs), weight)]),
         }
         return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map)
@@ -241,7 +315,7 @@ class PBRFFClassifier(Classifier):
         return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
 
 
-class PBRFFTransformer(Model):
+class PBRFFTransformer(_LandmarkKernels):
     """The landmark features of `PBRFFClassifier`, for any linear method.
 
     Parameters
@@ -290,8 +364,6 @@ class PBRFFTransformer(Model):
         *_ATTRIBUTES,
     )
 
-    n_components_: int
-
     def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
                  landmarks: Literal["random", "kmeans"] = "random", columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0,
@@ -338,9 +410,10 @@ class PBRFFTransformer(Model):
         rng = check_rng(self.random_state)
         training = self._checked(check_labelled, X, y, sample_weight)
         with printing() if self.verbose else contextlib.nullcontext():
-            kernels, landmarks, scaling, _ = learn_kernels(self, training, rng)
+            kernels, landmarks, losses, n_effective, scaling, _ = learn_kernels(self, training, rng)
         expansion = kernels.expansion(scaling, np.ones((self.n_landmarks, 1)), np.zeros(1))
-        attributes = {"n_components_": self.n_components, "landmarks_": landmarks}
+        attributes = {"n_components_": self.n_components, "landmarks_": landmarks, "landmark_loss_": losses,
+                      "n_effective_": n_effective}
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
         return self
 

@@ -86,7 +86,7 @@ def test_mean_cosines_leave_out_one_copy_of_the_landmark():
 def test_a_representation_agrees_with_itself():
     """Kernels of standardised rows and terms of raw rows are the same functions."""
     training, _, X = labelled()
-    kernels, _, scaling, tiles = learn(training)
+    kernels, *_, scaling, tiles = learn(training)
     features = svm_features(kernels, tiles, 300, 1)
     terms = kernels.expansion(scaling, np.ones((6, 1)), np.zeros(1)).fourier
     angles = (X - scaling.center) @ terms.omegas.T - terms.phases

@@ -1,0 +1,35 @@
+"""The pseudo-posteriors of trained landmark models, and what PAC-Bayes theory says of them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._native.array_types import NDArray
+
+Double = NDArray[np.float64]
+
+POSTERIOR = ("The weights q_lj of the cosines of each landmark, of sum 1 over j; 1 / K for a landmark that the model "
+             "has no use for.")
+
+
+def posterior_of(model: Any, shape: tuple[int, ...]) -> Double:
+    """The pseudo-posterior q of each landmark, of that shape, from the amplitudes alpha_l q_lj of its cosines."""
+    amplitudes = np.abs(model.expansion_.fourier.amplitudes).sum(axis=1).reshape(shape)
+    total = amplitudes.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.where(total > 0, amplitudes / total, 1 / shape[-1])
+
+
+def pac_bayes_bound(losses: Double, posterior: Double, s: float, n_rows: float, delta: float) -> Double:
+    """A bound of the expected loss of each landmark's kernel from its loss on n rows (2019, Theorem 1).
+
+        E_q loss + (KL(q | p) + s^2 / (2 (n - 1)) + ln(1 / delta)) / s
+
+    with the uniform prior p over the K cosines that were drawn.  The theorem as printed has E_p in place of E_q, and
+    the ratio p / q without its logarithm in KL; both are misprints.
+    """
+    logarithms = np.log(posterior * posterior.shape[-1], out=np.zeros_like(posterior), where=posterior > 0)
+    divergence = (posterior * logarithms).sum(axis=-1)
+    bound: Double = losses + (divergence + s * s / (2 * (n_rows - 1)) - math.log(delta)) / s
+    return bound
