@@ -105,7 +105,7 @@ def _routing(model):
         return ""
 
 
-PROPERTIES = ("feature_importances_", "kernel_", "kernel_ridge_report_", "length_scale_", "reg_lambda_")
+PROPERTIES = ("feature_importances_", "kernel_", "kernel_ridge_report_", "length_scale_", "posterior_", "reg_lambda_")
 MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "fit": lambda model, X, y: model.fit(X, y, np.linspace(0.0, 1.0, len(X))).expansion_.intercept,
     "partial_fit": _partial_fit,
@@ -121,6 +121,7 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
     "drift": lambda model, X, y: model.drift(X)["largest_shift"],
     "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[1:]],
+    "pac_bayes_bound": lambda model, X, y: model.pac_bayes_bound(),
     "score": lambda model, X, y: model.score(X, y),
     "get_metadata_routing": lambda model, X, y: _routing(model),
     "set_fit_request": lambda model, X, y: str(model.set_fit_request(sample_weight=True)),
