@@ -26,6 +26,8 @@ from .._files.model_files import save
 from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
+from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
+from .figures import Evaluation, Predictions, predictions_of
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
 from .table import BLOCK_ROWS, csv_format, shortened
@@ -34,8 +36,6 @@ from .training_table import Roles, TrainingTable, column_roles, matching_roles, 
 # Columns of fewer rows may contain distinct integers by chance.
 _MIN_ROWS_OF_IDENTIFIERS = 50
 _IDENTIFIER = re.compile(r"(?:.*[ _.-])?(?:id|key|index|uuid|guid|no|nr)|unnamed: 0|", re.IGNORECASE)
-
-_LEAST_PROBABILITY = 1e-15  # of a label in the log loss
 
 # How errors of `fit` name the rows of --eval if a column of them is wrong.
 _OF_EVAL = " of eval_set X "
@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     _warn_identifiers(rows, table.path)
     _remark_dates(arguments, rows, table.path, model)
     rows, held_out_rows = rows.split(_held_out(rows, arguments.holdout, arguments.seed or 0))
+    validation, how = _cross_validated(arguments, model, rows, columns, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(printable(f"training goes on from {arguments.checkpoint}"))
     started = time.perf_counter()
@@ -75,11 +76,16 @@ def run(arguments: argparse.Namespace) -> None:
         path = eval_path if text.startswith("eval_set ") or _OF_EVAL in text else table.path
         raise InvalidInputError(f"{path}: {text.replace(_OF_EVAL, ' ')}") from error
     seconds = time.perf_counter() - started
-    scores = {"held_out": _scores(model, _to_fit(held_out_rows, columns), held_out_rows)}
+    evaluations = {}
+    if len(held_out_rows.y):
+        evaluations["held_out"] = _evaluate(model, _to_fit(held_out_rows, columns), held_out_rows)
     if eval_rows is not None:
-        scores["eval"] = _scores(model, eval_X, eval_rows)
+        evaluations["eval"] = _evaluate(model, eval_X, eval_rows)
+    if validation is not None:
+        evaluations["cross_validation"] = validation
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
-    save(model, output, metadata=_metadata(arguments, table, roles, rows, scores))
+    save(model, output, metadata=_metadata(arguments, table, roles, rows, {
+        which: each.figures() for which, each in evaluations.items()}))
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
         f"{shown}")
     if arguments.checkpoint is not None:
@@ -93,9 +99,9 @@ def run(arguments: argparse.Namespace) -> None:
                if row["form"] == "dropped"]
     if dropped:
         say(printable(f"columns not used: {shortened(dropped)}"))
-    _report_scores(scores["held_out"], rows, "held-out rows")
-    if eval_rows is not None:
-        _report_scores(scores["eval"], eval_rows, f"rows of {eval_path}")
+    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}", "cross_validation": f"rows in {how}"}
+    for name, evaluation in evaluations.items():
+        _report(evaluation, which[name])
 
 
 def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]:
@@ -127,39 +133,59 @@ def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str,
                       f"be predicted, hold out the last rows: --time {dates[0]!r}"))
 
 
-def _scores(model: Any, X: Any, rows: TrainingTable) -> dict[str, Any]:
-    """The number of rows that a model was not trained on, and its scores on them, weighted by their weights."""
-    scores: dict[str, Any] = {"rows": len(rows.y)}
-    if not len(rows.y):
-        return scores
-    weights = check_weights(rows.weights, len(rows.y))
-    if rows.has_labels:
-        labels, proba = model._labels_and_proba(X)
-        places = np.searchsorted(model.classes_, rows.y).clip(0, len(model.classes_) - 1)
-        known = model.classes_[places] == rows.y
-        likely = np.where(known, proba[np.arange(len(places)), places], 0.0)
-        return scores | {"accuracy": float(weights.mean(labels == rows.y)),
-                         "log_loss": float(weights.mean(-np.log(np.maximum(likely, _LEAST_PROBABILITY))))}
-    errors = model.predict(X) - rows.y
-    return scores | {"r2": float(model.score(X, rows.y, sample_weight=rows.weights)),
-                     "rmse": float(np.sqrt(weights.mean(errors**2)).mean())}
+def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTable, columns: Any,
+                     path: str) -> tuple[Evaluation | None, str]:
+    """The metrics of models without one fold each, and how the folds were made; None where nothing is asked for.
+
+    Tables of few rows are cross-validated without being asked, unless other rows judge the model.
+    """
+    n_folds = arguments.cv
+    if n_folds is None and FEWEST_ROWS <= len(rows.y) <= MOST_ROWS and not (
+            arguments.holdout or arguments.eval or arguments.time or arguments.checkpoint or arguments.max_seconds):
+        n_folds = N_FOLDS
+    if not n_folds:
+        return None, ""
+
+    def predict(training: TrainingTable, validation: TrainingTable) -> Predictions:
+        fitted = untrained(model)
+        _train(fitted, _to_fit(training, columns), training, None, None, "cross-validation")
+        return _predictions(fitted, _to_fit(validation, columns), validation)
+
+    try:
+        folds = folds_of(rows, n_folds, arguments.seed or 0)
+        return Evaluation.of(cross_validated(rows, folds, predict)), folds.how
+    except InvalidInputError as error:
+        if arguments.cv is not None:
+            raise InvalidInputError(f"{path}: a fold of --cv {n_folds} cannot be trained on: {error}") from error
+        return None, ""  # `fit` says what is wrong with all rows, or there are too few of a label
 
 
-def _report_scores(scores: dict[str, Any], rows: TrainingTable, which: str) -> None:
-    if not scores["rows"]:
-        return
-    weighted = "" if rows.weights is None else "weighted "
-    say(printable(f"{weighted}accuracy on {scores['rows']} {which}: {100 * scores['accuracy']:.2f} %" if rows.has_labels
-                  else f"{weighted}R^2 on {scores['rows']} {which}: {scores['r2']:.4f}"))
+def _evaluate(model: Any, X: Any, rows: TrainingTable) -> Evaluation:
+    """Metrics on rows that a model was not trained on, weighted by their weights."""
+    return Evaluation.of(_predictions(model, X, rows))
+
+
+def _predictions(model: Any, X: Any, rows: TrainingTable) -> Predictions:
+    weights = None if rows.weights is None else check_weights(rows.weights, len(rows.y)).each
+    return predictions_of(model, X, rows.y, weights)
+
+
+def _report(evaluation: Evaluation, which: str) -> None:
+    """Say what a person should think of the model, and the metrics."""
+    n_rows = evaluation.figures()["rows"]
+    weighted = "" if evaluation.predictions.weights is None else "weighted "
+    say(printable(evaluation.sentence(f"{n_rows} {weighted}{which}")))
+    for line in evaluation.lines(with_shares=False):
+        say(printable(line))
 
 
 def _metadata(arguments: argparse.Namespace, table: Any, roles: Roles, rows: TrainingTable,
               scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the model file says of the training, if it is asked for by an option: nothing of the clock or machine.
+    """What the model file says of the training: figures, and what options ask for; nothing of the clock or machine.
 
-    Without such an option the file has the bytes that `save` in Python gives.
+    Without any of these the file has the bytes that `save` in Python gives.
     """
-    if not (arguments.holdout or arguments.eval or arguments.note is not None or arguments.date):
+    if not (scores or arguments.note is not None or arguments.date):
         return {}
     target = roles.target
     name = None if target is None or table.columns is None else table.columns[target]
@@ -167,7 +193,7 @@ def _metadata(arguments: argparse.Namespace, table: Any, roles: Roles, rows: Tra
     order = next((option for option in ("time", "groups") if getattr(arguments, option) is not None), "random")
     return {"target": name, "rows": len(rows.y), **{key: value for key, value in given.items() if value is not None},
             **({"held_out_by": order} if arguments.holdout else {}),
-            **{which: each for which, each in scores.items() if each["rows"]}}
+            **scores}
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -208,6 +234,9 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
     """
     if not 0 <= arguments.holdout < 1:
         raise UsageError(f"--holdout must be at least 0 and below 1, got {arguments.holdout}")
+    if arguments.cv and arguments.holdout:
+        raise UsageError("--cv judges by all rows, and --holdout by some that are not trained on: leave one of them "
+                         "out")
     errors: list[tuple[int, InvalidInputError]] = []
     models = {}
     for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
@@ -314,7 +343,8 @@ def _to_fit(rows: TrainingTable, columns: Any) -> Any:
 
 # --- training
 
-def _train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: TrainingTable | None) -> None:
+def _train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: TrainingTable | None,
+           label: str = "training") -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
     if hasattr(model, "n_bags"):  # with a callback, bags would be trained one after the other
@@ -326,7 +356,7 @@ def _train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: Trai
         options["groups"] = groups
     if eval_rows is not None:
         options["eval_set"] = (eval_X, eval_rows.y, *(() if eval_rows.weights is None else (eval_rows.weights,)))
-    with warnings.catch_warnings(), Progress("training", n_rounds or 1) as bar, listening(bar.show):
+    with warnings.catch_warnings(), Progress(label, n_rounds or 1) as bar, listening(bar.show):
         if n_rounds is not None:
             options["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
         warnings.simplefilter("ignore", ColumnWarning)  # what it says is said in a line of its own

@@ -7,6 +7,7 @@ from typing import Any
 from .._files.archive import decode
 from .._files.model_files import loads
 from ..errors import FormatError
+from .figures import metric_name, with_error
 from .output import printable
 
 _MOST_SHOWN = 12
@@ -25,9 +26,22 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(facts | _numbers(model, content)))
         return
+    metadata = facts.get("metadata", {})
+    judged = {key: each for key, each in metadata.items() if isinstance(each, dict) and "standard_errors" in each}
+    if judged:
+        facts["metadata"] = {key: each for key, each in metadata.items() if key not in judged}
+        facts |= {key.replace("_", " "): _figures(each) for key, each in judged.items()}
     for key, value in facts.items():
         separator = "; " if key.startswith("column ") else ", "  # the forms of a column contain commas
         print(f"{key:<14} {printable(_text(value, separator))}")
+
+
+def _figures(judged: dict[str, Any]) -> str:
+    """Metrics in a line."""
+    errors = judged["standard_errors"]
+    return f"{judged['rows']} rows, " + ", ".join(
+        f"{metric_name(name)} {with_error(value, errors.get(name))}" for name, value in judged.items()
+        if name not in ("rows", "standard_errors", "constant"))
 
 
 def _loaded(content: bytes, path: str) -> Any:

@@ -21,7 +21,7 @@ from .output import JsonLog, ShiftExceeded, UsageError, discard, printable, say
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 EXIT_SHIFT = 3
 
-_MAX_JOBS, _MAX_DIGITS = 256, 15
+_MAX_JOBS, _MAX_DIGITS, _MAX_FOLDS = 256, 15, 1000
 _EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 65 invalid data, 66 input not found, " \
               "74 input or output error"
 _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
@@ -104,6 +104,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_predict(command("predict", "predict the labels or targets of the rows of a table",
                          " A .csv or .npy file is read block by block, in constant memory. If the model was trained "
                          "with a column map, cells may be empty and categories may be new."))
+    _add_evaluate(command("evaluate", "tell how good a model is on a table with labels or targets",
+                          " Metrics have standard errors, and stand beside those of the best constant."))
     _add_export(command("export", "write a model as source code or a graph that runs without rffkern",
                         " Only models of numeric columns can be exported."))
     info = command("info", "describe a model file")
@@ -153,6 +155,10 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--holdout", type=float, default=0.0, metavar="FRACTION",
                      help="fraction of the rows, >= 0 and < 1, to exclude from training and report the score on, drawn "
                           "at random unless --time or --groups is given (default: 0)")
+    fit.add_argument("--cv", type=_fold_count, metavar="K",
+                     help="train K more models without a fold of the rows each, and report the score on the folds; 0 "
+                          "for none (default: 5 for 20 to 1,000 rows without --holdout, --eval, --time, --checkpoint "
+                          "or --max-seconds)")
     fit.add_argument("--note", metavar="TEXT", help="text to keep in the model file, which info shows")
     fit.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
                      help="date to keep in the model file; without it the file does not depend on the clock")
@@ -200,6 +206,19 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--jobs", type=_job_count, default=1, metavar="N",
                          help="number of processes that read and predict, with the same result as one (default: 1); "
                               "with several, each uses one thread unless --threads is given")
+
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
+    _add_table_options(evaluate)
+    evaluate.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    evaluate.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
+    evaluate.add_argument("--target", metavar="COLUMN",
+                          help="column of true labels or targets (default: y of a .npz, that of the training, or the "
+                               "only column that is no feature of the model)")
+    evaluate.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+    evaluate.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                          help="columns to ignore; not needed if both table and model have column names")
+    evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_export(export: argparse.ArgumentParser) -> None:
@@ -254,6 +273,12 @@ def _encoding(text: str) -> str:
 def _job_count(text: str, largest: int = _MAX_JOBS) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= largest:
         raise argparse.ArgumentTypeError(f"expected a number from 1 to {largest}, got {text!r}")
+    return int(text)
+
+
+def _fold_count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 1 or int(text) > _MAX_FOLDS:
+        raise argparse.ArgumentTypeError(f"expected 0, or a number of folds from 2 to {_MAX_FOLDS}, got {text!r}")
     return int(text)
 
 

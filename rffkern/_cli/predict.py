@@ -55,12 +55,12 @@ Double = NDArray[np.float64]
 def run(arguments: argparse.Namespace) -> None:
     """Write predictions and, if the table has labels, report the score."""
     _check_outputs(arguments)
-    model = _load_predictor(arguments)
+    model = load_predictor(arguments)
     output = arguments.output
     table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
-    features = _feature_columns(table, model, target, column_indices(table, arguments.drop))
+    features = feature_columns(table, model, target, column_indices(table, arguments.drop))
     writer = make_writer(output, model, arguments.proba, table, kept, arguments.names)
     scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
                     arguments.round)
@@ -156,7 +156,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{other} and {option} must be two files, got {path!r} for both")
 
 
-def _load_predictor(arguments: argparse.Namespace) -> Any:
+def load_predictor(arguments: argparse.Namespace) -> Any:
     """The model, if the options suit it."""
     model: Any = load(arguments.model)
     name = type(model).__name__
@@ -164,9 +164,9 @@ def _load_predictor(arguments: argparse.Namespace) -> Any:
         advice = "use its transform method in Python" if hasattr(model, "transform") else "use its score method in " \
                                                                                           "Python"
         raise InvalidInputError(f"{arguments.model}: contains the class {name}, which has no predict method; {advice}")
-    if arguments.proba and not hasattr(model, "predict_proba"):
+    if getattr(arguments, "proba", False) and not hasattr(model, "predict_proba"):
         raise UsageError(f"--proba needs a classifier, {arguments.model} contains a {name}")
-    if arguments.threads is not None or arguments.jobs > 1:
+    if arguments.threads is not None or getattr(arguments, "jobs", 1) > 1:
         model.set_params(n_jobs=arguments.threads or 1)
     return model
 
@@ -181,7 +181,7 @@ def _target_column(table: Table, text: str | None) -> int | None:
     return column_index(table, text)
 
 
-def _feature_columns(table: Table, model: Any, target: int | None, dropped: list[int]) -> list[int]:
+def feature_columns(table: Table, model: Any, target: int | None, dropped: list[int]) -> list[int]:
     """Indices of the model's columns in the table: by name if both have names, else by position."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None and table.columns is not None and len(set(names)) == len(names):
@@ -254,7 +254,7 @@ class Scorer:
         """Predictions of a block."""
         if not len(block.X):
             return ScoredBlock(0, b"", None, None, block.done, block.rejected)
-        rows = self._rows(block)
+        rows = self.rows(block)
         predicted, proba = self.model._labels_and_proba(rows) if self.proba else (self.model.predict(rows), None)
         shown, shown_proba = predicted, proba
         if self.digits is not None:
@@ -269,7 +269,7 @@ class Scorer:
         return ScoredBlock(len(block.X), data, block.labels, None if block.labels is None else predicted, block.done,
                            block.rejected, block.rounded, counts)
 
-    def _rows(self, block: Block) -> Any:
+    def rows(self, block: Block) -> Any:
         """The rows as the model takes them; a column of another kind than in training is an error."""
         if self.fitted_map is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
             return block.X

@@ -180,6 +180,12 @@ class TrainingTable(NamedTuple):
             n_kept += len(rows)
         return self._replace(X=self.X[:n_kept], **of_rows(~held_out)), rest
 
+    def taken(self, chosen: NDArray[np.bool_]) -> "TrainingTable":
+        """A copy of some of the rows, in memory."""
+        of_rows: dict[str, Any] = {name: None if values is None else np.array(values[chosen]) for name, values in (
+            ("X", self.X), ("y", self.y), ("weights", self.weights), ("times", self.times), ("groups", self.groups))}
+        return self._replace(**of_rows)
+
     def in_order(self) -> "TrainingTable":
         """The rows in order of time, those of the same time as they come."""
         if self.times is None or (self.times[1:] >= self.times[:-1]).all():

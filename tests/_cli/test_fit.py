@@ -15,7 +15,7 @@ from rffkern._cli.main import main
 def test_holdout(folder):
     done = run("fit", "train.csv", "-o", "n.npz", "--holdout", "0.25", "--set", "n_estimators=50", cwd=folder)
     assert "trained GBRFF2Classifier on 150 rows of 3 columns" in done.stderr
-    assert float(done.stderr.split("held-out rows: ")[1].split(" %")[0]) > 80
+    assert float(done.stderr.split("50 held-out rows; the model on ")[1].split(" %")[0]) > 80
 
 
 def test_same_seed_same_file(folder):

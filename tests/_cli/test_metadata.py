@@ -23,7 +23,7 @@ def test_the_file_of_a_fit_says_what_was_done(command, folder, table):
     assert {key: metadata[key] for key in ("target", "rows", "note", "date", "held_out_by")} == {
         "target": "answer", "rows": 150, "note": "of the first run", "date": "2024-03-01", "held_out_by": "random"}
     assert metadata["held_out"]["rows"] == 50
-    assert f"accuracy on 50 held-out rows: {100 * metadata['held_out']['accuracy']:.2f} %" in errors
+    assert f"of 50 held-out rows; the model on {100 * metadata['held_out']['accuracy']:.1f} % +- " in errors
     assert metadata["eval"]["rows"] == 100
     assert metadata["eval"]["accuracy"] == model.score(X[200:], y[200:])
     proba = model.predict_proba(X[200:])[np.arange(100), (y[200:] == "yes").astype(int)]
@@ -44,9 +44,13 @@ def test_figures_of_a_regression(command, folder, table):
     model = load(folder / "n.npz")
     assert model.metadata_["target"] is None
     held_out = np.random.default_rng(0).permutation(300)[:60]
-    assert model.metadata_["held_out"] == {
+    errors = model.predict(X[held_out]) - y[held_out]
+    figures = model.metadata_["held_out"]
+    assert {name: figures[name] for name in ("rows", "r2", "rmse", "mae")} == {
         "rows": 60, "r2": pytest.approx(model.score(X[held_out], y[held_out])),
-        "rmse": pytest.approx(np.sqrt(np.mean((model.predict(X[held_out]) - y[held_out]) ** 2)))}
+        "rmse": pytest.approx(np.sqrt(np.mean(errors**2))), "mae": pytest.approx(np.abs(errors).mean())}
+    assert figures["constant"]["rmse"] == pytest.approx(y[held_out].std())
+    assert figures["standard_errors"]["mae"] == pytest.approx(np.abs(errors).std(ddof=1) / np.sqrt(60))
 
 
 def test_nothing_depends_on_the_clock(command, folder):

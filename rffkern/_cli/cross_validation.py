@@ -1,0 +1,83 @@
+"""Cross-validation of the models of the command line: folds of a table, and predictions by models without them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .._rows.groups import group_folds, start_of_last
+from ..errors import InvalidInputError
+from .figures import Predictions, joined
+from .training_table import TrainingTable
+
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# Tables of up to so many rows are cross-validated where nothing else is asked for, with so many folds.
+MOST_ROWS, FEWEST_ROWS, N_FOLDS = 1000, 20, 5
+
+
+class Folds(NamedTuple):
+    """Rows that models are trained on and judged by in turn."""
+
+    pairs: list[tuple[Mask, Mask]]
+    how: str  # in words
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def tables(self, rows: TrainingTable) -> Iterator[tuple[TrainingTable, TrainingTable]]:
+        """Copies of the training and validation rows of each fold."""
+        for training, validation in self.pairs:
+            yield rows.taken(training), rows.taken(validation)
+
+
+def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
+    """Folds drawn at random, with all labels in each where these suffice, or of whole groups.
+
+    Rows with times are in their order: each fold is of rows that follow, and rows after it are not trained on.
+    """
+    n_rows = len(rows.y)
+    if n_rows <= n_folds:
+        raise InvalidInputError(f"--cv {n_folds} needs more than {n_folds} rows, got {n_rows}")
+    if rows.times is not None:
+        return _in_order(np.unique(rows.times, return_inverse=True)[1], n_folds)
+    rng = np.random.default_rng(seed)
+    codes = np.unique(rows.y, return_inverse=True)[1] if rows.has_labels else np.zeros(n_rows, dtype=np.intp)
+    if rows.groups is not None:
+        groups = np.unique(rows.groups, return_inverse=True)[1]
+        n_folds = min(n_folds, int(groups.max()) + 1)
+        if n_folds < 2:
+            raise InvalidInputError("--cv needs rows of two groups or more, got one")
+        folds = group_folds(groups, codes.astype(np.float64), n_folds, rng)
+        how = f"{n_folds}-fold cross-validation of groups"
+    else:
+        shuffled = rng.permutation(n_rows)
+        order = shuffled[np.argsort(codes[shuffled], kind="stable")]
+        folds, how = np.empty(n_rows, dtype=np.intp), f"{n_folds}-fold cross-validation"
+        folds[order] = np.arange(n_rows) % n_folds
+    return Folds([(folds != k, folds == k) for k in range(n_folds)], how)
+
+
+def _in_order(moments: Indices, n_folds: int) -> Folds:
+    """Folds that follow each other; rows of the same time are in one."""
+    starts = [start_of_last(len(moments), 1 - k / (n_folds + 1), moments) for k in range(1, n_folds + 1)]
+    starts = sorted({start for start in starts if 0 < start < len(moments)})
+    if not starts:
+        raise InvalidInputError("--cv needs rows of two times or more, got one")
+    places, ends = np.arange(len(moments)), [*starts[1:], len(moments)]
+    pairs = [(places < start, (places >= start) & (places < end)) for start, end in zip(starts, ends, strict=True)]
+    return Folds(pairs, f"{len(starts)} folds in order of time, each predicted from the rows before it")
+
+
+def cross_validated(rows: TrainingTable, folds: Folds, predict: Callable[[TrainingTable, TrainingTable], Predictions]
+                    ) -> Predictions:
+    """Predictions for the validation rows of all folds; `predict` trains on a table and predicts for another."""
+    return joined([predict(training, validation) for training, validation in folds.tables(rows)])
+
+
+def untrained(model: Any) -> Any:
+    """A model with the same parameters, whose fit keeps nothing to go on from."""
+    params = model.get_params(deep=False)
+    return type(model)(**params | {name: False for name in ("warm_start",) if name in params})

@@ -1,0 +1,116 @@
+"""`rffkern evaluate`: metrics of a model on a table with labels or targets, with standard errors, beside a constant."""
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+
+from .._column_map.cells import is_number, number_level
+from .._native.array_types import NDArray
+from .._rows.weights import check_weights
+from ..errors import InvalidInputError
+from .figures import Evaluation, Predictions, joined, label_codes, predictions_of
+from .open_table import open_table
+from .output import Progress, UsageError, check_output, open_rejected, printable, say
+from .predict import Scorer, feature_columns, load_predictor
+from .prediction_files import CsvWriter
+from .table import Selection, Table, as_numbers, column_index, column_indices, column_label, csv_format
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the metrics, as a table or as one JSON object."""
+    if arguments.reject is not None:
+        check_output(arguments.reject, arguments.data, arguments.model)
+    model = load_predictor(arguments)
+    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    weight = None if arguments.weight is None else column_index(table, arguments.weight)
+    dropped = [*column_indices(table, arguments.drop), *([] if weight is None else [weight])]
+    target = _target_column(table, arguments.target, model, dropped)
+    features = feature_columns(table, model, target, dropped)
+    scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
+    raw_blocks, parse = table.read(Selection(features, target, [] if weight is None else [weight], needs_labels=False,
+                                             reject=arguments.reject is not None, types=scorer.column_types()))
+    parts: list[Predictions] = []
+    n_rows = 0
+    with Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected:
+        for block in map(parse, raw_blocks):
+            rejected.add(block.rejected)
+            if len(block.X):
+                weights = None if weight is None else as_numbers(np.asarray(block.kept[0], dtype=str))
+                parts.append(_known(_of_block(model, scorer.rows(block), np.asarray(block.labels), weights)))
+            n_rows += len(block.X)
+            bar.update(block.done, n_rows)
+    rejected.report(n_rows)
+    if not parts or not sum(len(part.truth) for part in parts):
+        raise InvalidInputError(f"{table.path}: the table has no rows with a label or target: give the column that has "
+                                "them by --target")
+    predictions = joined(parts)
+    if weight is not None:
+        try:
+            predictions = predictions._replace(weights=check_weights(predictions.weights, len(predictions.truth)).each)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{table.path}: column {column_label(weight, table.columns)}: {error}") from error
+    _report(arguments, table, target, n_rows, Evaluation.of(predictions))
+
+
+def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_rows: int,
+            evaluation: Evaluation) -> None:
+    n_known = len(evaluation.predictions.truth)
+    if n_known < n_rows:
+        say(printable(f"{table.path}: {n_rows - n_known} of {n_rows} rows have no label or target, and are left out"))
+    name = table.columns[target] if target is not None and table.columns else None
+    sentence = evaluation.sentence(f"{n_known} rows of {table.path}")
+    if arguments.json:
+        print(json.dumps({"model": arguments.model, "data": table.path, "target": name, "summary": sentence,
+                          **evaluation.figures(), **evaluation.tables()}))
+        return
+    print(printable(f"{sentence[0].upper()}{sentence[1:]}."))
+    print()
+    for line in evaluation.lines():
+        print(printable(line))
+    print()
+    print("+- one standard error; the constant is the best one for these rows")
+
+
+def _target_column(table: Table, text: str | None, model: Any, dropped: list[int]) -> int | None:
+    """The column of labels or targets: the one that is named, that of the training, or the only one left."""
+    if text is not None:
+        return column_index(table, text)
+    if table.has_labels:
+        return None
+    name = (getattr(model, "metadata_", None) or {}).get("target")
+    if name is not None and table.columns is not None and name in table.columns:
+        return table.columns.index(name)
+    names = set(getattr(model, "feature_names_in_", ()))
+    if names and table.columns is not None:
+        rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
+    else:
+        rest = [j for j in range(table.n_columns) if j not in dropped][model.n_features_in_ :]
+    if len(rest) != 1:
+        raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
+                         "model")
+    return rest[0]
+
+
+def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any) -> Predictions:
+    """Predictions of a block; rows without a label are nan, or -2."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return predictions_of(model, X, as_numbers(labels), weights)
+    missing = labels == "" if labels.dtype.kind == "U" else np.isnan(labels) if labels.dtype.kind == "f" \
+        else np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "U" and classes.dtype.kind == "i":  # all digits count, which floats do not have
+        labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()], dtype=str)
+    elif classes.dtype.kind in "uif":
+        labels = as_numbers(labels)
+    codes = label_codes(labels, classes)
+    return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)
+
+
+def _known(part: Predictions) -> Predictions:
+    """The rows that have a label or a target."""
+    known = part.truth != -2 if part.classes is not None else np.isfinite(part.truth)
+    known = known.reshape(len(known), -1).all(axis=1)
+    return part._replace(truth=part.truth[known], predicted=part.predicted[known],
+                         weights=None if part.weights is None else part.weights[known])

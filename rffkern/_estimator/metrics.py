@@ -1,0 +1,304 @@
+"""How good predictions are: metrics of classifiers, regressors and quantiles, each with its standard error.
+
+A metric is a function T of the weighted distribution of the rows.  Its influence on a row i is psi_i, the derivative of
+T along the weight of this row, of weighted mean 0 (Hampel, 1974, "The influence curve and its role in robust
+estimation").  Rows are drawn independently, so the standard error of T is the root of sum (w_i psi_i)^2 / (sum w_i)^2
+times n / (n - 1): of a mean that of textbooks, of the area under the ROC curve that of DeLong, DeLong and
+Clarke-Pearson (1988).  The standard error of a difference of two models on the same rows is that of the difference of
+their influences, which knows that they err on the same rows.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._native.array_types import NDArray
+from .._rows.weights import weighted_quantile
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Bins of equal numbers of rows, in which mean probabilities are compared with observed shares.
+N_BINS = 10
+
+_LEAST_PROBABILITY = 1e-15  # of a label in the log loss
+_ROUNDING = 1e-12  # of a mean of probabilities
+
+
+class Metric(NamedTuple):
+    """A metric on some rows."""
+
+    value: float
+    influence: Double  # (n_samples,) of each row, of weighted mean 0
+    weights: Double  # (n_samples,)
+
+    @property
+    def standard_error(self) -> float | None:
+        """None of a single row, which says nothing of it."""
+        n_rows = int(np.count_nonzero(self.weights))
+        if n_rows < 2:
+            return None
+        parts = self.weights * self.influence
+        unit = max(float(np.abs(parts).max()), np.finfo(np.float64).tiny)  # in which squares cannot overflow
+        total = float(((parts / unit) ** 2).sum())
+        return float(unit * np.sqrt(total * n_rows / (n_rows - 1)) / self.weights.sum())
+
+    def less(self, other: "Metric") -> "Metric":
+        """The difference from the same metric of another model on the same rows."""
+        return Metric(self.value - other.value, self.influence - other.influence, self.weights)
+
+
+Metrics: TypeAlias = dict[str, Metric]
+
+# Metrics of which more is better; less is of all others.
+ASCENDING = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "r2")
+
+
+def _mean(values: Double, weights: Double) -> Metric:
+    """The mean of the values of rows."""
+    mean = float(np.average(values, weights=weights))
+    return Metric(mean, values - mean, weights)
+
+
+def _mean_of(metrics: Sequence[Metric]) -> Metric:
+    """The mean of metrics on the same rows, of classes or targets."""
+    influence = np.mean([each.influence for each in metrics], axis=0)
+    return Metric(float(np.mean([each.value for each in metrics])), influence, metrics[0].weights)
+
+
+def _weights(weights: Any, n_rows: int) -> Double:
+    return np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
+
+
+# --- classes
+
+def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -> Metrics:
+    """Metrics of class probabilities.
+
+    Parameters
+    ----------
+    codes : array of shape (n_samples,)
+        Indices of the classes of the rows; -1 for a label that the model does not know.
+    proba : array of shape (n_samples, n_classes)
+    weights : array of shape (n_samples,) or None
+
+    Returns
+    -------
+    dict
+        "accuracy"; "balanced_accuracy", the mean over classes of the share of their rows that is right; "log_loss";
+        "brier", the squared error of the probability of the second of two classes, or of more its sum over classes;
+        "calibration_error", the mean over `reliability` of |probability - share|; "roc_auc" and "average_precision", of
+        the second of two classes, or of more the mean over classes, each against the rest.  The last two are missing
+        where the rows have one class alone.
+    """
+    n_rows, n_classes = proba.shape
+    w = _weights(weights, n_rows)
+    is_class = codes[:, None] == np.arange(n_classes)
+    chosen = (proba[:, 1] > 0.5).astype(np.intp) if n_classes == 2 else proba.argmax(axis=1)
+    right = (chosen == codes).astype(np.float64)
+    own = np.where(is_class, proba, 0.0).sum(axis=1)
+    squares = (proba - is_class) ** 2
+    metrics = {
+        "accuracy": _mean(right, w),
+        "balanced_accuracy": _mean_of([_mean_within(right, codes == code, w) for code in np.unique(codes[w > 0])]),
+        "log_loss": _mean(-np.log(np.maximum(own, _LEAST_PROBABILITY)), w),
+        "brier": _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w),
+        "calibration_error": _calibration_error(codes, proba, w),
+    }
+    positive = [1] if n_classes == 2 else range(n_classes)
+    present = [k for k in positive if 0 < w[is_class[:, k]].sum() < w.sum()]
+    if present:
+        metrics["roc_auc"] = _mean_of([_roc_auc(is_class[:, k], proba[:, k], w) for k in present])
+        metrics["average_precision"] = _mean_of([_average_precision(is_class[:, k], proba[:, k], w) for k in present])
+    return metrics
+
+
+def _mean_within(values: Double, chosen: NDArray[np.bool_], w: Double) -> Metric:
+    """The mean of the values of some rows, whose share is itself drawn."""
+    mean = float(np.average(values[chosen], weights=w[chosen]))
+    return Metric(mean, np.where(chosen, (values - mean) * (w.sum() / w[chosen].sum()), 0.0), w)
+
+
+def _roc_auc(positive: NDArray[np.bool_], scores: Double, w: Double) -> Metric:
+    """The probability that a row of the class scores above one of the rest, ties counted half."""
+    _, place = np.unique(scores, return_inverse=True)
+    of_class, of_rest = np.bincount(place, w * positive), np.bincount(place, w * ~positive)
+    below, above = np.cumsum(of_rest) - of_rest / 2, of_class.sum() - np.cumsum(of_class) + of_class / 2
+    beaten, beating = below[place] / of_rest.sum(), above[place] / of_class.sum()
+    area = float(np.average(beaten[positive], weights=w[positive]))
+    influence = np.where(positive, (beaten - area) / of_class.sum(), (beating - area) / of_rest.sum()) * w.sum()
+    return Metric(area, influence, w)
+
+
+def _average_precision(positive: NDArray[np.bool_], scores: Double, w: Double) -> Metric:
+    """The mean over rows of the class of the precision among rows that score at least as high.
+
+    With U = E[y T / N], T(s) = P(y = 1, S >= s), N(s) = P(S >= s), the derivative of U along a row (y, s) is
+    y T(s) / N(s) - U + sum over rows i of the class with s_i <= s of (y - T(s_i) / N(s_i)) / N(s_i).
+    """
+    _, place = np.unique(scores, return_inverse=True)
+    total = w.sum()
+    of_class, of_all = np.bincount(place, w * positive) / total, np.bincount(place, w) / total
+    reach = np.maximum(np.cumsum(of_all[::-1])[::-1], np.finfo(np.float64).tiny)
+    precision = np.cumsum(of_class[::-1])[::-1] / reach
+    share = of_class.sum()
+    product = float((of_class * precision).sum())
+    counted, missed = np.cumsum(of_class / reach), np.cumsum(of_class * precision / reach)
+    y = positive.astype(np.float64)
+    along = y * precision[place] - product + y * counted[place] - missed[place]
+    value = product / share
+    return Metric(value, (along - value * (y - share)) / share, w)
+
+
+def _bins(codes: Indices, proba: Double, w: Double) -> tuple[Indices, Double, Double]:
+    """The bin of each row, its probability, and whether it came true.
+
+    The probability is that of the second of two classes, or of the most likely of more.
+    """
+    if proba.shape[1] == 2:
+        probability, came_true = proba[:, 1], codes == 1
+    else:
+        chosen = proba.argmax(axis=1)
+        probability, came_true = proba[np.arange(len(proba)), chosen], codes == chosen
+    edges = [weighted_quantile(probability, w, k / N_BINS) for k in range(1, N_BINS)]
+    return np.searchsorted(np.unique(edges), probability, side="left"), probability, came_true.astype(np.float64)
+
+
+def _calibration_error(codes: Indices, proba: Double, w: Double) -> Metric:
+    """The expected calibration error, whose bins are taken as fixed."""
+    place, probability, came_true = _bins(codes, proba, w)
+    errors = probability - came_true
+    sums = np.bincount(place, w * errors)
+    signs = np.where(np.abs(sums) > _ROUNDING * w.sum(), np.sign(sums), 0.0)
+    return _mean(signs[place] * errors, w)
+
+
+def reliability(codes: Indices, proba: Double, weights: Any = None) -> list[dict[str, float]]:
+    """Mean probability and observed share in bins of equal numbers of rows; of arguments of `classification_metrics`.
+
+    Of two classes it is the probability of the second, of more that of the most likely.
+    """
+    w = _weights(weights, len(codes))
+    place, probability, came_true = _bins(codes, proba, w)
+    bins = [place == k for k in np.unique(place[w > 0])]
+    return [{"rows": int((chosen & (w > 0)).sum()),
+             "probability": float(np.average(probability[chosen], weights=w[chosen])),
+             "share": float(np.average(came_true[chosen], weights=w[chosen]))} for chosen in bins]
+
+
+def confusion(codes: Indices, proba: Double, weights: Any = None) -> Double:
+    """Sums of the weights of rows by their class and by the most likely one, (n_classes + 1, n_classes).
+
+    The last row is of labels that the model does not know.
+    """
+    n_rows, n_classes = proba.shape
+    chosen = (proba[:, 1] > 0.5).astype(np.intp) if n_classes == 2 else proba.argmax(axis=1)
+    place = np.where(codes < 0, n_classes, codes) * n_classes + chosen
+    sums = np.bincount(place, _weights(weights, n_rows), minlength=(n_classes + 1) * n_classes)
+    return sums.reshape(-1, n_classes).astype(np.float64)
+
+
+def constant_classifier(codes: Indices, n_classes: int, weights: Any = None) -> Double:
+    """Probabilities (n_samples, n_classes) that do not look at the rows: the shares of the classes among them.
+
+    It is the best constant with hindsight, so that no model gains on it by chance.
+    """
+    known = codes >= 0
+    shares = np.bincount(codes[known], _weights(weights, len(codes))[known], minlength=n_classes).astype(np.float64)
+    shares = shares / shares.sum() if shares.sum() > 0 else np.full(n_classes, 1 / n_classes)
+    return np.broadcast_to(shares, (len(codes), n_classes))
+
+
+# --- numbers
+
+def regression_metrics(targets: Double, predictions: Double, weights: Any = None) -> Metrics:
+    """Metrics of predicted numbers: "r2", "mae", the mean absolute error, and "rmse"; means over several targets.
+
+    Parameters
+    ----------
+    targets, predictions : arrays of shape (n_samples,) or (n_samples, n_targets)
+    weights : array of shape (n_samples,) or None
+    """
+    w = _weights(weights, len(targets))
+    pairs = list(zip(np.atleast_2d(targets.T), np.atleast_2d(predictions.T), strict=True))
+    return {"r2": _mean_of([_r2(y, f, w) for y, f in pairs]),
+            "mae": _mean_of([_mean(np.abs(y - f), w) for y, f in pairs]),
+            "rmse": _mean_of([_rmse(y, f, w) for y, f in pairs])}
+
+
+def _unit(y: Double, f: Double) -> float:
+    """A unit in which squares cannot overflow."""
+    return max(float(np.abs(y).max()), float(np.abs(f).max()), np.finfo(np.float64).tiny)
+
+
+def _r2(y: Double, f: Double, w: Double) -> Metric:
+    """1 - E[(y - f)^2] / E[(y - E y)^2]; of a constant target 1 where all are predicted exactly, else 0."""
+    unit = _unit(y, f)
+    squares, spread = ((y - f) / unit) ** 2, ((y - np.average(y, weights=w)) / unit) ** 2
+    missed, variance = np.average(squares, weights=w), np.average(spread, weights=w)
+    if variance == 0:
+        return Metric(float(missed == 0), np.zeros(len(y)), w)
+    ratio = missed / variance
+    return Metric(float(1 - ratio), (ratio * (spread - variance) - (squares - missed)) / variance, w)
+
+
+def _rmse(y: Double, f: Double, w: Double) -> Metric:
+    unit = _unit(y, f)
+    squares = _mean(((y - f) / unit) ** 2, w)
+    root = float(np.sqrt(squares.value))
+    return Metric(root * unit, squares.influence * (unit / (2 * root)) if root else squares.influence, w)
+
+
+def quantile_metrics(targets: Double, predictions: Double, quantiles: Sequence[float], weights: Any = None) -> Metrics:
+    """Metrics of quantiles of one target.
+
+    Parameters
+    ----------
+    targets : array of shape (n_samples,)
+    predictions : array of shape (n_samples, n_quantiles)
+    quantiles : sequence of float
+    weights : array of shape (n_samples,) or None
+
+    Returns
+    -------
+    dict
+        "pinball", the mean over rows and quantiles q of max(q (y - f), (q - 1) (y - f)); and for each quantile
+        "below_q", the share of rows at or below it, which is to be q.
+    """
+    w = _weights(weights, len(targets))
+    losses = [pinball(targets, f, q) for f, q in zip(predictions.T, quantiles, strict=True)]
+    below = {f"below_{q:g}": _mean((targets <= f).astype(np.float64), w)
+             for f, q in zip(predictions.T, quantiles, strict=True)}
+    return {"pinball": _mean(np.mean(losses, axis=0), w), **below}
+
+
+def pinball(targets: Double, predictions: Double, quantile: float) -> Double:
+    """The loss of a quantile at each row."""
+    above = targets - predictions
+    return np.maximum(quantile * above, (quantile - 1) * above)
+
+
+def constant_regressor(targets: Double, quantiles: Sequence[float] | None = None, weights: Any = None) -> Metrics:
+    """Metrics of the best constants with hindsight: mean for "r2" and "rmse", median for "mae", or quantiles."""
+    w = _weights(weights, len(targets))
+    if quantiles is not None:
+        values = [weighted_quantile(targets, w, q) for q in quantiles]
+        return quantile_metrics(targets, np.broadcast_to(values, (len(targets), len(values))), quantiles, weights)
+    columns = np.atleast_2d(targets.T)
+    mean = np.array([np.average(y, weights=w) for y in columns])
+    median = np.array([weighted_quantile(y, w, 0.5) for y in columns])
+    shape = (len(targets), len(columns))
+    y = columns.T
+    return regression_metrics(y, np.broadcast_to(mean, shape), weights) | {
+        "mae": regression_metrics(y, np.broadcast_to(median, shape), weights)["mae"]}
+
+
+# --- what is printed and kept
+
+def figures(metrics: Metrics, constant: Metrics) -> dict[str, Any]:
+    """Numbers that JSON can hold: "rows", each metric by its name, "standard_errors", and those of the "constant"."""
+    first = next(iter(metrics.values()))
+    errors = {name: error for name, each in metrics.items() if (error := each.standard_error) is not None}
+    return {"rows": int(np.count_nonzero(first.weights)), **{name: each.value for name, each in metrics.items()},
+            "standard_errors": errors, "constant": {name: constant[name].value for name in metrics}}

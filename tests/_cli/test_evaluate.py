@@ -1,0 +1,183 @@
+"""`rffkern evaluate`, `rffkern fit --cv`, and what both say of a model."""
+
+import json
+
+import numpy as np
+import pytest
+from helpers.command_line import write_csv
+
+from rffkern import FourierBoostingRegressor, GBRFF2Classifier, load, save
+from rffkern._cli.cross_validation import folds_of
+from rffkern._cli.figures import Evaluation, Predictions, joined, label_codes, with_error
+from rffkern._cli.training_table import TrainingTable
+from rffkern._estimator.metrics import classification_metrics
+
+
+def evaluated(command, *arguments):
+    code, out, errors = command("evaluate", *arguments, "--json")
+    assert code == 0, errors
+    return json.loads(out)
+
+
+def test_a_classifier(command, folder, table):
+    X, y = table[0][200:], table[1][200:]
+    model = load(folder / "m.npz")
+    found = evaluated(command, "m.npz", "test.csv")
+    expected = classification_metrics((y == "yes").astype(int), model.predict_proba(X))
+    for name, each in expected.items():
+        assert found[name] == pytest.approx(each.value)
+    assert found["standard_errors"]["roc_auc"] == pytest.approx(expected["roc_auc"].standard_error)
+    assert (found["rows"], found["target"], found["accuracy"]) == (100, "answer", model.score(X, y))
+    assert found["constant"]["accuracy"] == max(np.mean(y == "yes"), np.mean(y == "no"))
+    assert found["confusion"]["labels"] == ["no", "yes"]
+    assert np.trace(found["confusion"]["counts"]) == round(100 * found["accuracy"])
+    assert sum(each["rows"] for each in found["reliability"]) == 100
+    code, out, _ = command("evaluate", "m.npz", "test.csv")
+    assert code == 0
+    assert out.startswith(f"Guessing {max(['no', 'yes'], key=[*y].count)!r} is right on ")
+    assert f"the model on {100 * found['accuracy']:.1f} % +- " in out
+    assert "label \\ predicted  no  yes\n" in out
+    assert "ROC AUC" in out
+
+
+def test_a_regression_and_quantiles(command, folder, table):
+    X, _ = table
+    y = np.sin(X[:, 0]) + X[:, 1]
+    write_csv(folder / "r.csv", X, y, target="price")
+    mean, quantiles = (FourierBoostingRegressor(30, n_bags=2, random_state=0, **params).fit(X[:200], y[:200])
+                       for params in ({}, {"loss": "quantile", "quantile": (0.1, 0.9)}))
+    save(mean, folder / "r.npz")
+    save(quantiles, folder / "q.npz")
+    found = evaluated(command, "r.npz", "r.csv", "--target", "price")
+    assert found["r2"] == pytest.approx(mean.score(X, y))
+    assert found["mae"] == pytest.approx(np.abs(mean.predict(X) - y).mean())
+    out = command("evaluate", "r.npz", "r.csv", "--target", "-1")[1]
+    assert "Guessing the median is off by " in out
+    found = evaluated(command, "q.npz", "r.csv", "--target", "price")
+    assert found["below_0.9"] == np.mean(y <= quantiles.predict_quantiles(X)[:, 1])
+    assert "pinball loss" in found["summary"]
+    np.savez(folder / "two.npz", X=X, y=np.column_stack([y, X[:, 0]]))
+    save(FourierBoostingRegressor(20, n_bags=1, random_state=0).fit(X, np.column_stack([y, X[:, 0]])), folder / "t.npz")
+    assert 0 < evaluated(command, "t.npz", "two.npz")["r2"] < 1
+
+
+def test_weights_missing_labels_and_labels_that_are_not_known(command, folder, table):
+    X, y = table[0][:40], table[1][:40].astype(object)
+    y[:3], y[3] = "", "maybe"
+    weights = np.arange(40) % 3
+    write_csv(folder / "w.csv", np.column_stack([X, weights]), y, ["length", "width", "depth", "mass"])
+    model = load(folder / "m.npz")
+    code, out, errors = command("evaluate", "m.npz", "w.csv", "--weight", "mass", "--json")
+    assert code == 0
+    assert "3 of 40 rows have no label or target, and are left out" in errors
+    found = json.loads(out)
+    right = model.predict(X)[3:] == y[3:]
+    assert found["accuracy"] == pytest.approx(np.average(right, weights=weights[3:]))
+    assert sum(found["confusion"]["unknown_labels"]) == 0  # of weight 0
+    assert sum(evaluated(command, "m.npz", "w.csv", "--target", "answer")["confusion"]["unknown_labels"]) == 1
+    assert "other labels" in command("evaluate", "m.npz", "w.csv", "--target", "answer")[1]
+
+
+def test_labels_that_are_numbers(command, folder, table):
+    X, y = table
+    model = GBRFF2Classifier(20, random_state=0).fit(X, (y == "yes") + 3)
+    save(model, folder / "n.npz")
+    write_csv(folder / "n.csv", X, (y == "yes") + 3)
+    np.savez(folder / "f.npz", X=X, y=(y == "yes") + 3.0)
+    for name in ("n.csv", "f.npz"):
+        assert evaluated(command, "n.npz", name)["accuracy"] == model.score(X, (y == "yes") + 3)
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (("m.npz", "two.csv"), 2, "expected --target COLUMN, because 2 columns are no features"),
+    (("m.npz", "none.csv"), 65, "the table has no rows with a label or target"),
+    (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "sample_weight"),
+    (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
+    (("m.npz", "test.csv", "--target", "x"), 65, "no column 'x'"),
+    (("m.npz", "test.csv", "--reject", "test.csv"), 2, "must not be an input")])
+def test_wrong_arguments(command, folder, table, arguments, code, message):
+    write_csv(folder / "two.csv", np.column_stack([table[0], table[0][:, 0]]), table[1],
+              ["length", "width", "depth", "id"])
+    write_csv(folder / "none.csv", table[0][:9], [""] * 9)
+    found, _, errors = command("evaluate", *arguments)
+    assert (found, message in errors) == (code, True), errors
+
+
+def test_small_tables_are_cross_validated(command, folder, table):
+    fast = ["fit", "train.csv", "-o", "n.npz", "--model", "gbrff2", "--set", "n_estimators=30"]
+    code, _, errors = command(*fast, "--cv", "4")
+    assert code == 0
+    figures = load(folder / "n.npz").metadata_["cross_validation"]
+    assert figures["rows"] == 200
+    assert f"of 200 rows in 4-fold cross-validation; the model on {100 * figures['accuracy']:.1f} % +- " in errors
+    assert 0.8 < figures["accuracy"] < load(folder / "n.npz").score(table[0][:200], table[1][:200])
+    assert "cross validation 200 rows, accuracy " in command("info", "n.npz")[1]
+    plain = ["fit", "train.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=30"]
+    assert command(*plain, "--cv", "0")[0] == 0
+    assert not hasattr(load(folder / "p.npz"), "metadata_")
+
+
+@pytest.mark.parametrize(("options", "code", "message"), [
+    (("--cv", "5", "--holdout", "0.2"), 2, "leave one of them out"),
+    (("--cv", "300"), 65, "--cv 300 needs more than 300 rows, got 200")])
+def test_wrong_folds(command, options, code, message):
+    found, _, errors = command("fit", "train.csv", "-o", "n.npz", *options)
+    assert (found, message in errors) == (code, True), errors
+
+
+def rows_of(y, **facts):
+    return TrainingTable(np.arange(len(y))[:, None] * 1.0, y, ["x"], [], [0], has_labels=y.dtype.kind != "f", **facts)
+
+
+def test_folds_divide_the_rows_and_have_all_labels():
+    y = np.repeat(["a", "b", "c"], [50, 30, 6])
+    for folds in (folds_of(rows_of(y), 5, 0), folds_of(rows_of(y, groups=np.arange(86) // 4), 5, 0)):
+        assert sum(validation.astype(int) for _, validation in folds.pairs).tolist() == [1] * 86
+        for training, validation in folds.pairs:
+            assert (training ^ validation).all()
+            assert abs(validation.sum() - 86 / 5) < 4
+    for _, validation in folds_of(rows_of(y), 5, 0).pairs:
+        assert np.unique(y[validation], return_counts=True)[1].tolist() in ([10, 6, 1], [10, 6, 2])
+    groups = np.arange(86) // 4
+    for training, validation in folds_of(rows_of(y, groups=groups), 5, 0).pairs:
+        assert not {*groups[training]} & {*groups[validation]}
+
+
+def test_folds_in_order_of_time_look_back_alone():
+    times = np.repeat(np.arange(20), 3)
+    folds = folds_of(rows_of(np.arange(60.0), times=times), 4, 0)
+    assert len(folds) == 4
+    for training, validation in folds.pairs:
+        assert times[training].max() < times[validation].min()
+    assert np.concatenate([np.flatnonzero(validation) for _, validation in folds.pairs]).tolist() == [*range(12, 60)]
+
+
+def test_folds_that_know_different_classes():
+    parts = [Predictions(np.array([0, -1]), np.array([[0.7, 0.3], [0.5, 0.5]]), None, np.array(["a", "c"])),
+             Predictions(np.array([1]), np.array([[0.1, 0.6, 0.3]]), None, np.array(["a", "b", "c"]))]
+    whole = joined(parts)
+    assert whole.classes.tolist() == ["a", "b", "c"]
+    assert whole.truth.tolist() == [0, -1, 1]
+    np.testing.assert_allclose(whole.predicted, [[0.7, 0, 0.3], [0.5, 0, 0.5], [0.1, 0.6, 0.3]])
+
+
+def test_a_model_that_knows_nothing_is_said_to(rng):
+    codes, proba = rng.integers(0, 2, 200), rng.random(200)
+    useless = Evaluation.of(Predictions(codes, np.column_stack([1 - proba, proba]), None, np.array(["no", "yes"])))
+    assert "these rows do not show that the model is better than a guess" in useless.sentence("200 rows")
+    rare = (rng.random(2000) < 0.1).astype(int)
+    sure = np.where(rare, 0.3, 0.05) + 0.02 * rng.random(2000)
+    better = Evaluation.of(Predictions(rare, np.column_stack([1 - sure, sure]), None, np.array([False, True])))
+    assert "its probabilities are better than the shares of the labels: log loss " in better.sentence("2000 rows")
+    targets = rng.standard_normal(100)
+    assert "do not show" in Evaluation.of(Predictions(targets, rng.standard_normal(100), None)).sentence("100 rows")
+    assert "do not show" not in Evaluation.of(Predictions(targets, 0.9 * targets, None)).sentence("100 rows")
+
+
+def test_labels_and_digits():
+    assert label_codes(np.array(["b", "z", "a"]), np.array(["a", "b"])).tolist() == [1, -1, 0]
+    assert label_codes(np.array([3.0, 2.5]), np.array([1, 3])).tolist() == [1, -1]
+    assert label_codes(np.array([True, False], dtype=object), np.array([False, True])).tolist() == [1, 0]
+    assert label_codes(np.array(["10", "9"]), np.array([9, 10])).tolist() == [1, 0]
+    assert [with_error(*pair) for pair in ((0.81413, 0.0104), (156741.2, 2012.0), (3.5, None), (1e-8, 1e-10))] == [
+        "0.814 +- 0.010", "156741 +- 2012", "3.5", "1e-08 +- 1e-10"]
