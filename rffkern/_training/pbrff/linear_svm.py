@@ -45,7 +45,7 @@ _LARGEST_SIGMA = 1e10
 # A stage ends when 1/2 |g|^2, which is its own duality gap, is less than this share of the gap of the problem.
 _STAGE_GAP = 0.5
 
-# Stages in a row whose Newton steps made the gap no smaller, which end the method, because rounding decides; and the
+# Stages in a row that made the gap no smaller, which end the method, because rounding decides; and the
 # largest number of Newton steps.
 _MOST_IDLE = 10
 _MOST_STEPS = 1000
@@ -281,8 +281,9 @@ def solve_linear_svm(rows: FeatureRows, sign: Signs, bound: Double, loss: str, t
         if (gap <= tol and n_steps > 0) or n_steps == _MOST_STEPS or n_idle == _MOST_IDLE:
             return LinearSVM(*best, gap, n_steps)
         length = 0.0
-        # With tiny bounds w = 0 is as good as tol asks for, but separates nothing: one step is always taken.
-        if gap <= tol or 0.5 * gradient @ gradient > _STAGE_GAP * (lowest - highest):
+        # A stage takes a step at least.  Without one w would stay while the center moves on by sigma times its slack,
+        # stage after stage, up to where systems are too large for their rounding errors.
+        if n_steps == n_before or 0.5 * gradient @ gradient > _STAGE_GAP * (lowest - highest):
             is_free = (free > 0) & (free < top)
             direction, is_hard = _newton_direction(rows, np.where(is_free, scale, 0), gradient, is_hard)
             along = sign * rows.project(direction)
@@ -292,9 +293,8 @@ def solve_linear_svm(rows: FeatureRows, sign: Signs, bound: Double, loss: str, t
             coef = coef + length * direction
             margins = sign * rows.project(coef)
         else:  # the stage is over, or rounding allows no step
-            if n_steps > n_before:
-                n_idle = n_idle + 1 if lowest - highest >= before else 0
-                n_before, before = n_steps, lowest - highest
+            n_idle = n_idle + 1 if lowest - highest >= before else 0
+            n_before, before = n_steps, lowest - highest
             center, sigma = alpha, _GROWTH * sigma
 
 
