@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._estimator.evaluation import Predictions, joined
 from .._native.array_types import NDArray
 from .._rows.groups import group_folds, start_of_last
 from ..errors import InvalidInputError
-from .figures import Predictions, joined
 from .training_table import TrainingTable
 
 Indices = NDArray[np.intp]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._column_map.cells import is_number, number_level
+from .._estimator.evaluation import Evaluation, Predictions, joined, label_codes, predictions_of
 from .._native.array_types import NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
-from .figures import Evaluation, Predictions, joined, label_codes, predictions_of
 from .open_table import open_table
 from .output import Progress, UsageError, check_output, open_rejected, printable, say
 from .predict import Scorer, feature_columns, load_predictor

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS, advice_on
+from .._estimator.evaluation import Evaluation, Predictions, predictions_of
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
@@ -27,7 +28,6 @@ from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
-from .figures import Evaluation, Predictions, predictions_of
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
 from .table import BLOCK_ROWS, csv_format, shortened

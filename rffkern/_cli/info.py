@@ -4,10 +4,10 @@ import argparse
 import json
 from typing import Any
 
+from .._estimator.evaluation import metric_name, with_error
 from .._files.archive import decode
 from .._files.model_files import loads
 from ..errors import FormatError
-from .figures import metric_name, with_error
 from .output import printable
 
 _MOST_SHOWN = 12

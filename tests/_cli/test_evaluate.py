@@ -8,8 +8,8 @@ from helpers.command_line import write_csv
 
 from rffkern import FourierBoostingRegressor, GBRFF2Classifier, load, save
 from rffkern._cli.cross_validation import folds_of
-from rffkern._cli.figures import Evaluation, Predictions, joined, label_codes, with_error
 from rffkern._cli.training_table import TrainingTable
+from rffkern._estimator.evaluation import Evaluation, Predictions, joined, label_codes, with_error
 from rffkern._estimator.metrics import classification_metrics
 
 

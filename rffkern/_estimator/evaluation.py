@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._estimator.metrics import (
+from .._native.array_types import NDArray
+from .metrics import (
     Metrics,
     classification_metrics,
     confusion,
@@ -16,7 +17,6 @@ from .._estimator.metrics import (
     regression_metrics,
     reliability,
 )
-from .._native.array_types import NDArray
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
