@@ -19,7 +19,7 @@ PACKAGE = TESTS.parent / "rffkern"
 NAMES = "__init__"  # the table of public names, which loads what it names when asked
 FAMILIES = {f"_training.{family}" for family in ("fourier_boosting", "gbrff", "pbrff", "rffnet", "sparse_kernel")}
 GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"_installation", "embedding", "dask"},
-          {"_files"}, FAMILIES, {"_training.kernel_ridge"}, {"_training.distributed"},
+          {"_report"}, {"_files"}, FAMILIES, {"_training.kernel_ridge"}, {"_training.distributed"},
           {"_training.posterior", "_training.spectral", "_training.training_rows"},
           {"_estimator"}, {"_model"}, {"_column_map"}, {"_rows"},
           {"_protocol"}, {"_native"}, {"errors", "_version"}]

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
     weight = None if arguments.weight is None else column_index(table, arguments.weight)
     dropped = [*column_indices(table, arguments.drop), *([] if weight is None else [weight])]
-    target = _target_column(table, arguments.target, model, dropped)
+    target = target_column(table, arguments.target, model, dropped)
     features = feature_columns(table, model, target, dropped)
     scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
     raw_blocks, parse = table.read(Selection(features, target, [] if weight is None else [weight], needs_labels=False,
@@ -73,8 +73,11 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     print("+- one standard error; the constant is the best one for these rows")
 
 
-def _target_column(table: Table, text: str | None, model: Any, dropped: list[int]) -> int | None:
-    """The column of labels or targets: the one that is named, that of the training, or the only one left."""
+def target_column(table: Table, text: str | None, model: Any, dropped: list[int], *, needed: bool = True) -> int | None:
+    """The column of labels or targets: the one that is named, that of the training, or the only one left.
+
+    None where labels are stored beside the rows, or where no column is left and none is needed.
+    """
     if text is not None:
         return column_index(table, text)
     if table.has_labels:
@@ -87,6 +90,8 @@ def _target_column(table: Table, text: str | None, model: Any, dropped: list[int
         rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
     else:
         rest = [j for j in range(table.n_columns) if j not in dropped][model.n_features_in_ :]
+    if not rest and not needed:
+        return None
     if len(rest) != 1:
         raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
                          "model")
@@ -98,14 +103,20 @@ def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any) -> Predict
     classes = getattr(model, "classes_", None)
     if classes is None:
         return predictions_of(model, X, as_numbers(labels), weights)
+    labels, missing = written_as(labels, classes)
+    codes = label_codes(labels, classes)
+    return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)
+
+
+def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels of a table as those of a model are written, and which are missing."""
     missing = labels == "" if labels.dtype.kind == "U" else np.isnan(labels) if labels.dtype.kind == "f" \
         else np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind == "U" and classes.dtype.kind == "i":  # all digits count, which floats do not have
         labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()], dtype=str)
     elif classes.dtype.kind in "uif":
         labels = as_numbers(labels)
-    codes = label_codes(labels, classes)
-    return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)
+    return labels, missing
 
 
 def _known(part: Predictions) -> Predictions:

@@ -106,6 +106,8 @@ def _parser() -> argparse.ArgumentParser:
                          "with a column map, cells may be empty and categories may be new."))
     _add_evaluate(command("evaluate", "tell how good a model is on a table with labels or targets",
                           " Metrics have standard errors, and stand beside those of the best constant."))
+    _add_report(command("report", "write a page about a model on a table: how good, why, how sure, and where it fails",
+                        " The page is one HTML file with charts, which loads nothing and needs no network."))
     _add_export(command("export", "write a model as source code or a graph that runs without rffkern",
                         " Only models of numeric columns can be exported."))
     info = command("info", "describe a model file")
@@ -219,6 +221,22 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
                           help="columns to ignore; not needed if both table and model have column names")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_report(report: argparse.ArgumentParser) -> None:
+    _add_table_options(report)
+    report.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    report.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain an array X. Only rows that the "
+                                                     "model was not trained on tell how good it is on new ones")
+    report.add_argument("-o", "--output", metavar="PAGE", help="HTML file to write, or - for stdout")
+    report.add_argument("--json", metavar="FILE", help="JSON file to write the same numbers to, or - for stdout")
+    report.add_argument("--target", metavar="COLUMN",
+                        help="column of true labels or targets (default: y of a .npz, that of the training, or the "
+                             "only column that is no feature of the model; without one, the report has no score)")
+    report.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                        help="columns to ignore; not needed if both table and model have column names")
+    report.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
+                        help="date to show; without it the page does not depend on the clock")
 
 
 def _add_export(export: argparse.ArgumentParser) -> None:

@@ -666,7 +666,7 @@ def sampled(X: Any, rows: Indices, n_samples: int) -> RawTable:
         parts.append(rows_of(table, wanted))
     if n_read != n_samples:
         raise InvalidInputError(f"y must have one entry per row of X ({n_read}), got {n_samples}")
-    return _concatenated(parts)
+    return concatenated(parts)
 
 
 def rows_of(table: RawTable, rows: Indices | NDArray[np.bool_]) -> RawTable:
@@ -675,7 +675,7 @@ def rows_of(table: RawTable, rows: Indices | NDArray[np.bool_]) -> RawTable:
     return table._replace(columns=columns, n_rows=len(columns[0].values))
 
 
-def _concatenated(parts: list[RawTable]) -> RawTable:
+def concatenated(parts: list[RawTable]) -> RawTable:
     """Tables of the same columns, one below the other."""
     first = parts[0]
     if len(parts) == 1:

@@ -1,0 +1,130 @@
+"""`rffkern report`: a page about a model on the rows of a table, and its numbers as JSON."""
+
+import argparse
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from .._column_map.tables import concatenated
+from .._files.atomic_file import atomic_write
+from .._native.array_types import NDArray
+from .._report.facts import Source, report_facts
+from .._report.labelled_rows import LabelledRows
+from .._report.page import report_page
+from ..errors import InvalidInputError
+from .evaluate import target_column, written_as
+from .open_table import input_files, open_table
+from .output import STDIN, Progress, RejectedRows, UsageError, check_output, open_rejected, printable, say
+from .predict import Scorer, feature_columns, load_predictor
+from .prediction_files import CsvWriter
+from .table import Selection, Table, as_numbers, column_indices, column_label, csv_format
+
+_NO_TARGET = "the table has no column of labels or targets"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read all rows, and write the page, its numbers, or both."""
+    _check_outputs(arguments)
+    model = load_predictor(arguments)
+    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    dropped = column_indices(table, arguments.drop)
+    target = target_column(table, arguments.target, model, dropped, needed=False)
+    if target is None and not table.has_labels:
+        say(printable(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is"))
+    with open_rejected(arguments.reject) as rejected:
+        rows, n_unlabelled = _read(model, table, target, dropped, rejected)
+        rejected.report(len(rows) + n_unlabelled)
+    if n_unlabelled:
+        say(printable(f"{table.path}: {n_unlabelled} rows have no label or target, and are left out"))
+    source = Source(os.path.basename(arguments.model), _sha256([arguments.model]), _shown(arguments.data, table),
+                    "" if _is_stream(arguments.data) else _sha256(input_files(arguments.data)),
+                    _name_of(table, target), rejected.n_rows, n_unlabelled, arguments.date or "", _NO_TARGET)
+    facts = report_facts(rows, source)
+    if arguments.json is not None:
+        _write(arguments.json, json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    if arguments.output is not None:
+        _write(arguments.output, report_page(facts))
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse, before any work, outputs that are missing, the same, inputs, or cannot be written."""
+    outputs = [path for path in (arguments.output, arguments.json) if path is not None]
+    if not outputs:
+        raise UsageError("expected -o PAGE, --json FILE, or both")
+    files = [path for path in (*outputs, arguments.reject) if path not in (None, STDIN)]
+    for path in files:
+        check_output(path, arguments.data, arguments.model)
+    if outputs.count(STDIN) > 1 or len(set(map(os.path.realpath, files))) < len(files):
+        raise UsageError(f"PAGE, --json and --reject must be different files, got {', '.join(map(repr, outputs))}")
+
+
+def _read(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows
+          ) -> tuple[LabelledRows, int]:
+    """All rows that can be used, with their labels or targets; and how many others have none."""
+    features = feature_columns(table, model, target, dropped)
+    scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
+    raw_blocks, parse = table.read(Selection(features, target, needs_labels=False, reject=rejected.path is not None,
+                                             types=scorer.column_types()))
+    blocks, labels, n_rows = [], [], 0
+    with Progress("reading", table.total) as bar:
+        for block in map(parse, raw_blocks):
+            rejected.add(block.rejected)
+            n_rows += len(block.X)
+            bar.update(block.done, n_rows)
+            if not len(block.X):
+                continue
+            X = scorer.rows(block)
+            blocks.append(X if scorer.fitted_map is None else scorer.fitted_map.read(X, type(model).__name__))
+            if block.labels is not None:
+                labels.append(np.asarray(block.labels))
+    if not blocks:
+        raise InvalidInputError(f"{table.path}: the file contains no rows that can be used")
+    X = np.concatenate(blocks) if scorer.fitted_map is None else concatenated(blocks)
+    if not labels:
+        return LabelledRows(model, X), 0
+    y: NDArray[Any] = np.concatenate(labels)
+    if hasattr(model, "classes_"):
+        y, missing = written_as(y, model.classes_)
+    else:
+        y = as_numbers(y)
+        missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
+    try:
+        return LabelledRows.without(model, X, y, missing), int(missing.sum())
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{table.path}: {error}") from error
+
+
+def _name_of(table: Table, target: int | None) -> str:
+    if target is None:
+        return "y" if table.has_labels else ""
+    return table.columns[target] if table.columns else f"column {target}"
+
+
+def _shown(path: str, table: Table) -> str:
+    """The name of the data on the page, without the folders above it."""
+    return table.path if _is_stream(path) else os.path.basename(os.path.normpath(path))
+
+
+def _is_stream(path: str) -> bool:
+    return path == STDIN or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+def _sha256(paths: list[str]) -> str:
+    """The digest of the bytes of some files, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _write(path: str, text: str) -> None:
+    if path == STDIN:
+        print(text, end="")
+        return
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,267 @@
+"""The rows that a report is about: raw columns, columns as the model's function takes them, scores and predictions."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from .._column_map.cells import CATEGORY, DATE, NUMERIC
+from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
+from .._estimator.evaluation import Evaluation, Predictions, label_codes, quantiles_of
+from .._estimator.links import probabilities
+from .._estimator.metrics import pinball
+from .._native.array_types import NDArray
+from .._rows.validation import check_array, check_targets, feature_names, to_array
+from ..errors import InvalidInputError
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BINARY, MULTICLASS, REGRESSION, QUANTILES = "binary", "multiclass", "regression", "quantiles"
+
+_LEAST_PROBABILITY = 1e-15  # of a label in the log loss
+
+
+class LabelledRows:
+    """Rows of a table for a fitted model, and their labels or targets if they have any.
+
+    A response is what a person reads of a prediction: the probability of the second of two classes or of each of
+    several, or a predicted target or quantile.  Rows count alike.
+    """
+
+    def __init__(self, model: Any, X: Any, y: Any = None) -> None:
+        self.model = model
+        column_map = vars(model).get("column_map_")
+        if column_map is None:
+            names = getattr(model, "feature_names_in_", feature_names(X))
+            model._check_rows(X)
+            columns = [RawColumn(NUMERIC, values.astype(np.float64)) for values in check_array(X).T]
+            self.raw = RawTable(None if names is None else tuple(map(str, names)), columns, len(columns[0].values))
+        else:
+            fitted = column_map._fitted_map()
+            table = fitted.read(X, type(model).__name__)
+            # Numbers that were categories in training are categories here.
+            self.raw = table._replace(names=fitted.names, columns=[
+                category_of_numbers(raw) if column.kind == CATEGORY else raw
+                for column, raw in zip(fitted.columns, table.columns, strict=True)])
+        self.names = list(self.raw.names or (f"x{j}" for j in range(len(self.raw.columns))))
+        self._set_task()
+        self._set_targets(y)
+
+    @classmethod
+    def without(cls, model: Any, X: Any, y: NDArray[Any], missing: NDArray[np.bool_]) -> Self:
+        """The rows whose labels or targets are not missing."""
+        if missing.all():
+            raise InvalidInputError("no row has a label or target")
+        if missing.any():
+            X = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing)
+        return cls(model, X, y[~missing])
+
+    def _set_task(self) -> None:
+        model = self.model
+        if hasattr(model, "classes_"):
+            self.classes = list(map(str, model.classes_.tolist()))
+            self.task = BINARY if len(self.classes) == 2 else MULTICLASS
+            self.quantiles: tuple[float, ...] = ()
+            self.responses = [f"probability of {name}" for name in (self.classes[1:] if self.task == BINARY
+                                                                    else self.classes)]
+            return
+        self.classes = []
+        n_outputs = model.expansion_.n_outputs
+        quantiles = quantiles_of(model) or ()
+        self.quantiles = quantiles if len(quantiles) == n_outputs else ()  # else the quantile of several targets
+        self.task = QUANTILES if self.quantiles else REGRESSION
+        self.responses = ([f"{quantile:g} quantile" for quantile in self.quantiles] if self.quantiles else
+                          ["prediction"] if n_outputs == 1 else [f"prediction {k + 1}" for k in range(n_outputs)])
+
+    def _set_targets(self, y: Any) -> None:
+        n_rows = len(self)
+        self.has_targets = y is not None
+        self.codes: Indices = np.full(n_rows, -1)
+        self.targets: Double = np.empty((n_rows, 0))
+        if y is None:
+            return
+        if self.classes:
+            labels = to_array(y, "y").reshape(-1)
+            if len(labels) != n_rows:
+                raise InvalidInputError(f"y must have one entry per row of X ({n_rows}), got {len(labels)}")
+            self.codes = label_codes(labels, self.model.classes_)
+            if (self.codes < 0).all():
+                raise InvalidInputError(f"y must hold labels of the model, such as {self.classes[0]!r}, got "
+                                        f"{str(labels[0])!r}")
+            self.labels = list(map(str, labels.tolist()))
+            return
+        self.targets = check_targets(y, n_rows)
+        n_targets = 1 if self.quantiles else len(self.responses)
+        if self.targets.shape[1] != n_targets:
+            raise InvalidInputError(f"y must have {n_targets} targets, got {self.targets.shape[1]}")
+
+    def __len__(self) -> int:
+        return self.raw.n_rows
+
+    def some(self, most: int) -> "LabelledRows":
+        """So many of the rows at most, evenly spaced."""
+        if len(self) <= most:
+            return self
+        return self.take(np.linspace(0, len(self) - 1, most).astype(np.intp))
+
+    def take(self, chosen: Indices) -> "LabelledRows":
+        """The rows at some indices."""
+        part = object.__new__(LabelledRows)
+        part.__dict__ = {name: value for name, value in vars(self).items() if name not in _COMPUTED}
+        part.raw = rows_of(self.raw, chosen)
+        part.codes, part.targets = self.codes[chosen], self.targets[chosen]
+        if self.has_targets and self.classes:
+            part.labels = [self.labels[i] for i in chosen.tolist()]
+        return part
+
+    # --- what the model makes of them
+
+    @property
+    def X(self) -> Any:
+        """The rows as methods of the model take them."""
+        if vars(self.model).get("column_map_") is not None:
+            return self.raw
+        rows = np.column_stack([column.values for column in self.raw.columns])
+        return _Named(rows, list(self.raw.names)) if self.raw.names is not None else rows
+
+    @cached_property
+    def mapped(self) -> NDArray[Any]:
+        """The rows as the model's function takes them, (n_rows, n_mapped), clipped to its bounds."""
+        rows: NDArray[Any] = self.model.expansion_._scorer.clip(self.model._check_rows(self.X))
+        return rows
+
+    @cached_property
+    def sources(self) -> Indices:
+        """The raw column that each mapped column is made of."""
+        column_map = vars(self.model).get("column_map_")
+        return np.arange(len(self.names)) if column_map is None else np.asarray(column_map.sources_)
+
+    def scores_of(self, mapped: NDArray[Any]) -> Double:
+        """Scores of mapped rows, (n_rows, n_outputs)."""
+        scores: Double = self.model.expansion_._scorer.score(mapped, self.model.n_jobs)
+        return scores
+
+    @cached_property
+    def scores(self) -> Double:
+        """Scores of the rows, (n_rows, n_outputs)."""
+        scores: Double = self.model._raw_scores(self.X)
+        return scores
+
+    def predictions_of(self, scores: Double) -> Double:
+        """Probabilities of all classes, targets, or quantiles, from scores."""
+        if self.classes:
+            return probabilities(self.model._link(), scores)
+        if self.quantiles:
+            return np.sort(scores, axis=1)
+        predicted: Double = self.model._targets_of(scores)
+        return predicted
+
+    @cached_property
+    def predictions(self) -> Double:
+        """Probabilities of all classes, targets, or quantiles of the rows."""
+        return self.predictions_of(self.scores)
+
+    def responses_of(self, scores: Double) -> Double:
+        """The responses, (n_rows, n_responses), from scores."""
+        predicted = self.predictions_of(scores)
+        return predicted[:, 1:] if self.task == BINARY else predicted
+
+    @cached_property
+    def ranked_responses(self) -> list[int]:
+        """Indices of the responses, the most telling first: probabilities by their mean, the quantile in the middle."""
+        if self.task == MULTICLASS:
+            return np.argsort(-self.predictions.mean(axis=0), kind="stable").tolist()
+        middle = len(self.quantiles) // 2
+        return [middle, *(k for k in range(len(self.responses)) if k != middle)]
+
+    @cached_property
+    def predicted_codes(self) -> Indices:
+        """Indices of the labels that are predicted."""
+        if self.task == BINARY:
+            return (self.scores[:, 0] > 0).astype(np.intp)
+        return self.scores.argmax(axis=1)
+
+    # --- how wrong it is
+
+    def evaluation_of(self, scores: Double) -> Evaluation:
+        """Metrics of the predictions from scores."""
+        predicted = self.predictions_of(scores)
+        if self.classes:
+            return Evaluation.of(Predictions(self.codes, predicted, None, self.model.classes_))
+        if self.quantiles:
+            return Evaluation.of(Predictions(self.targets[:, 0], predicted, None, None, self.quantiles))
+        return Evaluation.of(Predictions(self.targets, predicted, None))
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Metrics of the predictions of the rows."""
+        return self.evaluation_of(self.scores)
+
+    @property
+    def loss_name(self) -> str:
+        """The name of what `losses` are."""
+        if self.classes:
+            return "error rate"
+        return "pinball loss" if self.quantiles else "absolute error"
+
+    @cached_property
+    def losses(self) -> Double:
+        """How wrong the model is on each row, in a unit that people read: 1 for a wrong label, or |y - prediction|."""
+        if self.classes:
+            return (self.predicted_codes != self.codes).astype(np.float64)
+        if self.quantiles:
+            losses = [pinball(self.targets[:, 0], predicted, quantile)
+                      for predicted, quantile in zip(self.predictions.T, self.quantiles, strict=True)]
+            return np.mean(losses, axis=0)
+        return np.abs(self.targets - self.predictions).mean(axis=1)
+
+    @cached_property
+    def surprises(self) -> Double:
+        """By what rows are ranked as the worst: the log loss of their label, or `losses`."""
+        if not self.classes:
+            return self.losses
+        own = np.where(self.codes >= 0, self.predictions[np.arange(len(self)), self.codes], 0.0)
+        return -np.log(np.maximum(own, _LEAST_PROBABILITY))
+
+    # --- values as a person reads them
+
+    def text(self, column: int, row: int) -> str:
+        """The value of a row in a column."""
+        raw = self.raw.columns[column]
+        return value_text(raw, float(raw.values[row]))
+
+
+_COMPUTED = {name for name, value in vars(LabelledRows).items() if isinstance(value, cached_property)} - {"sources"}
+
+
+class _Named:
+    """An array with column names."""
+
+    def __init__(self, array: NDArray[Any], columns: Sequence[str]) -> None:
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.array, dtype=dtype)
+
+
+def value_text(raw: RawColumn, value: float) -> str:
+    """A value of a raw column: a number, a date in UTC, or a level."""
+    if np.isnan(value):
+        return "missing"
+    if raw.kind == CATEGORY:
+        return raw.levels[int(value)]
+    return date_text(value) if raw.kind == DATE else number_text(value)
+
+
+def number_text(value: float) -> str:
+    """A number with at most six digits."""
+    return f"{value:.6g}"
+
+
+def date_text(seconds: float) -> str:
+    """A date in UTC, with the time where it is not midnight."""
+    moment = np.datetime64(round(seconds), "s")
+    text = str(moment)
+    return text.removesuffix("T00:00:00").replace("T", " ")

@@ -1,0 +1,82 @@
+"""Where the model is worst: slices of the rows by one column, and single rows."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._column_map.cells import CATEGORY
+from .._native.array_types import NDArray
+from .labelled_rows import LabelledRows, value_text
+
+Double = NDArray[np.float64]
+
+_LEAST_ROWS = 20  # of a slice
+_N_BINS, _MOST_LEVELS = 5, 50
+
+
+class Slice(NamedTuple):
+    """Rows that have a level of a column, or a value between two quantiles of it, or none."""
+
+    column: int
+    text: str
+    n_rows: int
+    loss: float  # mean of the rows
+    standard_error: float
+    difference: float  # from the mean of all rows
+    p_value: float  # adjusted for the number of slices
+
+
+def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[Slice], int]:
+    """The slices in which the mean loss is most above that of all rows, by their p-values; and how many were compared.
+
+    Where the loss does not depend on the slice, its rows are a random sample of all: their mean has the variance
+    s^2 / m (1 - m / n) n / (n - 1) of sampling without replacement, for m of n rows whose losses have variance s^2.
+    One-sided p-values of the normal distribution are adjusted by Holm (1979), "A simple sequentially rejective multiple
+    test procedure", for all slices together.
+    """
+    losses, n_rows = rows.losses, len(rows)
+    mean, variance = float(losses.mean()), float(losses.var())
+    found: list[tuple[float, Slice]] = []
+    for column in range(len(rows.names)):
+        for text, chosen in _slices_of(rows, column):
+            size = int(chosen.sum())
+            if not _LEAST_ROWS <= size < n_rows or n_rows - size < 1:
+                continue
+            own = losses[chosen]
+            difference = float(own.mean()) - mean
+            error = math.sqrt(variance / size * (n_rows - size) / (n_rows - 1))
+            p_value = 0.5 * math.erfc(difference / error / math.sqrt(2)) if error > 0 else 1.0
+            spread = float(own.std(ddof=1)) / math.sqrt(size)
+            found.append((p_value, Slice(column, text, size, float(own.mean()), spread, difference, p_value)))
+    found.sort(key=lambda each: (each[0], -each[1].difference))
+    adjusted, largest = [], 0.0
+    for k, (p_value, each) in enumerate(found):
+        largest = max(largest, min(1.0, p_value * (len(found) - k)))
+        adjusted.append(each._replace(p_value=largest))
+    return [each for each in adjusted if each.difference > 0][:n_slices], len(found)
+
+
+def _slices_of(rows: LabelledRows, column: int) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Names and rows of the slices of a column: levels, or bins by quantiles, and missing values."""
+    raw = rows.raw.columns[column]
+    missing = np.isnan(raw.values)
+    slices = [("missing", missing)] if missing.any() else []
+    present = raw.values[~missing]
+    distinct = np.unique(present)
+    if raw.kind == CATEGORY or len(distinct) <= _N_BINS:
+        counts = [(int((present == value).sum()), value) for value in distinct]
+        chosen = sorted(counts, key=lambda each: -each[0])[:_MOST_LEVELS]
+        return [(value_text(raw, value), raw.values == value) for _, value in chosen] + slices
+    edges = np.unique(np.quantile(present, np.arange(1, _N_BINS) / _N_BINS, method="inverted_cdf"))
+    place = np.where(missing, -1, np.searchsorted(edges, raw.values, side="left"))
+    ends = [value_text(raw, edge) for edge in edges]
+    first = f"up to {ends[0]}" if edges[0] > distinct[0] else ends[0]
+    texts = [first, *(f"above {low}, up to {high}" for low, high in itertools.pairwise(ends)), f"above {ends[-1]}"]
+    return [(text, place == k) for k, text in enumerate(texts) if (place == k).any()] + slices
+
+
+def worst_rows(rows: LabelledRows, n_rows: int = 8) -> NDArray[np.intp]:
+    """Indices of the rows that the model is most wrong about, the worst first."""
+    return np.argsort(-rows.surprises, kind="stable")[:n_rows]
