@@ -10,6 +10,7 @@ SOFTMAX: int
 HUBER: int
 QUANTILE: int
 POISSON: int
+TWEEDIE: int
 
 def step_derivatives(
     loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],

@@ -225,18 +225,20 @@ static int rff_count_quantiles(rff_file *file, size_t *n_quantiles)
 
 static int rff_check_boosted_targets(rff_file *file, rff_model *model)
 {
-    static const char *const losses[] = {"squared_error", "huber", "poisson", "quantile"};
+    enum { OF_QUANTILES, FIRST_OF_MEANS, LAST_OF_MEANS = 3, N_LOSSES = 7 }; /* places in the list */
+    static const char *const losses[N_LOSSES] = {"quantile", "poisson", "gamma", "tweedie", "squared_error", "huber",
+                                                 "absolute_error"};
     const uint32_t loss = rff_parameter(file, "loss");
     size_t n_quantiles, k;
-    for (k = 0; k < 4 && !(loss && rff_is_text(&file->header, loss, losses[k])); k++) continue;
-    RFF_REQUIRE(&file->refusal, k < 4, "the loss is not known");
+    for (k = 0; k < N_LOSSES && !(loss && rff_is_text(&file->header, loss, losses[k])); k++) continue;
+    RFF_REQUIRE(&file->refusal, k < N_LOSSES, "the loss is not known");
     if (!rff_count_quantiles(file, &n_quantiles)) return 0;
-    if (k == 3) {
+    if (k == OF_QUANTILES) {
         RFF_REQUIRE(&file->refusal, n_quantiles == 1 || n_quantiles == model->expansion.n_outputs,
                     "quantiles and outputs do not agree in number");
         model->prediction = n_quantiles > 1 ? RFF_SMALLEST : RFF_IDENTITY;
     }
-    if (k == 2) model->prediction = RFF_EXPONENTIATED;
+    if (k >= FIRST_OF_MEANS && k <= LAST_OF_MEANS) model->prediction = RFF_EXPONENTIATED;
     return rff_check_boosting(file, model);
 }
 

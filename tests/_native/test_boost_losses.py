@@ -44,7 +44,7 @@ def test_gradients_of_the_twins_by_finite_differences(name):
         back[k] -= step
         losses, gradients = zip(*[twin(name, scores, problem.targets)[:2] for scores in (there, back)], strict=True)
         np.testing.assert_allclose(g[k], (losses[1] - losses[0]) / (2 * step), rtol=1e-6, atol=1e-6)
-        if name not in ("HUBER", "QUANTILE", "POISSON"):  # whose h is a bound
+        if name not in ("HUBER", "QUANTILE", "POISSON", "TWEEDIE"):  # whose h is a bound
             np.testing.assert_allclose(h[k], (gradients[1] - gradients[0])[k] / (2 * step), rtol=1e-6, atol=1e-6)
 
 
@@ -55,7 +55,7 @@ def test_derivatives_by_finite_differences(name):
     derivative, curvature = problem.derivatives(0.5)
     there, here, back = (problem.update(0.5 + side * size)[1] for side in (1, 0, -1))
     assert derivative == pytest.approx((back - there) / (2 * size), rel=2e-3)
-    if name not in ("HUBER", "QUANTILE", "POISSON", "SOFTMAX"):
+    if name not in ("HUBER", "QUANTILE", "POISSON", "TWEEDIE", "SOFTMAX"):
         assert curvature == pytest.approx((back + there - 2 * here) / size**2, rel=0.05)
 
 
@@ -113,7 +113,7 @@ def test_a_weight_repeats_a_row(name):
     assert_alike(problem.update(0.7)[1:3], many.update(0.7)[1:3])
 
 
-@pytest.mark.parametrize("name", ["LOGISTIC", "SOFTMAX", "POISSON"])
+@pytest.mark.parametrize("name", ["LOGISTIC", "SOFTMAX", "POISSON", "TWEEDIE"])
 @pytest.mark.parametrize("size", [1e-30, 1.0, 30.0, 100.0, 1e4, 1e30, 3e38])
 def test_any_finite_score(name, size):
     problem = LossProblem(4, name, 300, 200)
@@ -124,7 +124,7 @@ def test_any_finite_score(name, size):
     if name == "LOGISTIC" and size > 1e30:  # held to 1e30, so that the sum is finite
         problem.scores = problem.scores.clip(-1e30, 1e30)
         update = problem.twin(0.0)[1]
-    if name == "POISSON" and size > 50:
+    if name in ("POISSON", "TWEEDIE") and size > 50:
         update = update[0], found[1], found[2], *update[3:]  # dominated by exp(50), which single precision rounds
     np.testing.assert_allclose(found[1:3], update[1:3], rtol=2e-6)
     for mine, other in zip(found[3:], update[3:], strict=True):
@@ -161,7 +161,7 @@ def test_levels_agree(level, name):
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"loss": 6}, "loss must be one"), ({"loss": -1}, "loss must be one"),
+    ({"loss": 7}, "loss must be one"), ({"loss": -1}, "loss must be one"),
     ({"loss": boosting.HUBER}, "parameters must be above 0"),
     ({"loss": boosting.QUANTILE}, "parameters must be quantiles"),
     ({"loss": boosting.QUANTILE, "parameters": np.array([0.5, 1.0], np.float32), "n_outputs": 2},

@@ -136,7 +136,8 @@ def test_a_column_without_values(program, tmp_path):
 
 
 @pytest.mark.parametrize(("params", "prediction"), [
-    ({"loss": "squared_error"}, 0), ({"loss": "poisson"}, 1), ({"loss": "quantile"}, 0),
+    ({"loss": "squared_error"}, 0), ({"loss": "poisson"}, 1), ({"loss": "tweedie"}, 1), ({"loss": "gamma"}, 1),
+    ({"loss": "huber"}, 0), ({"loss": "absolute_error"}, 0), ({"loss": "quantile"}, 0),
     ({"loss": "quantile", "quantile": [0.1, 0.9]}, 2)])
 def test_predictions_of_losses(program, tmp_path, params, prediction):
     X = np.random.default_rng(0).uniform(0, 1, (60, 2))

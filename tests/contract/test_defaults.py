@@ -35,7 +35,7 @@ BOOSTING = {
 DEFAULTS = {
     "fourier_boosting": BOOSTING | {"class_weight": None},
     "fourier_boosting_regressor": BOOSTING | {
-        "base_learners": ("fourier", "tree", "linear"), "loss": "squared_error", "quantile": 0.5},
+        "base_learners": ("fourier", "tree", "linear"), "loss": "squared_error", "quantile": 0.5, "power": 1.5},
     "gbrff": GBRFF | {"class_weight": None},
     "gbrff1": ROUNDS | {"n_estimators": 100, "n_components": 10, "beta": 1.0, "landmarks": "learn", "step": "closed",
                        "class_weight": None},
@@ -72,6 +72,7 @@ REALS = {
     "max_seconds": ((5e-324, 1e9), (0, 1.1e9)), "C": ((5e-324, 1e6), (0, 1.1e6)),
     "learning_rate": ((5e-324, 1), (0, 1.1)), "tol": ((1e-12, 1), (0.9e-12, 1.1)),
     "delta": ((5e-324, 1e10), (0, 1.1e10)), "quantile": ((1e-6, 1 - 1e-6), (0.9e-6, 1 - 0.9e-6)),
+    "power": ((1.01, 1.99), (1.0, 2.0)),
     "reg_l1": ((0, 1e10), (-5e-324, 1.1e10)), "validation_fraction": ((0, 0.9), (-5e-324, 0.91))}
 VALIDATION_FRACTION = {"_training.fourier_boosting": ((1e-6, 0.5), (0.9e-6, 0.51)),
                        "_training.gbrff": ((5e-324, 0.9), (0, 0.91)),

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rffkern._native import boosting
 
 TILE = 128
-NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON")
-PARAMETERS = {"HUBER": (0.7, 1.2, 0.1), "QUANTILE": (0.3, 0.9, 0.05)}  # of outputs in turn
+NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON", "TWEEDIE")
+PARAMETERS = {"HUBER": (0.7, 1.2, 0.1), "QUANTILE": (0.3, 0.9, 0.05), "TWEEDIE": (1.5, 2, 1.1)}  # of outputs in turn
 LEAST_RESIDUAL = 0.02  # in the curvature of the loss of a quantile
 
 
@@ -38,6 +38,12 @@ def twin(name, scores, targets):
     if name == "QUANTILE":
         derivative = parameter - (y < F)
         return (derivative * residual).sum(axis=0), derivative, 0.5 / (LEAST_RESIDUAL + np.abs(residual))
+    if name == "TWEEDIE":
+        held, below, above = F.clip(-50, 50), parameter - 1, 2 - parameter
+        target, mean = y * np.exp(-below * held), np.exp(above * held)
+        of_mean = np.where(above > 0, (mean - 1) / np.where(above > 0, above, 1), F)
+        return (((target - y) / below + of_mean).sum(axis=0), target - mean,
+                np.maximum(below * target + above * mean, (target + mean) / 2))
     rate = np.exp(F.clip(-50, 50))
     return (rate - y * F).sum(axis=0), y - rate, np.maximum(rate, (y + rate) / 2)
 
@@ -57,7 +63,8 @@ class LossProblem:
         self.scores = (spread * rng.standard_normal((n_outputs, n))).astype(np.float32)
         self.directions = rng.standard_normal((n_outputs, n)).astype(np.float32)
         self.targets = {"LOGISTIC": lambda: rng.choice([-1, 1], n), "SOFTMAX": lambda: rng.integers(0, n_outputs, n),
-                        "POISSON": lambda: rng.poisson(2, n)}.get(name, lambda: rng.standard_normal(n))()
+                        "POISSON": lambda: rng.poisson(2, n), "TWEEDIE": lambda: rng.gamma(0.5, 4, n)}.get(
+                            name, lambda: rng.standard_normal(n))()
         self.targets = self.targets.astype(np.float32)
 
     def twin(self, step):

@@ -13,7 +13,7 @@
 #define MAGIC 12582912.0f     /* adding 1.5 * 2^23 rounds to an integer: see vecmath.c */
 #define LEAST_EXPONENT -110.0f /* of 2: what is below is 0 beside 1, and would be slow */
 #define LARGEST_ANGLE 0x4a800000 /* bits of 2^22 half turns: beyond, float cannot tell one from the next */
-#define LARGEST_RATE 50.0f    /* scores beyond do not enter exponentials of the Poisson loss */
+#define LARGEST_RATE 50.0f    /* scores beyond do not enter exponentials of losses */
 #define LEAST_RESIDUAL 0.02f  /* in the curvature of the loss of a quantile: see quantile_rows */
 
 #define LARGEST_MARGIN 1e30f  /* so that sums over a tile are finite */
@@ -394,6 +394,32 @@ static double poisson_rows(const float *restrict f, const float *restrict target
     return loss;
 }
 
+/* With A = y exp((1 - power) F) and B = exp((2 - power) F), g is A - B and h (power - 1) A + (2 - power) B, or
+   (A + B) / 2 where this is larger: no row then asks for a step of F by more than 2. */
+static double tweedie_rows(const float *restrict f, const float *restrict targets, const float *restrict weight,
+                           float exponent, float *restrict g, float *restrict h)
+{
+    const float below = exponent - 1, above = 2 - exponent;
+    const double of_target = 1 / (double)below, of_mean = above > 0 ? 1 / (double)above : 0, of_score = above > 0 ? 0 : 1;
+    double loss = 0;
+    int i;
+#pragma omp simd reduction(+ : loss)
+    for (i = 0; i < VB_TILE; i++) {
+        const float w = weight[i], y = kept(w, targets[i]), score = kept(w, f[i]);
+        float held = score < LARGEST_RATE ? score : LARGEST_RATE, target, mean, curvature, half;
+        held = held > -LARGEST_RATE ? held : -LARGEST_RATE;
+        target = y * power(-below * held * LOG2E);
+        mean = power(above * held * LOG2E);
+        curvature = below * target + above * mean;
+        half = 0.5f * (target + mean);
+        g[i] = w * (target - mean);
+        h[i] = w * (curvature > half ? curvature : half);
+        loss += (double)w * (of_target * ((double)target - (double)y) + of_mean * ((double)mean - 1)
+                             + of_score * (double)score);
+    }
+    return loss;
+}
+
 static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdiff_t row, float *restrict g,
                                       float *restrict h, const int with_loss)
 {
@@ -403,6 +429,7 @@ static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdi
     case VB_HUBER: return huber_rows(f, targets, weight, rows->parameter, g, h);
     case VB_QUANTILE: return quantile_rows(f, targets, weight, rows->parameter, g, h);
     case VB_POISSON: return poisson_rows(f, targets, weight, g, h);
+    case VB_TWEEDIE: return tweedie_rows(f, targets, weight, rows->parameter, g, h);
     default: return huber_rows(f, targets, weight, INFINITY, g, h);
     }
 }

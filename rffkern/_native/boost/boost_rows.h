@@ -18,6 +18,8 @@ enum {
     VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
     VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y; h is that of a parabola above it */
     VB_POISSON,  /* exp(F) - y F, F held to +-50 in the exponential; h is larger where y is */
+    VB_TWEEDIE,  /* y (exp((1 - p) F) - 1) / (p - 1) + (exp((2 - p) F) - 1) / (2 - p), p = parameter in (1, 2]; the second
+                    part is F for p = 2; F held to +-50 in exponentials; h is at least half of both together */
 };
 
 typedef struct {

@@ -12,7 +12,7 @@ cdef extern from "boost_rows.h" nogil:
         const float *targets
         const float *weight
         float step
-    int VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON
+    int VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON, VB_TWEEDIE
     void copy_columns "vm_boost->copy_columns"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const float *weight,
         Py_ssize_t width, float *out) noexcept

@@ -7,14 +7,15 @@ hold anything.  boost_rows.h has the formulas.
 from libc.math cimport fabs, isfinite
 
 from .boost.boost_rows cimport (
-    VB_HUBER, VB_LOGISTIC, VB_POISSON, VB_QUANTILE, VB_SOFTMAX, VB_SQUARED, derivatives, update_rows, vb_rows,
+    VB_HUBER, VB_LOGISTIC, VB_POISSON, VB_QUANTILE, VB_SOFTMAX, VB_SQUARED, VB_TWEEDIE, derivatives, update_rows,
+    vb_rows,
 )
 from .core.checks cimport agree, has_shape
 from .core.signals cimport COSINE, SIGNAL_WORK, look_at_signals
 from .core.tiles cimport TILE
 
-SQUARED, LOGISTIC, SOFTMAX, HUBER, QUANTILE, POISSON = (
-    VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON)
+SQUARED, LOGISTIC, SOFTMAX, HUBER, QUANTILE, POISSON, TWEEDIE = (
+    VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON, VB_TWEEDIE)
 
 
 cdef int _check(
@@ -22,12 +23,13 @@ cdef int _check(
     const float[::1] targets, const float[::1] weight, Py_ssize_t n_train,
 ) except -1:
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1], k
-    agree(VB_SQUARED <= loss <= VB_POISSON, "loss must be one of the losses of this module")
+    agree(VB_SQUARED <= loss <= VB_TWEEDIE, "loss must be one of the losses of this module")
     agree(parameters.shape[0] == n_outputs and n_outputs >= 1, "parameters must have shape (n_outputs,)")
     for k in range(n_outputs):
         agree(loss != VB_HUBER or parameters[k] > 0,
               "parameters must be above 0: the residuals from which the loss is linear")
         agree(loss != VB_QUANTILE or 0 < parameters[k] < 1, "parameters must be quantiles between 0 and 1")
+        agree(loss != VB_TWEEDIE or 1 < parameters[k] <= 2, "parameters must be powers above 1, at most 2")
     agree(n % TILE == 0, "scores must have shape (n_outputs, n), n a multiple of 128")
     agree(has_shape(directions, n_outputs, n), "directions must have the shape of scores")
     agree(isfinite(step), "step must be finite")

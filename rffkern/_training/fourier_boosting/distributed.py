@@ -30,8 +30,8 @@ from .boosting import Callback, Checkpoint, train_bags
 from .calibration import inverse_temperature, mean_scores, pad_to_tiles, quantile_shifts
 from .ensemble import mean_of_bags
 from .fit import check_callback, feature_importances, fitted_attributes
-from .losses import InitialScores, Loss, LossData, counts_of, loss_of, unit_of_counts
-from .parameters import Reason, report_numbers, resolve_hyperparameters
+from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
+from .parameters import LOG_LINKS, Reason, report_numbers, resolve_hyperparameters
 from .terms import Term, TreeTerm
 from .training_rows import (
     Bins,
@@ -50,7 +50,7 @@ from .training_rows import (
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
-CountUnits = tuple[Double, Double, float] | None  # of targets that are counts: center, inverse scale and unit
+MeanUnits = tuple[Double, Double, float, str] | None  # of a loss of means: center, inverse scale, unit, its name
 TreeRows = tuple[Bins, Single, Single]  # bins, gradient and Hessian of some rows
 
 # Rows of all partitions that edges of bins, initial scores, and calibration are estimated from at most.
@@ -68,7 +68,7 @@ class PartitionSettings(NamedTuple):
     """What all partitions have in common."""
 
     loss: Loss
-    count_units: CountUnits
+    mean_units: MeanUnits
     initial: InitialScores
     scaling: Scaling
     edges: tuple[Double, ...]  # of the bins of each column
@@ -109,15 +109,15 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     rng = check_rng(model.random_state)
     table, classes, center, scale = tables.training, tables.classes, tables.center, tables.scale
     loss = loss_of(model, None if classes is None else len(classes), center.size)
-    count_units = None
-    if classes is None and model.loss == "poisson":
-        unit = unit_of_counts(center)
-        count_units = center, tables.inverse_scale, unit
+    mean_units = None
+    if classes is None and model.loss in LOG_LINKS:
+        unit = unit_of_means(center)
+        mean_units = center, tables.inverse_scale, unit, model.loss
         center, scale = np.log([unit]), np.ones(1)
 
     # Partitions take their rows column by column.
     target_seed, column_seed, calibration_seed = rng.integers(1 << 62, size=3).tolist()
-    values, weights = zip(*table.partitions.query("map_rows", summary_rows, loss, count_units,
+    values, weights = zip(*table.partitions.query("map_rows", summary_rows, loss, mean_units,
                                                   table.shares(_TARGET_ROWS), target_seed), strict=True)
     initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
     sums = ColumnSums(table.partitions, "X", table.total)
@@ -126,7 +126,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                                    column_seed), axis=1)
     lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates="linear" in model.base_learners)
     edges = tuple(map(bin_edges, sample))
-    settings = PartitionSettings(loss, count_units, initial, scaling, edges, lower, upper, {}, calibration_seed)
+    settings = PartitionSettings(loss, mean_units, initial, scaling, edges, lower, upper, {}, calibration_seed)
     evaluation_tables = list(tables.evaluation.values())
     for each, what in [(table, ""), *((each, "eval_set ") for each in evaluation_tables)]:
         each.partitions.command("convert", BoostedPartition,
@@ -173,20 +173,20 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 # On the machines of partitions.
 
 
-def targets_of(part: PartitionRows, count_units: CountUnits, what: str) -> Double:
+def targets_of(part: PartitionRows, mean_units: MeanUnits, what: str) -> Double:
     """Class indices (1, n_rows), or values (n_outputs, n_rows), as the loss takes them."""
     rows = part.rows
     if isinstance(rows, LabelledRows):
         return rows.codes[None].astype(np.float64)
-    if count_units is None:
+    if mean_units is None:
         return np.ascontiguousarray(rows.values.T)
-    return np.ascontiguousarray(counts_of(rows.values, *count_units, f"{what}y of partition {part.number}").T)
+    return np.ascontiguousarray(targets_in_units(rows.values, *mean_units, f"{what}y of partition {part.number}").T)
 
 
-def summary_rows(part: PartitionRows, loss: Loss, count_units: CountUnits, shares: Mapping[int, int],
+def summary_rows(part: PartitionRows, loss: Loss, mean_units: MeanUnits, shares: Mapping[int, int],
                  seed: int) -> tuple[Double, Double]:
     """Targets and weights of few rows with the initial scores of all."""
-    return loss.summary_rows(targets_of(part, count_units, ""), part.rows.weights.each, _sample(part, shares, seed))
+    return loss.summary_rows(targets_of(part, mean_units, ""), part.rows.weights.each, _sample(part, shares, seed))
 
 
 def sample_columns(part: PartitionRows, scaling: Scaling, shares: Mapping[int, int], seed: int) -> Single:
@@ -221,7 +221,7 @@ class BoostedPartition:
         every = np.arange(len(values))
         self._columns = Columns(values, every, every, find_bins(values, every, settings.edges), settings.edges,
                                 settings.lower, settings.upper)
-        targets = targets_of(part, settings.count_units, what)
+        targets = targets_of(part, settings.mean_units, what)
         self._data = settings.loss.data(targets, self._weights, settings.initial)
         self._bag: tuple[BagRows, RowOrder, LocalRows] | None = None
         self._validation: dict[int, tuple[Indices, Single]] = {}  # validation rows and their scores, by bag

@@ -1,7 +1,7 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
 
@@ -11,16 +11,18 @@ from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrN
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Choice, RandomSource
+from ..._protocol.arguments import Auto, Choice, Number, RandomSource
 from ...errors import InvalidInputError
 from .inspection import Inspection, check_term_rounds
 from .parameters import (
     ARGUMENTS,
     ATTRIBUTES,
+    LOG_LINKS,
     MAX_BAGS,
     PARAMETERS,
     BaseLearnerName,
     KernelRidgeReport,
+    LossName,
     Quantiles,
     Validation,
     check_report_numbers,
@@ -39,7 +41,7 @@ class _FourierBoosting(Inspection, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
-    _rare_parameters = ("max_samples", "warm_start", "max_seconds")
+    _rare_parameters = ("power", "max_samples", "warm_start", "max_seconds")
     _auto_forms = "standard", "rank"
     _trial_params: ClassVar[dict[str, Any]] = {"n_bags": 1, "kernel_ridge": False, "loss": "squared_error"}
 
@@ -201,8 +203,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are shifted in the end, so that their
     share of out-of-fold rows lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
-    means by its squared errors, and these are no quantiles, no logarithms of means of counts, and not robust against
-    outliers.
+    means by its squared errors, and these are no quantiles, no logarithms of means, and not robust against outliers.
 
     Parameters
     ----------
@@ -248,19 +249,23 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     family = "fourier_boosting_regressor"
     _parameters = (
         PARAMETERS[0],
-        Parameter("loss", Choice(("squared_error", "huber", "quantile", "poisson")),
-                  "(y - f)^2 / 2; Huber's, the same up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the "
-                  "median distance of y from its median, the standard deviation of a normal target; that of a quantile "
-                  "of y; or that of counts y >= 0, whose mean is exp(f)."),
+        Parameter("loss", Choice(get_args(LossName)),
+                  '"squared_error", (y - f)^2 / 2; "absolute_error", |y - f| / 2, which estimates the median; "huber", '
+                  "the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median distance "
+                  'of y from its median, the standard deviation of a normal target; "quantile"; or half the deviance '
+                  'of targets whose mean is exp(f): "poisson" for counts, "gamma" for positive targets whose standard '
+                  'deviation grows with their mean, "tweedie" for targets >= 0 of which many are 0.'),
         Parameter("quantile", Quantiles(),
                   'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
                   "`predict_quantiles` returns all of them, and `predict` the first."),
+        Parameter("power", Number(float, 1.01, 1.99),
+                  'For the loss "tweedie": the variance of y is taken to be proportional to its mean to this power.'),
         *PARAMETERS[1:])
     _attributes = ATTRIBUTES
 
     def __init__(self, n_estimators: int = 3000, *,
-                 loss: Literal["squared_error", "huber", "quantile", "poisson"] = "squared_error",
-                 quantile: float | Sequence[float] = 0.5, n_bags: int | None = None,
+                 loss: LossName = "squared_error", quantile: float | Sequence[float] = 0.5, power: float = 1.5,
+                 n_bags: int | None = None,
                  learning_rate: float | Auto = "auto",
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
                  kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192,
@@ -271,6 +276,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.n_estimators = n_estimators
         self.loss = loss
         self.quantile = quantile
+        self.power = power
         self.n_bags = n_bags
         self.learning_rate = learning_rate
         self.base_learners = base_learners
@@ -316,7 +322,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted targets at the rows of X, of counts their means, of several quantiles the first."""
+        """Return the predicted targets at the rows of X, of several quantiles the first."""
         return super().predict(X)
 
     def predict_quantiles(self, X: Any) -> Double:
@@ -361,7 +367,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     def _target_rule(self) -> str:
         """How targets follow from scores."""
         several = self.loss == "quantile" and len(self._quantiles()) > 1
-        return "means" if self.loss == "poisson" else "least" if several else "scores"
+        return "means" if self.loss in LOG_LINKS else "least" if several else "scores"
 
     def _quantiles(self) -> tuple[float, ...]:
         quantile: Any = self.quantile

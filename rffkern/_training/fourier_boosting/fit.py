@@ -23,8 +23,8 @@ from ...errors import InvalidInputError
 from .boosting import Bag, Callback, Checkpoint, train_bags
 from .calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
 from .ensemble import mean_of_bags
-from .losses import loss_of, with_counts
-from .parameters import KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
+from .losses import in_units_of_mean, loss_of
+from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
 from .stacking import STACKED_LOSSES, stack_kernel_ridge, without_kernels
 from .terms import FourierTerm, LinearTerm, TreeTerm
 from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, read_columns
@@ -63,8 +63,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
                         check_groups(groups, len(np.atleast_1d(to_array(y, "y")))))
     training = model._check_training(X, y, sample_weight, eval_set, division=division)
     loss = loss_of(model, training.rows.n_classes if training.classes is not None else None, len(training.center))
-    if training.classes is None and model.loss == "poisson":
-        training = with_counts(training)
+    if training.classes is None and model.loss in LOG_LINKS:
+        training = in_units_of_mean(training, model.loss)
 
     # Training rows and those of evaluation sets, column by column.
     names, classes, center, scale = training.names, training.classes, training.center, training.scale

@@ -10,6 +10,7 @@ from ..._native import boosting
 from ..._rows.training_rows import TargetRows, Training
 from ..._rows.weights import row_products, weighted_quantile
 from ...errors import InvalidInputError
+from .parameters import LOG_LINKS
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
@@ -71,7 +72,7 @@ class ClassLoss(NamedTuple):
 
 
 class ValueLoss(NamedTuple):
-    """Losses of the residual: squared error, Huber's loss and that of a quantile.
+    """Losses of the residual: squared error, Huber's loss, that of a quantile, and the absolute error.
 
     Targets are values (n_outputs, n_rows).  Scores in training are less the target, so that one kernel serves any
     number of targets.
@@ -118,15 +119,21 @@ class ValueLoss(NamedTuple):
         return np.broadcast_to(targets, (max(len(targets), len(self.parameters)), targets.shape[1]))
 
 
-class PoissonLoss(NamedTuple):
-    """Poisson loss of counts (1, n_rows), whose scores are logarithms of their means."""
+class TweedieLoss(NamedTuple):
+    """Half the Tweedie deviance of targets (1, n_rows), whose scores are logarithms of their means.
 
+    The variance of a target is assumed to be proportional to its mean to the `power`: 1 is the Poisson loss of counts,
+    2 the gamma loss of positive targets; those in between are for targets that are often 0 (Jorgensen, 1987,
+    "Exponential dispersion models").
+    """
+
+    power: float
     name: str = "values"  # of the learning rates
 
     def initial_scores(self, targets: Double, weights: Double) -> InitialScores:
         """The logarithm of the mean."""
         intercept = np.log([max(float(row_products(targets[0], weights) / weights.sum()), 1e-6)])
-        return intercept, np.zeros(1, dtype=np.float32)
+        return intercept, np.full(1, self.power if self.power > 1 else 0, dtype=np.float32)
 
     def summary_rows(self, targets: Double, weights: Double, sample: Indices) -> tuple[Double, Double]:
         """Targets and weights of few rows with the same initial scores: the mean."""
@@ -134,14 +141,19 @@ class PoissonLoss(NamedTuple):
 
     def data(self, targets: Double, weights: Double, initial: InitialScores | None = None) -> LossData:
         """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
-        counts = targets[0]
+        y, p = targets[0], self.power
         intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
-        least = counts - counts * np.log(np.maximum(counts, 1e-300))  # so that losses are half the deviance
-        data = _repeated_scores(boosting.POISSON, intercept, parameters, counts, counts)
+        if p == 1:
+            least = y - y * np.log(np.maximum(y, 1e-300))
+        elif p == 2:
+            least = 1 - y + np.log(np.maximum(y, 1e-300))
+        else:
+            least = (y ** (2 - p) - y) / (p - 1) + (y ** (2 - p) - 1) / (2 - p)
+        data = _repeated_scores(boosting.TWEEDIE if p > 1 else boosting.POISSON, intercept, parameters, y, y)
         return data._replace(weights_by_hessian=True, least_losses=least)
 
 
-Loss = ClassLoss | ValueLoss | PoissonLoss
+Loss = ClassLoss | ValueLoss | TweedieLoss
 
 
 def _mean_row(targets: Double, weights: Double) -> tuple[Double, Double]:
@@ -165,46 +177,54 @@ def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
     """The loss of a classifier, with its number of classes, or of a regressor."""
     if n_classes is not None:
         return ClassLoss(n_classes)
-    if model.loss == "poisson":
-        return PoissonLoss()
+    if model.loss in LOG_LINKS:
+        return TweedieLoss({"poisson": 1.0, "gamma": 2.0}.get(model.loss, float(model.power)))
     quantiles = model._quantiles()
     if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
     kernels = {"squared_error": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (_HUBER_DELTA,)),
-               "quantile": (boosting.QUANTILE, quantiles)}
+               "absolute_error": (boosting.QUANTILE, (0.5,)), "quantile": (boosting.QUANTILE, quantiles)}
     return ValueLoss(*kernels[model.loss])
 
 
-def with_counts(training: Training) -> Training:
-    """Training rows with counts in units of their mean, in which single precision can hold large and small ones.
+def in_units_of_mean(training: Training, loss: str) -> Training:
+    """Training rows for a loss of means, in units of their mean, so that single precision holds large and small ones.
 
     The scores are then less the logarithm of the mean.
     """
-    unit = unit_of_counts(training.center)
+    unit = unit_of_means(training.center)
     names = [name for name, _ in training.eval_sets]
-    def as_counts(part: TargetRows, name: str) -> TargetRows:
-        return part._replace(values=counts_of(part.values, training.center, training.inverse_scale, unit, name))
 
-    rows = as_counts(training.rows, "y")
-    evaluation = [as_counts(part, "eval_set y") for _, part in training.eval_sets]
+    def in_units(part: TargetRows, name: str) -> TargetRows:
+        return part._replace(
+            values=targets_in_units(part.values, training.center, training.inverse_scale, unit, loss, name))
+
+    rows = in_units(training.rows, "y")
+    evaluation = [in_units(part, "eval_set y") for _, part in training.eval_sets]
     one = np.ones(1)
     return training._replace(
         rows=rows, validation=evaluation[0] if evaluation else None,
         eval_sets=tuple(zip(names, evaluation, strict=True)), center=math.log(unit) * one, scale=one, inverse_scale=one)
 
 
-def unit_of_counts(center: Double) -> float:
-    """The mean of the counts, or 1 where there are none."""
+def unit_of_means(center: Double) -> float:
+    """The mean of the targets, or 1 where all are 0."""
     return float(center[0]) if center[0] > 0 else 1.0
 
 
-def counts_of(values: Double, center: Double, inverse_scale: Double, unit: float, name: str) -> Double:
-    """Counts in some unit, which must be at least 0, from standardised targets."""
+def targets_in_units(values: Double, center: Double, inverse_scale: Double, unit: float, loss: str,
+                     name: str) -> Double:
+    """Targets of a loss of means in some unit, from standardised ones: > 0 for "gamma", >= 0 for others."""
     if values.shape[1] > 1:
-        raise InvalidInputError(f"y must be one target for loss='poisson', got {values.shape[1]}")
+        raise InvalidInputError(f"y must be one target for loss={loss!r}, got {values.shape[1]}")
     varies = inverse_scale > 0
     scale = np.where(varies, 1 / np.where(varies, inverse_scale, 1.0), 0.0) / unit
-    counts = center / unit + scale * values
-    if counts.min() < -1e-9 * np.abs(counts).max():  # beyond rounding
-        raise InvalidInputError(f"{name} must be >= 0 for loss='poisson', got {unit * counts.min():.6g}")
-    return np.maximum(counts, 0)
+    targets = center / unit + scale * values
+    largest = np.abs(targets).max()
+    if targets.min() < -1e-9 * largest:  # beyond rounding
+        raise InvalidInputError(f"{name} must be {'> 0' if loss == 'gamma' else '>= 0'} for loss={loss!r}, "
+                                f"got {unit * targets.min():.6g}")
+    if loss == "gamma" and targets.min() <= 1e-15 * largest:
+        raise InvalidInputError(f"{name} must be > 0 for loss='gamma', and more than 1e-15 of its largest value, got "
+                                f"{unit * max(targets.min(), 0):.6g}: use loss='tweedie' where targets may be 0")
+    return np.maximum(targets, 0)

@@ -36,6 +36,8 @@ MAX_BAGS = 1000
 Validation: TypeAlias = Literal["random", "last"]
 BaseLearnerName: TypeAlias = Literal["fourier", "tree", "linear"]
 BASE_LEARNERS: tuple[str, ...] = get_args(BaseLearnerName)
+LossName: TypeAlias = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
+LOG_LINKS = "poisson", "gamma", "tweedie"  # losses whose scores are logarithms of means
 
 # Kernel ridge regression is kept where it lowers the validation loss by this share, and by so many standard errors of
 # the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.

@@ -7,7 +7,7 @@ from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
-from rffkern._training.fourier_boosting.losses import ClassLoss, PoissonLoss, ValueLoss
+from rffkern._training.fourier_boosting.losses import ClassLoss, TweedieLoss, ValueLoss
 from rffkern._training.fourier_boosting.training_rows import RowOrder
 
 N = 20_000
@@ -78,7 +78,7 @@ def test_rows_of_weight_zero_have_no_influence():
 
 
 def test_other_losses_have_none():
-    assert found_factor(PoissonLoss(), np.ones((1, 300)), np.arange(300) % 5) == 1
+    assert found_factor(TweedieLoss(1.0), np.ones((1, 300)), np.arange(300) % 5) == 1
 
 
 def test_rows_that_several_members_hold_out_count_once_with_their_mean():

@@ -5,7 +5,7 @@ import pytest
 
 from rffkern import FourierBoostingRegressor, InvalidInputError, load, save
 from rffkern._native import boosting
-from rffkern._training.fourier_boosting.losses import ClassLoss, PoissonLoss, ValueLoss
+from rffkern._training.fourier_boosting.losses import ClassLoss, TweedieLoss, ValueLoss
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 0.0])
 
@@ -68,10 +68,10 @@ def test_one_parameter_for_several_targets():
 
 
 def test_counts():
-    data = PoissonLoss().data(np.array([[0.0, 3.0, 2.0, 9.0]]), WEIGHTS)
+    data = TweedieLoss(1.0).data(np.array([[0.0, 3.0, 2.0, 9.0]]), WEIGHTS)
     np.testing.assert_allclose(data.intercept, np.log(2.0))
     np.testing.assert_allclose(data.least_losses, [0, 3 - 3 * np.log(3), 2 - 2 * np.log(2), 9 - 9 * np.log(9)])
-    assert np.isfinite(PoissonLoss().data(np.zeros((1, 4)), WEIGHTS).intercept).all()
+    assert np.isfinite(TweedieLoss(1.0).data(np.zeros((1, 4)), WEIGHTS).intercept).all()
 
 
 # --- quantiles, outliers and counts
@@ -157,6 +157,71 @@ def test_outliers_hardly_move_the_loss_of_huber():
               for loss in ("squared_error", "huber", "quantile")}
     assert errors["huber"] < 0.3 * errors["squared_error"]
     assert errors["quantile"] < 0.3 * errors["squared_error"]
+
+
+def test_least_losses_are_those_at_the_target():
+    """Where exp(score) is the target: 1.2 ** (2 - power) and so on, by hand for power 1.5."""
+    y = np.array([[1.2, 1.2, 1.2, 3.0]])
+    for power in (1.0, 1.3, 1.5, 2.0):
+        data = TweedieLoss(power).data(y, WEIGHTS)
+        score = np.log(y[0]).astype(np.float32)[None]
+        rows = np.zeros((1, 128), np.float32)
+        rows[0, :4], targets, weight = score, np.zeros(128, np.float32), np.zeros(128, np.float32)
+        targets[:4] = data.targets
+        for k in range(4):
+            weight[:] = np.arange(128) == k
+            loss, _ = boosting.update(data.kernel, data.parameters, rows.copy(), np.zeros_like(rows), 0.0, targets,
+                                      weight, 128, np.empty_like(rows), np.empty_like(rows))
+            assert loss == pytest.approx(data.least_losses[k], abs=3e-6)
+    np.testing.assert_allclose(TweedieLoss(1.5).data(y, WEIGHTS).least_losses[0], 4 * np.sqrt(1.2) - 2 * 1.2 - 2)
+
+
+@pytest.mark.slow
+def test_the_absolute_error_is_the_median():
+    X, middle, _, rng = rows(7)
+    y = middle + np.exp(rng.standard_normal(len(X)))
+    fits = {loss: FourierBoostingRegressor(loss=loss, **QUICK).fit(X, y)
+            for loss in ("absolute_error", "quantile", "squared_error")}
+    np.testing.assert_array_equal(fits["absolute_error"].predict(X), fits["quantile"].predict(X))
+    error = {loss: np.abs(fit.predict(X) - middle - 1).mean() for loss, fit in fits.items()}
+    assert error["absolute_error"] < 0.5 * error["squared_error"]  # whose mean is 1.65 above the middle
+    with pytest.raises(InvalidInputError, match='predict_quantiles needs loss="quantile"'):
+        fits["absolute_error"].predict_quantiles(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "power"), [("gamma", 2.0), ("tweedie", 1.5), ("tweedie", 1.2)])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_models_of_means(loss, power, unit):
+    """Closer to the means than a tenth of a constant, by the deviance; in any unit."""
+    X, middle, _, rng = rows(6)
+    means = np.exp(middle + X[:, 1])
+    y = rng.gamma(2, means / 2)
+    if loss == "tweedie":
+        y *= 2 * (rng.random(len(X)) < 0.5)
+
+    def deviance(predicted):
+        parts = means ** (2 - power) / (1 - power) / (2 - power) if power < 2 else -np.log(means) - 1
+        return 2 * np.mean(parts - means * predicted ** (1 - power) / (1 - power)
+                           + (predicted ** (2 - power) / (2 - power) if power < 2 else np.log(predicted)))
+
+    model = FourierBoostingRegressor(loss=loss, power=power if power < 2 else 1.5, **QUICK).fit(X, unit * y)
+    predicted = model.predict(X) / unit
+    assert (predicted > 0).all()
+    assert deviance(means) == pytest.approx(0, abs=1e-12)
+    assert deviance(predicted) < 0.15 * deviance(np.full(len(X), y.mean()))
+    assert model.train_loss_[-1] < model.train_loss_[0]
+    assert (model.train_loss_ > -1e-6).all()
+
+
+@pytest.mark.parametrize(("loss", "y", "message"), [
+    ("gamma", [0.0, 1, 2, 3], "y must be > 0 for loss='gamma', and more .* got 0: use loss='tweedie'"),
+    ("gamma", [-1.0, 1, 2, 3], "y must be > 0 for loss='gamma', got -1"),
+    ("tweedie", [-1.0, 1, 2, 3], "y must be >= 0 for loss='tweedie', got -1"),
+    ("tweedie", [[1.0, 1]] * 4, "y must be one target for loss='tweedie', got 2")])
+def test_targets_that_a_loss_refuses(loss, y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        FourierBoostingRegressor(3, loss=loss, columns=None).fit(np.arange(8.0).reshape(4, 2), y)
 
 
 @pytest.mark.slow
