@@ -47,7 +47,7 @@ _MODULES = {
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
 # Public modules, which `import rffkern` makes available without loading them.
-_SUBMODULES = ("errors",)
+_SUBMODULES = ("errors", "plot")
 
 __all__ = [
     "ColumnMap",

@@ -1,4 +1,5 @@
 from . import errors as errors
+from . import plot as plot
 from ._column_map.column_map import ColumnMap as ColumnMap
 from ._export.export import export as export
 from ._files.checkpoint import checkpoint as checkpoint

@@ -14,7 +14,8 @@ MODEL = pathlib.Path(__file__).parent / "data" / "1" / "gbrff2.npz"
 # Prints the modules of the package by their names below it, and those of others that take long to import.
 REPORT = """
 import sys
-SLOW = ["numpy", "pandas", "polars", "pyarrow", "sklearn", "dask", "multiprocessing", "concurrent.futures"]
+SLOW = ["numpy", "pandas", "polars", "pyarrow", "sklearn", "dask", "matplotlib", "multiprocessing",
+        "concurrent.futures"]
 if not getattr(sys.modules.get("numpy"), "__version__", "2").startswith("1."):  # which loads it by itself
     SLOW.append("hashlib")
 print(*sorted(name.partition(".")[2] for name in sys.modules if name.partition(".")[0] == "rffkern"), sep=",")
@@ -118,6 +119,7 @@ def test_import_of_all_names():
 
 def test_submodules_are_found_without_an_import_of_their_own():
     loaded("import rffkern; rffkern.errors.FormatError")
+    assert loaded("import rffkern; rffkern.plot.importance")[1] == {"numpy"}
 
 
 def test_other_names_do_not_exist():

@@ -18,8 +18,9 @@ PACKAGE = TESTS.parent / "rffkern"
 # regression, which Fourier boosting stacks, lies below the others.
 NAMES = "__init__"  # the table of public names, which loads what it names when asked
 FAMILIES = {f"_training.{family}" for family in ("fourier_boosting", "gbrff", "pbrff", "rffnet", "sparse_kernel")}
-GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES}, {"_installation", "embedding", "dask"},
-          {"_report"}, {"_files"}, FAMILIES, {"_training.kernel_ridge"}, {"_training.distributed"},
+GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES},
+          {"_installation", "embedding", "dask", "plot"}, {"_report"},
+          {"_files"}, FAMILIES, {"_training.kernel_ridge"}, {"_training.distributed"},
           {"_training.posterior", "_training.spectral", "_training.training_rows"},
           {"_estimator"}, {"_model"}, {"_column_map"}, {"_rows"},
           {"_protocol"}, {"_native"}, {"errors", "_version"}]

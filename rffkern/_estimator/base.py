@@ -74,6 +74,16 @@ class Model(Parametrised):
         """Whether `fit` has ended."""
         return hasattr(self, "expansion_")
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: of a fitted model what it is, and the parameters."""
+        parameters = super()._repr_html_()
+        now = self._snapshot()
+        if not now.__sklearn_is_fitted__():
+            return parameters
+        from .head import head_html
+
+        return f"<div>{head_html(now)}{parameters}</div>"
+
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
         from sklearn.utils import InputTags, Tags, TargetTags  # only scikit-learn itself asks

@@ -14,6 +14,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.drift import summary
 from .._column_map.learning import advice_on
+from .._estimator.head import kept_figures, task_of, terms_of, training_rows
 from .._estimator.metrics import (
     confusion,
     reliability,
@@ -91,15 +92,14 @@ def _need_targets(rows: LabelledRows, source: Source) -> None:
 def head(rows: LabelledRows, source: Source) -> Facts:
     """What the model is and what the report is about."""
     model = rows.model
-    expansion = model.expansion_
     where = f"{len(rows):,} rows of {source.data}" if source.data else f"{len(rows):,} rows"
     sentence = rows.evaluation.sentence(where) if rows.has_targets else ""
     return {
         "sentence": sentence, "class": type(model).__name__, "family": model.family, "task": rows.task,
         "target": source.target, "classes": rows.classes, "rows": len(rows), "columns": len(rows.names),
         "model": source.model, "data": source.data,
-        "terms": {part.kind: part.n_terms for part in expansion.parts if part.n_terms}, "date": source.date,
-        "loss": getattr(model, "loss", None)}
+        "predicts": task_of(model), "terms": terms_of(model), "training_rows": training_rows(model),
+        "date": source.date, "loss": getattr(model, "loss", None)}
 
 
 def data(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
@@ -170,8 +170,7 @@ def validation(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """Metrics with standard errors, beside those of the best constant."""
     _need_targets(rows, source)
     found = rows.evaluation.figures()
-    saved = getattr(rows.model, "metadata_", None) or {}
-    kept = {key: saved[key] for key in ("held_out", "eval", "cross_validation") if key in saved}
+    kept = kept_figures(rows.model)
     return found | ({"in_the_model_file": kept} if kept else {})
 
 

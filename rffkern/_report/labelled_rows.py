@@ -116,6 +116,15 @@ class LabelledRows:
             part.labels = [self.labels[i] for i in chosen.tolist()]
         return part
 
+    def with_values(self, values: Sequence[Double]) -> "LabelledRows":
+        """Other rows of the same columns, without labels, from values as raw columns have them."""
+        columns = [raw._replace(values=each) for raw, each in zip(self.raw.columns, values, strict=True)]
+        part = self.take(np.empty(0, dtype=np.intp))
+        part.raw = self.raw._replace(columns=columns, n_rows=len(values[0]))
+        part.codes, part.targets = np.full(len(part), -1), np.empty((len(part), 0))
+        part.has_targets = False
+        return part
+
     # --- what the model makes of them
 
     @property

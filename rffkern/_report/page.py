@@ -159,11 +159,12 @@ def _exponent(value: float) -> int:
 
 def _head(facts: Facts, links: str) -> str:
     head = facts["head"]
-    task = {"binary": "two classes", "multiclass": f"{len(head['classes'])} classes", "regression": "a number",
-            "quantiles": "quantiles of a number"}[head["task"]]
     terms = ", ".join(f"{count:,} {kind}" for kind, count in head["terms"].items())
-    entries = {"model": head["class"], "file": head["model"], "predicts": f"{head['target'] or 'the target'}: {task}",
-               "rows": f"{head['rows']:,}", "columns": f"{head['columns']:,}", "terms": terms, "date": head["date"]}
+    entries = {"model": head["class"], "file": head["model"],
+               "predicts": f"{head['target'] or 'the target'}: {head['predicts']}",
+               "training rows": "" if head["training_rows"] is None else f"{head['training_rows']:,}",
+               "rows here": f"{head['rows']:,}", "columns": f"{head['columns']:,}", "terms": terms,
+               "date": head["date"]}
     listed = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in entries.items() if text)
     sentence = f'<p class="lead">{_sentence(head["sentence"])}</p>' if head.get("sentence") else ""
     return (f"<header><h1>{escape(head['class'])} on {escape(head['data'] or 'rows', 80)}</h1>{sentence}"
@@ -242,7 +243,7 @@ _KEPT = {"held_out": "held-out rows", "eval": "evaluation rows", "cross_validati
 
 def _validation(facts: Facts) -> str:
     found = facts["validation"]
-    kept = {name: each for name, each in found.get("in_the_model_file", {}).items() if isinstance(each, dict)}
+    kept = found.get("in_the_model_file", {})
     lines = []
     for name in (name for name in found if name in found["constant"]):
         before = [_with_error(each.get(name), each.get("standard_errors", {}).get(name)) for each in kept.values()]

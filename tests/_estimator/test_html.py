@@ -4,6 +4,7 @@ import html.parser
 
 import numpy as np
 import pytest
+from helpers.families import fit, known
 
 from rffkern import ColumnMap, GBRFF2Classifier, SparseKernelRegressor
 from rffkern._estimator.registry import FAMILIES
@@ -48,8 +49,26 @@ def test_what_is_odd_or_long():
     assert len(long._repr_html_()) < 3000
 
 
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_every_fitted_family_has_a_head(name):
+    family = FAMILIES[name].load()
+    model = fit(family, **known(family, n_estimators=3))
+    found = Reader(model._repr_html_())
+    assert found.cells[0] == ("td", "predicts")
+    assert "6" in [text for _, text in found.cells]
+
+
 def test_fitted_models_say_so():
     X = np.arange(20.0)[:, None]
     assert "GBRFF2Classifier, fitted" in GBRFF2Classifier(2).fit(X, X[:, 0] > 9)._repr_html_()
+    model = GBRFF2Classifier(2).fit(X, np.where(X[:, 0] > 9, "<b>", "c"))
+    model.metadata_ = {"target": "<i>", "rows": 20, "held_out": {
+        "rows": 5, "accuracy": 0.8, "standard_errors": {"accuracy": 0.1}, "constant": {"accuracy": 0.6}}}
+    found = Reader(model._repr_html_())
+    assert not found.open
+    texts = [text for _, text in found.cells]
+    assert texts[:2] == ["predicts", "2 classes (<b>, c)"]
+    assert {"<i>", "20", "2 fourier", "accuracy on 5 held-out rows", "0.80 +- 0.10, of a guess 0.6"} <= {*texts}
+    assert "n_estimators" in texts
     assert "ColumnMap, fitted" in ColumnMap().fit(X)._repr_html_()
     assert "ColumnMap, not fitted" in ColumnMap().set_fit_request(sample_weight=True)._repr_html_()

@@ -1,0 +1,387 @@
+"""Plots of trained models with matplotlib: one call each, which takes the axes to draw in and returns them.
+
+They need the optional extra `plot` (pip install "rffkern[plot]"); matplotlib is imported when a plot is drawn.  All
+families of classifiers and regressors are plotted; X and y are rows that the model was not trained on, where the plot
+is to say something of new rows.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ._column_map.cells import CATEGORY, DATE
+from ._estimator.metrics import reliability
+from ._native.array_types import NDArray
+from ._protocol.arguments import check_scalar
+from ._report.effects import dependence as dependence_of
+from ._report.effects import importance_metric, pair_dependence, permutation_importance
+from ._report.labelled_rows import BINARY, LabelledRows
+from .errors import InvalidInputError
+
+__all__ = ["calibration", "decision_boundary", "dependence", "importance", "learning_curve"]
+
+Double = NDArray[np.float64]
+
+_MOST_RESPONSES = 6  # lines of one plot
+_LOW, _HIGH, _MUTED = "#1f5fa8", "#b4501b", "#8a939c"
+
+
+def _axes(ax: Any) -> Any:
+    """The axes that were given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("rffkern.plot needs matplotlib: pip install 'rffkern[plot]'") from error
+    return plt.subplots(layout="constrained")[1]
+
+
+def _rows(model: Any, X: Any, y: Any = None) -> LabelledRows:
+    """Rows of a fitted model that predicts."""
+    if not hasattr(model, "predict"):
+        raise InvalidInputError(f"model must be a classifier or a regressor, got a {type(model).__name__}")
+    model._check_fitted()
+    return LabelledRows(model._snapshot(), X, y)
+
+
+def _column(rows: LabelledRows, column: Any) -> int:
+    """Index of a column that is named or numbered."""
+    if isinstance(column, str) and column in rows.names:
+        return rows.names.index(column)
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(rows.names):
+        return int(column)
+    raise InvalidInputError(f"column must be the name of a column or an integer from 0 to {len(rows.names) - 1}, got "
+                            f"{column!r}")
+
+
+def _text(name: str, most: int = 40) -> str:
+    """A name as matplotlib shows it: no formula, and not too long."""
+    name = name if len(name) <= most else name[: most - 3] + "..."
+    return name.replace("$", r"\$")
+
+
+def importance(model: Any, X: Any = None, y: Any = None, *, n_columns: int = 15, ax: Any = None) -> Any:
+    """Plot which columns matter.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features), default None
+        Without rows, `feature_importances_` is shown.
+    y : array of shape (n_samples,), default None
+        Labels or targets: permutation importance is shown with two standard errors.
+    n_columns : int >= 1, default 15
+        Columns at most, the strongest ones.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If X or y is not what `fit` saw, or one of both is missing; or without rows, if the family keeps no importances.
+    ImportError
+        If matplotlib is not installed.
+    """
+    check_scalar("n_columns", n_columns, int, 1)
+    if (X is None) != (y is None):
+        raise InvalidInputError("importance takes X and y, or neither of them")
+    if X is None:
+        model._check_fitted()
+        if not hasattr(model, "feature_importances_"):
+            raise InvalidInputError(f"a {type(model).__name__} keeps no importances of training: pass X and y")
+        values = np.asarray(model.feature_importances_)
+        order = np.argsort(-values, kind="stable")[:n_columns][::-1]
+        names = getattr(model, "feature_names_in_", np.arange(len(values)))
+        ax = _axes(ax)
+        ax.barh(range(len(order)), values[order], color=_LOW)
+        ax.set_xlabel("importance in training")
+    else:
+        rows = _rows(model, X, y)
+        found = permutation_importance(rows)[:n_columns][::-1]
+        order, names = np.array([each.column for each in found]), np.array(rows.names)
+        errors = [2 * (each.standard_error or 0.0) for each in found]
+        ax = _axes(ax)
+        ax.errorbar([each.importance for each in found], range(len(found)), xerr=errors, fmt="o", color=_LOW)
+        ax.axvline(0, color=_MUTED, linestyle=":", linewidth=1)
+        label = {"r2": "decrease of $R^2$", "pinball": "increase of pinball loss", "log_loss": "increase of log loss"}
+        ax.set_xlabel(f"{label[importance_metric(rows)]} where values are permuted")
+    ax.set_yticks(range(len(order)), [_text(str(names[j])) for j in order])
+    return ax
+
+
+def dependence(model: Any, X: Any, column: str | int | Sequence[str | int], *, ax: Any = None) -> Any:
+    """Plot the mean response as a function of one column, or of two.
+
+    The response is the probability of the second of two classes, or of each of several, or the predicted number: the
+    partial dependence of the response over at most 500 rows of X.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features)
+    column : str or int, or two of them
+        Names or indices.  For one column, thin lines are single rows, where there is one response; ticks at the bottom
+        are values of X.  For two, shades are the response, of several the most likely, or the quantile in the middle.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If X is not what `fit` saw, or has no such column.
+    ImportError
+        If matplotlib is not installed.
+    """
+    rows = _rows(model, X)
+    if isinstance(column, (list, tuple, np.ndarray)):
+        if len(column) != 2 or _column(rows, column[0]) == _column(rows, column[1]):
+            raise InvalidInputError(f"column must be one column, or two different ones, got {column!r}")
+        return _pair(rows, _column(rows, column[0]), _column(rows, column[1]), _axes(ax))
+    index = _column(rows, column)
+    found, shown = dependence_of(rows, index), rows.ranked_responses[:_MOST_RESPONSES]
+    ax = _axes(ax)
+    several = len(rows.responses) > 1
+    label = "mean response" if several else _text(rows.responses[0])
+    if found.positions is None:
+        places = np.arange(len(found.texts))
+        for k in shown:
+            ax.plot(found.means[:, k], places, "o", label=_text(rows.responses[k]), color=None if several else _LOW)
+        ax.set_yticks(places, [f"{_text(text, 24)} ({share:.0%})"
+                               for text, share in zip(found.texts, found.shares, strict=True)])
+        ax.set(ylim=(len(places) - 0.4, -0.6), ylabel=_text(rows.names[index]), xlabel=label)
+    else:
+        present = ~np.isnan(found.positions)
+        x = _axis_values(rows, index, found.positions[present])
+        if not several:
+            ax.plot(x, found.curves.T[present], color=_MUTED, linewidth=0.5, alpha=0.4)
+        for k in shown:
+            ax.plot(x, found.means[present, k], label=_text(rows.responses[k]), color=None if several else _LOW,
+                    linewidth=2)
+            for mean in found.means[~present, k]:
+                ax.axhline(mean, linestyle=":", linewidth=1, color=ax.lines[-1].get_color())
+        low, high = x.min(), x.max()
+        ticks = _axis_values(rows, index, np.array(found.ticks))
+        ax.plot(ticks[(ticks >= low) & (ticks <= high)], np.full(((ticks >= low) & (ticks <= high)).sum(), 0.01), "|",
+                color=_MUTED, transform=ax.get_xaxis_transform())
+        ax.set(xlabel=_text(rows.names[index]), ylabel=label)
+        if rows.raw.columns[index].kind == DATE:
+            dates: Any = import_module("matplotlib.dates")
+            locator = dates.AutoDateLocator(minticks=3, maxticks=8)
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+    if several:
+        ax.legend(fontsize="small")
+    return ax
+
+
+def _axis_values(rows: LabelledRows, column: int, values: Double) -> NDArray[Any]:
+    """Values of a column as matplotlib takes them: dates as such."""
+    is_date = rows.raw.columns[column].kind == DATE
+    return (values * 1000).round().astype("datetime64[ms]") if is_date else values
+
+
+def _pair(rows: LabelledRows, first: int, second: int, ax: Any) -> Any:
+    found = pair_dependence(rows, first, second)
+    mesh = ax.pcolormesh(found.means.T, cmap="Blues", edgecolors="none")
+    for axis, column, texts, positions in zip((ax.xaxis, ax.yaxis), (first, second), found.texts, found.positions,
+                                              strict=True):
+        kind = rows.raw.columns[column].kind
+        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), 3 if kind == DATE else 6)).astype(int))
+        names = [_text(texts[k], 14) if positions is None or kind == DATE else f"{positions[k]:.4g}" for k in places]
+        axis.set_ticks(places + 0.5, names)
+    ax.set(xlabel=_text(rows.names[first]), ylabel=_text(rows.names[second]))
+    ax.figure.colorbar(mesh, ax=ax, label=f"mean {_text(rows.responses[rows.ranked_responses[0]])}")
+    return ax
+
+
+def calibration(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
+    """Plot observed shares over predicted probabilities; of a regressor targets over predictions.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+        Labels, targets, or several targets, of which the first is shown.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        With two standard errors of each share, in ten bins of equal numbers of rows.  Of more than two classes it is
+        the probability of the most likely one; of quantiles, the share of the rows at or below each.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If X or y is not what `fit` saw.
+    ImportError
+        If matplotlib is not installed.
+    """
+    rows = _rows(model, X, y)
+    ax = _axes(ax)
+    if rows.classes:
+        bins = reliability(rows.codes, rows.predictions)
+        x, share, count = (np.array([each[name] for each in bins]) for name in ("probability", "share", "rows"))
+        of = rows.responses[0] if rows.task == BINARY else "probability of the most likely class"
+        _shares(ax, x, share, count, f"predicted {_text(of)}", "observed share")
+    elif rows.quantiles:
+        shares = (rows.targets <= rows.predictions).mean(axis=0)
+        _shares(ax, np.array(rows.quantiles), shares, np.full(len(shares), len(rows)), "quantile", "share at or below")
+    else:
+        y, predicted = rows.targets[:, 0], rows.predictions[:, 0]
+        span = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
+        ax.plot(span, span, ":", color=_MUTED, linewidth=1)
+        ax.plot(predicted, y, ".", color=_LOW, alpha=0.4)
+        ax.set(xlabel="prediction", ylabel="target")
+    return ax
+
+
+def _shares(ax: Any, x: Double, share: Double, count: NDArray[Any], x_label: str, y_label: str) -> None:
+    """Observed shares over what they should be, with two standard errors."""
+    ax.plot([0, 1], [0, 1], ":", color=_MUTED, linewidth=1)
+    ax.errorbar(x, share, yerr=2 * np.sqrt(share * (1 - share) / count), fmt="o-", color=_LOW)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
+
+
+def learning_curve(model: Any, *, ax: Any = None) -> Any:
+    """Plot the training loss, and the validation loss if there is one, after each round.
+
+    Parameters
+    ----------
+    model : fitted model that is trained in rounds
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If the model keeps no losses.
+    ImportError
+        If matplotlib is not installed.
+    """
+    model._check_fitted()
+    curves = {name: np.asarray(getattr(model, attribute, ())) for name, attribute in (
+        ("training", "train_loss_"), ("validation", "eval_loss_"))}
+    if not any(curve.size > 1 for curve in curves.values()):
+        raise InvalidInputError(f"this {type(model).__name__} keeps no losses of rounds")
+    ax = _axes(ax)
+    for (name, curve), color in zip(curves.items(), (_HIGH, _LOW), strict=True):
+        if curve.size > 1:
+            ax.plot(curve, label=f"{name} loss", color=color)
+    ax.set(xlabel="round", ylabel="loss")
+    ax.legend()
+    return ax
+
+
+def decision_boundary(model: Any, X: Any, y: Any = None, columns: Sequence[str | int] = (0, 1), *,
+                      resolution: int = 100, ax: Any = None) -> Any:
+    """Plot the response over two columns, all others being as in the median row of X, and the rows.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features)
+        Two numeric columns of it span the plot.  Others are at their median, or at their most frequent value.
+    y : array of shape (n_samples,), default None
+        Labels or targets, which colour the rows.
+    columns : two of str or int, default (0, 1)
+    resolution : int in [2, 1000], default 100
+        Points along each axis.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        Of two classes the shades are the probability of the second, with a line at 1/2; of more they are the most
+        likely class.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If X or y is not what `fit` saw, or the columns are not two of numbers.
+    ImportError
+        If matplotlib is not installed.
+    """
+    check_scalar("resolution", resolution, int, 2, 1000)
+    rows = _rows(model, X, y)
+    if len(columns) != 2 or _column(rows, columns[0]) == _column(rows, columns[1]):
+        raise InvalidInputError(f"columns must be two different columns, got {columns!r}")
+    chosen = [_column(rows, column) for column in columns]
+    axes = []
+    for column in chosen:
+        raw = rows.raw.columns[column]
+        present = raw.values[~np.isnan(raw.values)]
+        if raw.kind in (CATEGORY, DATE) or not len(present):
+            raise InvalidInputError(f"columns must hold numbers, column {rows.names[column]!r} has none: its kind is "
+                                    f"{raw.kind!r}")
+        margin = 0.05 * (present.max() - present.min()) or 0.5
+        axes.append(np.linspace(present.min() - margin, present.max() + margin, resolution))
+    grid = np.meshgrid(*axes)
+    rest = [_middle(raw.values, raw.kind == CATEGORY) for raw in rows.raw.columns]
+    values = [np.full(resolution**2, each) for each in rest]
+    for column, each in zip(chosen, grid, strict=True):
+        values[column] = each.reshape(-1)
+    plane = rows.with_values(values)
+    ax = _axes(ax)
+    points = [rows.raw.columns[column].values for column in chosen]
+    truth: Any = rows.codes if rows.classes else rows.targets[:, 0] if rows.has_targets else None
+    if len(rows.classes) > 2:
+        colormap: Any = import_module("matplotlib").colormaps["tab20"]
+        colors = [colormap(k % 20) for k in range(len(rows.classes))]
+        shades: NDArray[Any] = plane.predicted_codes.reshape(grid[0].shape)
+        ax.contourf(*grid, shades, levels=np.arange(len(colors) + 1) - 0.5, colors=colors, alpha=0.35)
+        for k, name in enumerate(rows.classes):
+            of_class = truth == k if rows.has_targets else np.zeros(len(rows), dtype=bool)
+            ax.scatter(*(each[of_class] for each in points), color=colors[k], s=12, edgecolors="k", linewidths=0.4,
+                       label=_text(name, 20))
+        ax.legend(fontsize="small")
+    else:
+        shades = plane.responses_of(plane.scores)[:, rows.ranked_responses[0]].reshape(grid[0].shape)
+        is_share = bool(rows.classes)
+        filled = ax.contourf(*grid, shades, levels=np.linspace(0, 1, 21) if is_share else 20, cmap="RdBu", alpha=0.8)
+        ax.figure.colorbar(filled, ax=ax, label=_text(rows.responses[rows.ranked_responses[0]]))
+        if is_share and shades.min() < 0.5 < shades.max():
+            ax.contour(*grid, shades, levels=[0.5], colors="k", linewidths=1)
+        if rows.has_targets:
+            limits = {"vmin": 0, "vmax": 1} if is_share else {}
+            ax.scatter(*points, c=truth, cmap="RdBu", s=12, edgecolors="k", linewidths=0.4, **limits)
+    if not rows.has_targets:
+        ax.scatter(*points, color="k", s=5)
+    ax.set(xlabel=_text(rows.names[chosen[0]]), ylabel=_text(rows.names[chosen[1]]))
+    return ax
+
+
+def _middle(values: Double, is_level: bool) -> float:
+    """The median of numbers, or the most frequent level; nan where all are missing."""
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return float("nan")
+    return float(np.bincount(present.astype(np.intp)).argmax()) if is_level else float(np.median(present))
