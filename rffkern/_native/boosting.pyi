@@ -15,19 +15,19 @@ TWEEDIE: int
 def step_derivatives(
     loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
     directions: NDArray[np.float32], step: float,
-    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int,
+    targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, n_threads: int,
 ) -> tuple[float, float]: ...
 def best_step(
     loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
     directions: NDArray[np.float32], step: float,
     targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, n_steps: int, largest_move: float,
-    smallest_move: float,
+    smallest_move: float, n_threads: int,
 ) -> float: ...
 def update(
     loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],
     directions: NDArray[np.float32], step: float,
     targets: NDArray[np.float32], weight: NDArray[np.float32], n_train: int, gradient: NDArray[np.float32],
-    hessian: NDArray[np.float32],
+    hessian: NDArray[np.float32], n_threads: int,
 ) -> tuple[float, float]: ...
 
 def scratch_size(n_columns: int, n_tiles: int) -> int: ...
@@ -49,7 +49,7 @@ def descend_term(
 ) -> float: ...
 def evaluate_term(
     columns: NDArray[np.float32], subset: NDArray[np.intp], omega: Double, amplitudes: Double,
-    out: NDArray[np.float32],
+    out: NDArray[np.float32], n_threads: int,
 ) -> None: ...
 
 def column_products(
@@ -65,6 +65,11 @@ def evaluate_linear(
     n_threads: int,
 ) -> None: ...
 
+def find_bins(
+    columns: NDArray[np.float32], binned: NDArray[np.intp], n_bins: NDArray[np.intp], edges: NDArray[np.float32],
+    bins: NDArray[np.uint8], n_threads: int,
+) -> None: ...
+
 MAX_DEPTH: int
 FEW_CANDIDATES: int
 ALWAYS_LEFT: int
@@ -73,15 +78,16 @@ def store_size(n_train: int, n_outputs: int, n_candidates: int, depth: int) -> i
 def grow_tree(
     binned: NDArray[np.uint8], n_bins: NDArray[np.intp], gradient: NDArray[np.float32], hessian: NDArray[np.float32],
     candidates: NDArray[np.intp], depth: int, reg: float, n_train: int, columns: NDArray[np.intp],
-    threshold_bins: NDArray[np.intp], gains: Double, values: Double, store: Double,
+    threshold_bins: NDArray[np.intp], gains: Double, values: Double, store: Double, n_threads: int,
 ) -> int: ...
 def leaf_sums(
     binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp],
     gradient: NDArray[np.float32], hessian: NDArray[np.float32], n_train: int, leaves: NDArray[np.uint16], sums: Double,
+    n_threads: int,
 ) -> None: ...
 def evaluate_tree(
     binned: NDArray[np.uint8], columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], values: Double,
-    out: NDArray[np.float32],
+    out: NDArray[np.float32], n_threads: int,
 ) -> None: ...
 
 def draw_below(generator: np.random.Generator, stop: int) -> int: ...

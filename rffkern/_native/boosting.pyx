@@ -3,5 +3,6 @@
 include "boost/losses.pyx"
 include "boost/fourier_terms.pyx"
 include "boost/linear_terms.pyx"
+include "boost/bins.pyx"
 include "boost/trees.pyx"
 include "boost/draws.pyx"

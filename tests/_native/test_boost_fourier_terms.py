@@ -149,6 +149,11 @@ def test_choice_of_equal_and_infinite_values():
     assert problem.choose(omegas, np.full(4, np.nan))[0] == 0
 
 
+def test_evaluation_on_threads():
+    problem, amplitudes = TermProblem(8, 20_000, 5), np.ones((2, 1))
+    np.testing.assert_array_equal(problem.evaluate(amplitudes, 3), problem.evaluate(amplitudes))
+
+
 @given(term_problems())
 def test_evaluation(problem):
     amplitudes = np.random.default_rng(0).standard_normal((2, problem.n_outputs))

@@ -35,6 +35,19 @@ def test_derivatives_and_update(problem, step):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_sums_of_strips(name):
+    """The twin's sums, with the same bits on any number of threads."""
+    problem = LossProblem(3, name, 20_000, 9_000)
+    sums, update = problem.twin(0.25)
+    assert_alike(problem.derivatives(0.25), sums, 1e-5)
+    assert_alike(problem.update(0.25)[1:3], update[1:3], 1e-5)
+    for n_threads in (2, 3):
+        assert_same(problem.derivatives(0.25, n_threads), problem.derivatives(0.25))
+        assert_same(problem.update(0.25, n_threads), problem.update(0.25))
+        assert problem.best_step(1.0, 4, n_threads=n_threads) == problem.best_step(1.0, 4)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_gradients_of_the_twins_by_finite_differences(name):
     problem, step = LossProblem(1, name, 700, 0), 1e-5
     _, g, h = twin(name, problem.scores, problem.targets)
@@ -173,7 +186,7 @@ def test_refusals(changes, message):
     scores = np.zeros((changes.pop("n_outputs", 1), 256), np.float32)
     arguments = {"loss": boosting.LOGISTIC, "parameters": np.zeros(len(scores), np.float32), "scores": scores,
                  "directions": scores.copy(), "step": 0.0, "targets": scores[0], "weight": scores[0],
-                 "n_train": 128} | changes
+                 "n_train": 128, "n_threads": 1} | changes
     with pytest.raises(ValueError, match=message):
         boosting.step_derivatives(**arguments)
     with pytest.raises(ValueError, match=message):

@@ -58,6 +58,33 @@ def test_deep_trees_of_many_rows():
     check_growth(problem, tree)
 
 
+# Rows of 2 to 32 strips; one large leaf after a split of few rows, and columns of few and of many bins.
+@pytest.mark.parametrize(("n", "n_columns", "most_bins", "n_outputs", "share"), [
+    (2 * 16384, 7, 255, 2, 0.5), (100_000, 9, 200, 1, 0.99), (100_000, 3, 255, 1, 0.01), (600_000, 6, 40, 1, 0.7),
+])
+def test_growth_in_strips(level, n, n_columns, most_bins, n_outputs, share):
+    problem = Problem(5, n, n_columns, n_outputs, most_bins)
+    problem.binned[0] = np.where(np.random.default_rng(6).random(n) < share, 1, problem.binned[0])
+    tree = problem.grow(7)
+    assert tree.depth == 7
+    check_growth(problem, tree)
+    for n_threads in (2, 3):
+        for a, b in zip(problem.grow(7, n_threads=n_threads), tree, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_leaves_on_threads():
+    problem = Problem(7, 150_000, n_outputs=3)
+    tree = problem.grow(5)
+    arguments = [problem.binned, tree.columns, tree.threshold_bins, problem.gradient, problem.hessian, 140_001]
+    one, three = leaf_arguments(*arguments), leaf_arguments(*arguments, 3)
+    boosting.leaf_sums(**one)
+    boosting.leaf_sums(**three)
+    for name in ("leaves", "sums"):
+        np.testing.assert_array_equal(one[name], three[name])
+    np.testing.assert_array_equal(evaluate(problem.binned, tree, 3), evaluate(problem.binned, tree))
+
+
 @given(problems, st.integers(0, 7))
 def test_evaluation(problem, depth):
     tree = problem.grow(depth)
@@ -70,7 +97,7 @@ def test_evaluation_at_every_level(level, rng, depth):
     binned = rng.integers(0, 256, (5, 1000), dtype=np.uint8)
     columns, threshold_bins = rng.integers(0, 5, depth), rng.integers(0, 256, depth)
     values, out = rng.standard_normal((2**depth, 2)), np.empty((2, 1000), np.float32)
-    boosting.evaluate_tree(binned, columns, threshold_bins, values, out)
+    boosting.evaluate_tree(binned, columns, threshold_bins, values, out, 1)
     np.testing.assert_array_equal(out, values.T.astype(np.float32)[:, leaves_of(binned, columns, threshold_bins)])
 
 
@@ -101,7 +128,7 @@ def test_evaluation_of_many_outputs(n_outputs, n):
     rng = np.random.default_rng(n_outputs)
     binned, columns, bins = rng.integers(0, 256, (3, n), dtype=np.uint8), rng.integers(0, 3, 4), rng.integers(0, 256, 4)
     values, out = rng.standard_normal((16, n_outputs)), np.empty((n_outputs, n), np.float32)
-    boosting.evaluate_tree(binned, columns, bins, values, out)
+    boosting.evaluate_tree(binned, columns, bins, values, out, 1)
     np.testing.assert_array_equal(out, values.T.astype(np.float32)[:, leaves_of(binned, columns, bins)])
 
 
@@ -195,3 +222,16 @@ def test_weights_of_any_scale(scale):
     np.testing.assert_array_equal(found.columns, expected.columns)
     np.testing.assert_array_equal(found.threshold_bins, expected.threshold_bins)
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 64, 65, 255]), st.sampled_from([1, 15, 16, 17, 8192, 8193]))
+def test_bins(seed, most_bins, n):
+    rng = np.random.default_rng(seed)
+    columns, binned = rng.integers(-40, 40, (4, n)).astype(np.float32), np.array([2, 0, 3])
+    n_bins = rng.integers(1, most_bins + 1, 3)
+    edges, bins = np.full((3, 255), np.nan, np.float32), np.empty((3, n), np.uint8)
+    for row, size in zip(edges, n_bins, strict=True):
+        row[: size - 1] = np.sort(rng.integers(-40, 40, size - 1))
+    boosting.find_bins(columns, binned, n_bins, edges, bins, 2)
+    for j, row, size, found in zip(binned, edges, n_bins, bins, strict=True):
+        np.testing.assert_array_equal(found, np.searchsorted(row[: size - 1], columns[j], side="left"))

@@ -323,7 +323,7 @@ def descend_term(real):
 
 
 def evaluate_term(real):
-    return term_arguments("subset", "omega", "amplitudes", "out")
+    return term_arguments("subset", "omega", "amplitudes", "out") | {"n_threads": 1}
 
 
 def column_products(real):
@@ -366,7 +366,7 @@ def add_square_relevances(real):
 def step_derivatives(real):
     row = np.ones((1, 2 * TILE), np.float32)
     return {"loss": boosting.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
-            "targets": row[0], "weight": row[0], "n_train": TILE}
+            "targets": row[0], "weight": row[0], "n_train": TILE, "n_threads": 1}
 
 
 def best_step(real):
@@ -391,13 +391,18 @@ def leaf_sums(real):
 def evaluate_tree(real):
     return {"binned": np.ones((N_FEATURES, TILE), np.uint8), "columns": np.arange(3),
             "threshold_bins": np.zeros(3, np.intp),
-            "values": np.ones((8, 2)), "out": np.empty((2, TILE), np.float32)}
+            "values": np.ones((8, 2)), "out": np.empty((2, TILE), np.float32), "n_threads": 1}
+
+
+def find_bins(real):
+    return {"columns": np.ones((N_FEATURES, TILE), np.float32), "binned": np.array([0, 2]), "n_bins": np.array([2, 3]),
+            "edges": np.zeros((2, 255), np.float32), "bins": np.empty((2, TILE), np.uint8), "n_threads": 1}
 
 
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
-               leaf_sums, evaluate_tree, column_products, column_gram, evaluate_linear, draw_columns, draw_candidates,
-               add_relevances, add_square_relevances],
+               leaf_sums, evaluate_tree, find_bins, column_products, column_gram, evaluate_linear, draw_columns,
+               draw_candidates, add_relevances, add_square_relevances],
     gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
@@ -523,6 +528,8 @@ def test_scratch_for_every_thread(module, build):
     (boosting, grow_tree, {"reg": 0.0}), (boosting, grow_tree, {"reg": np.nan}),
     (boosting, grow_tree, {"n_train": 0}), (boosting, grow_tree, {"n_train": 2 * TILE + 1}),
     (boosting, grow_tree, {"depth": -1}), (boosting, grow_tree, {"depth": boosting.MAX_DEPTH + 1}),
+    (boosting, find_bins, {"binned": np.array([0, N_FEATURES])}), (boosting, find_bins, {"n_bins": np.array([0, 2])}),
+    (boosting, find_bins, {"n_bins": np.array([2, 257])}),
     (boosting, leaf_sums, {"columns": np.array([0, 1, N_FEATURES])}),
     (boosting, leaf_sums, {"threshold_bins": np.array([0, 0, 256])}),
     (boosting, leaf_sums, {"n_train": 0}), (boosting, leaf_sums, {"n_train": 2 * TILE + 1}),

@@ -85,9 +85,9 @@ class TermProblem:
                                     np.full(boosting.sums_size(n_columns, self.n_outputs), np.nan))
         return best, values
 
-    def evaluate(self, amplitudes):
+    def evaluate(self, amplitudes, n_threads=1):
         out = np.empty((self.n_outputs, self.columns.shape[1]), np.float32)
-        boosting.evaluate_term(self.columns, self.subset, self.omega, amplitudes, out)
+        boosting.evaluate_term(self.columns, self.subset, self.omega, amplitudes, out, n_threads)
         return out
 
 

@@ -82,19 +82,19 @@ class LossProblem:
         """Curvatures, but of a quantile their reciprocals: linear in the residual, so that rounding hardly shows."""
         return np.divide(1, h, out=np.zeros(h.shape), where=h > 0) if self.name == "QUANTILE" else h
 
-    def derivatives(self, step):
+    def derivatives(self, step, n_threads=1):
         return boosting.step_derivatives(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
-                                    self.weight, self.n_train)
+                                         self.weight, self.n_train, n_threads)
 
-    def best_step(self, step, n_steps, largest_move=5.0, smallest_move=0.0):
+    def best_step(self, step, n_steps, largest_move=5.0, smallest_move=0.0, n_threads=1):
         return boosting.best_step(self.loss, self.parameters, self.scores, self.directions, step, self.targets,
-                                  self.weight, self.n_train, n_steps, largest_move, smallest_move)
+                                  self.weight, self.n_train, n_steps, largest_move, smallest_move, n_threads)
 
-    def update(self, step):
+    def update(self, step, n_threads=1):
         """Scores, both losses, and the gradient and the hessian of the training rows."""
         scores, g, h = self.scores.copy(), np.full_like(self.scores, np.nan), np.full_like(self.scores, np.nan)
         losses = boosting.update(self.loss, self.parameters, scores, self.directions, step, self.targets,
-                                 self.weight, self.n_train, g, h)
+                                 self.weight, self.n_train, g, h, n_threads)
         assert np.isnan([g[:, self.n_train :], h[:, self.n_train :]]).all()
         return scores, *losses, g[:, : self.n_train], self.comparable(h[:, : self.n_train])
 

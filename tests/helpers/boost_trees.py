@@ -17,13 +17,14 @@ class Tree(NamedTuple):
     depth: int
 
 
-def grow_arguments(binned, n_bins, gradient, hessian, candidates, depth, reg, n_train):
+def grow_arguments(binned, n_bins, gradient, hessian, candidates, depth, reg, n_train, n_threads=1):
     """Arguments of `grow_tree`, with what it writes to."""
     size = boosting.store_size(n_train, len(gradient), len(candidates), depth)
     return {"binned": binned, "n_bins": n_bins, "gradient": gradient, "hessian": hessian,
             "candidates": np.asarray(candidates, dtype=np.intp), "depth": depth, "reg": reg, "n_train": n_train,
             "columns": np.full(depth, -7), "threshold_bins": np.full(depth, -7), "gains": np.full(depth, np.nan),
-            "values": np.full((2**depth, len(gradient)), np.nan), "store": np.full(size, np.nan)}
+            "values": np.full((2**depth, len(gradient)), np.nan), "store": np.full(size, np.nan),
+            "n_threads": n_threads}
 
 
 def grow(*arguments):
@@ -33,18 +34,18 @@ def grow(*arguments):
     return Tree(found["columns"], found["threshold_bins"], found["gains"], found["values"], reached)
 
 
-def evaluate(binned, tree):
+def evaluate(binned, tree, n_threads=1):
     """Values of all rows, of the kernel."""
     out = np.full((tree.values.shape[1], binned.shape[1]), np.nan, np.float32)
-    boosting.evaluate_tree(binned, tree.columns, tree.threshold_bins, tree.values, out)
+    boosting.evaluate_tree(binned, tree.columns, tree.threshold_bins, tree.values, out, n_threads)
     return out
 
 
-def leaf_arguments(binned, columns, threshold_bins, gradient, hessian, n_train):
+def leaf_arguments(binned, columns, threshold_bins, gradient, hessian, n_train, n_threads=1):
     """Arguments of `leaf_sums`, with what it writes to."""
     return {"binned": binned, "columns": columns, "threshold_bins": threshold_bins, "gradient": gradient,
             "hessian": hessian, "n_train": n_train, "leaves": np.full(n_train, 7, np.uint16),
-            "sums": np.full((len(gradient), 2 ** len(columns), 2), np.nan)}
+            "sums": np.full((len(gradient), 2 ** len(columns), 2), np.nan), "n_threads": n_threads}
 
 
 def leaves_of(binned, columns, threshold_bins):

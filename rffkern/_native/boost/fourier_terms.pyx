@@ -13,17 +13,19 @@ The gradient in omega is exact without that of the amplitudes, for they are the 
 turns.  Sums run in single precision within a block of rows, and in double precision from block to block in order.
 """
 
+from cython.parallel cimport prange
 from libc.math cimport isfinite
 
 from .boost.fourier_objective cimport BLOCK, N_PLAIN, Rows, evaluate_rows, term_value, take_rows
 from .boost.boost_rows cimport copy_columns, evaluate_columns
 from .core.checks cimport agree, are_indices, has_shape
 from .solvers cimport LBFGS
-from .core.signals cimport COSINE, look_at_signals
+from .core.signals cimport COSINE, at_once, look_at_signals
 from .core.tiles cimport LANES, TILE
 
 cdef enum:
-    ALIGNMENT = 16   # numbers: a line of the cache
+    ALIGNMENT = 16          # numbers: a line of the cache
+    WIDE_BLOCK = 16 * BLOCK   # rows that a thread evaluates at once
 
 
 cdef inline float *_aligned(float[::1] scratch) noexcept nogil:
@@ -215,17 +217,21 @@ def evaluate_term(
     const double[::1] omega,            # IN   (size,)
     const double[:, ::1] amplitudes,    # IN   (2, n_outputs)
     float[:, ::1] out,                  # OUT  (n_outputs, n)
+    int n_threads,
 ):
     """out[k] = amplitudes[0, k] cos(omega . x) + amplitudes[1, k] sin(omega . x) for all rows."""
-    cdef Py_ssize_t row = 0, width, work = 0, n = columns.shape[1], n_outputs = out.shape[0]
+    cdef Py_ssize_t b, first = 0, last, work = 0, n = columns.shape[1], n_outputs = out.shape[0], s = subset.shape[0]
+    cdef Py_ssize_t n_blocks = (n + WIDE_BLOCK - 1) // WIDE_BLOCK, each = WIDE_BLOCK * (s + COSINE + 2 * n_outputs)
     _check_subset(columns, subset, omega)
     agree(n % TILE == 0, "columns must have shape (n_columns, n), n a multiple of 128")
     agree(n_outputs >= 1 and out.shape[1] == n, "out must have shape (n_outputs, n)")
     agree(has_shape(amplitudes, 2, n_outputs), "amplitudes must have shape (2, n_outputs)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
-        while row < n:
-            width = min(<Py_ssize_t>BLOCK, n - row)
-            evaluate_columns(&columns[0, row], n, &subset[0], subset.shape[0], &omega[0], &amplitudes[0, 0], n_outputs,
-                             width, &out[0, row])
-            look_at_signals(&work, width * (subset.shape[0] + COSINE + 2 * n_outputs))
-            row += width
+        while first < n_blocks:
+            last = min(n_blocks, first + n_threads * at_once(each))
+            for b in prange(first, last, schedule='dynamic', num_threads=n_threads):
+                evaluate_columns(&columns[0, b * WIDE_BLOCK], n, &subset[0], s, &omega[0], &amplitudes[0, 0], n_outputs,
+                                 min(<Py_ssize_t>WIDE_BLOCK, n - b * WIDE_BLOCK), &out[0, b * WIDE_BLOCK])
+            look_at_signals(&work, (last - first) * each // n_threads)
+            first = last

@@ -30,7 +30,8 @@ static bin_layout layout_of(ptrdiff_t n_bins, ptrdiff_t n_places)
 /* Places of the parts of a store. */
 typedef struct {
     double *sums;        /* (n_kept, n_outputs, n_used, 2) histograms of g and h, those of candidates one after another */
-    float *gains;        /* (n_used,) in the order of places */
+    double *strip_sums;  /* (n_strips, n_outputs, n_used, 2) of strips, or those of windows */
+    float *gains;        /* (n_blocks, n_used) in the order of places */
     ptrdiff_t *offsets;  /* (n_candidates + 1,) where the places begin that a candidate uses; the last is n_used */
     bin_layout *layouts; /* (n_candidates,) */
     uint64_t *words[2];  /* (n_groups, n_rows) places of a row, a byte per column, before and after a division */
@@ -50,8 +51,9 @@ static parts parts_of(const vt_growth *growth)
     p.n_places = vt_places(m);
     p.sums = (double *)start;
     p.n_kept = vt_kept_leaves(n, growth->n_outputs, m, growth->max_depth);
-    p.gains = (float *)(p.sums + 2 * p.n_places * p.n_kept * growth->n_outputs * m);
-    p.words[0] = (uint64_t *)(p.gains + m * p.n_places);
+    p.strip_sums = p.sums + 2 * p.n_places * p.n_kept * growth->n_outputs * m;
+    p.gains = (float *)(p.strip_sums + 2 * p.n_places * vt_most_sums(n) * growth->n_outputs * m);
+    p.words[0] = (uint64_t *)(p.gains + vt_most_blocks(n) * m * p.n_places);
     for (i = 0; i < 2; i++) {
         p.pairs[i] = p.words[i] + p.n_groups * n;
         if (i == 0) p.words[1] = p.pairs[0] + growth->n_outputs * n;
@@ -68,6 +70,27 @@ static parts parts_of(const vt_growth *growth)
 static inline ptrdiff_t first_of(ptrdiff_t group, ptrdiff_t n_groups, ptrdiff_t n_candidates)
 {
     return group * n_candidates / n_groups;
+}
+
+/* The first of n leaves, or whatever blocks share, of a block. */
+static inline ptrdiff_t start_of(const vt_growth *growth, ptrdiff_t block, ptrdiff_t n)
+{
+    return block * n / growth->n_blocks;
+}
+
+static inline ptrdiff_t fewer(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* Divide the rows of a leaf into strips, if they are many. */
+static void add_strips(vt_growth *growth, ptrdiff_t leaf, ptrdiff_t start, ptrdiff_t stop)
+{
+    const ptrdiff_t n_rows = vt_strip_rows(growth->n_rows), n = stop - start > n_rows ? (stop - start - 1) / n_rows + 1 : 0;
+    ptrdiff_t i;
+    for (i = 0; i < n; i++) {
+        vt_strip *strip = growth->strips + growth->n_strips++;
+        strip->leaf = leaf;
+        strip->start = start + i * n_rows;
+        strip->stop = fewer(stop, strip->start + n_rows);
+    }
 }
 
 static inline void read_pair(uint64_t word, double *g, double *h)
@@ -133,35 +156,45 @@ static void add_leaf(const uint64_t *pairs, ptrdiff_t n_rows, double *g, double 
 static void begin(vt_growth *growth)
 {
     const parts p = parts_of(growth);
-    const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
-    ptrdiff_t i, j, k, group;
+    ptrdiff_t j;
     p.offsets[0] = 0;
+    for (j = 0; j < growth->n_candidates; j++) {
+        p.layouts[j] = layout_of(growth->n_bins[growth->candidates[j]], p.n_places);
+        p.offsets[j + 1] = p.offsets[j] + ((ptrdiff_t)VT_LANES << p.layouts[j].shift);
+    }
+    p.slots[0] = 0;
+    p.starts[0][0] = 0;
+    p.starts[0][1] = growth->n_rows;
+    growth->depth = 0;
+    growth->n_blocks = vt_most_blocks(growth->n_rows);
+}
+
+static void lay_out(vt_growth *growth, ptrdiff_t block)
+{
+    const parts p = parts_of(growth);
+    const ptrdiff_t n = growth->n_rows, m = growth->n_candidates;
+    const ptrdiff_t start = start_of(growth, block, n), stop = start_of(growth, block + 1, n);
+    ptrdiff_t i, j, k, group;
     for (group = 0; group < p.n_groups; group++) {
         uint64_t *restrict words = p.words[0] + group * n;
         ptrdiff_t first = first_of(group, p.n_groups, m);
-        memset(words, 0, n * sizeof *words);
+        memset(words + start, 0, (stop - start) * sizeof *words);
         for (j = first; j < first_of(group + 1, p.n_groups, m); j++) {
             const uint8_t *restrict binned = growth->binned + growth->candidates[j] * growth->stride;
-            const bin_layout c = layout_of(growth->n_bins[growth->candidates[j]], p.n_places);
+            const bin_layout c = p.layouts[j];
             const int byte = 8 * (int)(j - first);
-            p.layouts[j] = c;
-            p.offsets[j + 1] = p.offsets[j] + ((ptrdiff_t)VT_LANES << c.shift);
 #pragma omp simd
-            for (i = 0; i < n; i++) words[i] |= (uint64_t)byte_of(binned[i], c) << byte;
+            for (i = start; i < stop; i++) words[i] |= (uint64_t)byte_of(binned[i], c) << byte;
         }
     }
     for (k = 0; k < growth->n_outputs; k++) {
         const float *restrict g = growth->gradient + k * growth->stride, *restrict h = growth->hessian + k * growth->stride;
         char *pairs = (char *)(p.pairs[0] + k * n);
-        for (i = 0; i < n; i++) {
+        for (i = start; i < stop; i++) {
             memcpy(pairs + 8 * i, g + i, 4);
             memcpy(pairs + 8 * i + 4, h + i, 4);
         }
     }
-    p.slots[0] = 0;
-    p.starts[0][0] = 0;
-    p.starts[0][1] = n;
-    growth->depth = 0;
 }
 
 /* The sums of each of n columns, which begin at `offsets`, += g and h of rows at their places. */
@@ -290,70 +323,131 @@ static void subtract_histogram(double *restrict sums, const double *restrict les
     for (i = 0; i < size; i++) sums[i] -= less[i];
 }
 
-/* Gains of all splits in a leaf. */
-static void add_leaf_gains(vt_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows, const double *sums)
+/* Gains of all splits in a leaf; returns its score. */
+static double add_leaf_gains(const vt_growth *growth, const parts *p, ptrdiff_t start, ptrdiff_t n_rows,
+                             const double *sums, float *gains)
 {
     const ptrdiff_t m = growth->n_candidates;
     ptrdiff_t k, j;
-    double g, h;
+    double g, h, all = 0;
     for (k = 0; k < growth->n_outputs; k++)
         if (n_rows > 1)
             for (j = 0; j < m; j++) {
                 double score = add_gains(sums + 2 * (k * p->offsets[m] + p->offsets[j]), p->layouts[j].shift,
-                                         growth->reg, growth->scale, p->gains + p->offsets[j]);
-                growth->score += j == 0 ? score : 0;
+                                         growth->reg, growth->scale, gains + p->offsets[j]);
+                all += j == 0 ? score : 0;
             }
         else if (n_rows == 1) { /* no split gains anything */
             add_leaf(p->pairs[growth->depth & 1] + k * growth->n_rows + start, 1, &g, &h);
-            growth->score += g * g / (h + growth->reg);
+            all += g * g / (h + growth->reg);
         }
+    return all;
 }
 
-/* Gains of all splits, over all leaves. */
-static void find_gains(vt_growth *growth, const parts *p)
+static void plan_gains(vt_growth *growth)
 {
-    const ptrdiff_t *starts = p->starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
-    const ptrdiff_t n_used = p->offsets[growth->n_candidates], size = 2 * n_used * growth->n_outputs;
-    ptrdiff_t leaf, i;
-    memset(p->gains, 0, n_used * sizeof *p->gains);
-    growth->score = 0;
-    if (growth->depth == 0) {
-        build_histograms(growth, p, 0, growth->n_rows, p->sums);
-        set_scale(growth, p->sums, p->offsets[1]);
-        add_leaf_gains(growth, p, 0, growth->n_rows, p->sums);
-        return;
-    }
-    if (n_leaves > p->n_kept) {
-        for (leaf = 0; leaf < n_leaves; leaf++) {
-            const ptrdiff_t start = starts[leaf], n_rows = starts[leaf + 1] - start;
-            if (n_rows > 1) build_histograms(growth, p, start, n_rows, p->sums);
-            add_leaf_gains(growth, p, start, n_rows, p->sums);
-        }
-        return;
-    }
+    const parts p = parts_of(growth);
+    const ptrdiff_t *starts = p.starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
+    ptrdiff_t leaf;
+    growth->n_strips = 0;
+    growth->n_blocks = fewer(vt_most_blocks(growth->n_rows), n_leaves > p.n_kept ? p.n_kept : (n_leaves + 1) / 2);
+    if (growth->depth == 0) add_strips(growth, 0, 0, growth->n_rows);
+    if (growth->depth == 0 || n_leaves > p.n_kept) return;
     for (leaf = n_leaves - 2; leaf >= 0; leaf -= 2) { /* backwards: a pair of slots takes the place of one */
-        const ptrdiff_t middle = starts[leaf + 1], n_left = middle - starts[leaf], n_right = starts[leaf + 2] - middle;
-        const ptrdiff_t both = p->slots[leaf / 2], fresh = (n_leaves + leaf) / 2;
-        double *smaller = p->sums + fresh * size, *larger = p->sums + both * size;
-        p->slots[leaf] = n_left < n_right ? fresh : both;
-        p->slots[leaf + 1] = n_left < n_right ? both : fresh;
-        if (n_left + n_right > 1) {
-            build_histograms(growth, p, n_left < n_right ? starts[leaf] : middle, n_left < n_right ? n_left : n_right,
-                             smaller);
-            subtract_histogram(larger, smaller, size);
-        }
-        for (i = 0; i < 2; i++)
-            add_leaf_gains(growth, p, starts[leaf + i], starts[leaf + i + 1] - starts[leaf + i],
-                           p->sums + p->slots[leaf + i] * size);
+        const ptrdiff_t middle = starts[leaf + 1], both = p.slots[leaf / 2], fresh = (n_leaves + leaf) / 2;
+        const int is_left = middle - starts[leaf] < starts[leaf + 2] - middle; /* has fewer rows */
+        p.slots[leaf] = is_left ? fresh : both;
+        p.slots[leaf + 1] = is_left ? both : fresh;
+        add_strips(growth, leaf + !is_left, starts[leaf + !is_left], starts[leaf + 1 + !is_left]);
     }
+}
+
+/* Numbers of the histograms of a leaf. */
+static inline ptrdiff_t histogram_size(const vt_growth *growth, const parts *p)
+{
+    return 2 * p->offsets[growth->n_candidates] * growth->n_outputs;
+}
+
+static void sum_strip(vt_growth *growth, ptrdiff_t i)
+{
+    const parts p = parts_of(growth);
+    const vt_strip strip = growth->strips[i];
+    build_histograms(growth, &p, strip.start, strip.stop - strip.start,
+                     p.strip_sums + i * histogram_size(growth, &p));
+}
+
+/* Histograms of a leaf: of its rows, or those of its strips. */
+static void sum_leaf(const vt_growth *growth, const parts *p, ptrdiff_t leaf, ptrdiff_t start, ptrdiff_t n_rows,
+                     double *sums)
+{
+    const ptrdiff_t size = histogram_size(growth, p);
+    ptrdiff_t strip = 0, i;
+    while (strip < growth->n_strips && growth->strips[strip].leaf != leaf) strip++;
+    if (strip == growth->n_strips) {
+        build_histograms(growth, p, start, n_rows, sums);
+        return;
+    }
+    memcpy(sums, p->strip_sums + strip * size, size * sizeof *sums);
+    for (strip++; strip < growth->n_strips && growth->strips[strip].leaf == leaf; strip++) {
+        const double *restrict more = p->strip_sums + strip * size;
+#pragma omp simd
+        for (i = 0; i < size; i++) sums[i] += more[i];
+    }
+}
+
+/* Gains of all splits, over the leaves of a block. */
+static void find_gains(vt_growth *growth, ptrdiff_t block)
+{
+    const parts p = parts_of(growth);
+    const ptrdiff_t *starts = p.starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t n_used = p.offsets[growth->n_candidates], size = histogram_size(growth, &p);
+    float *gains = p.gains + block * n_used;
+    double score = 0;
+    ptrdiff_t leaf, pair, i;
+    memset(gains, 0, n_used * sizeof *gains);
+    if (growth->depth == 0) {
+        sum_leaf(growth, &p, 0, 0, growth->n_rows, p.sums);
+        set_scale(growth, p.sums, p.offsets[1]);
+        score = add_leaf_gains(growth, &p, 0, growth->n_rows, p.sums, gains);
+    } else if (n_leaves > p.n_kept) {
+        double *sums = p.sums + block * size;
+        for (leaf = start_of(growth, block, n_leaves); leaf < start_of(growth, block + 1, n_leaves); leaf++) {
+            const ptrdiff_t start = starts[leaf], n_rows = starts[leaf + 1] - start;
+            if (n_rows > 1) build_histograms(growth, &p, start, n_rows, sums);
+            score += add_leaf_gains(growth, &p, start, n_rows, sums, gains);
+        }
+    } else {
+        for (pair = start_of(growth, block + 1, n_leaves / 2) - 1; pair >= start_of(growth, block, n_leaves / 2); pair--) {
+            const ptrdiff_t fresh = n_leaves / 2 + pair, less = 2 * pair + (p.slots[2 * pair] != fresh);
+            double *larger = p.sums + p.slots[4 * pair + 1 - less] * size;
+            if (starts[2 * pair + 2] - starts[2 * pair] > 1) {
+                sum_leaf(growth, &p, less, starts[less], starts[less + 1] - starts[less], p.sums + fresh * size);
+                subtract_histogram(larger, p.sums + fresh * size, size);
+            }
+            for (i = 2 * pair; i < 2 * pair + 2; i++)
+                score += add_leaf_gains(growth, &p, starts[i], starts[i + 1] - starts[i], p.sums + p.slots[i] * size,
+                                        gains);
+        }
+    }
+    growth->scores[block] = score;
 }
 
 /* The split of the largest gain, of thresholds after the last bin of a place. */
-static int choose_split(vt_growth *growth, const parts *p)
+static int choose_split(vt_growth *growth)
 {
-    float best = (float)(VT_MIN_GAIN * growth->score * growth->scale);
-    ptrdiff_t j, threshold;
+    const parts layout = parts_of(growth), *p = &layout;
+    const ptrdiff_t n_used = p->offsets[growth->n_candidates];
+    ptrdiff_t j, threshold, block;
+    float best;
     int i;
+    growth->score = growth->scores[0];
+    for (block = 1; block < growth->n_blocks; block++) {
+        const float *restrict more = p->gains + block * n_used;
+        growth->score += growth->scores[block];
+#pragma omp simd
+        for (j = 0; j < n_used; j++) p->gains[j] += more[j];
+    }
+    best = (float)(VT_MIN_GAIN * growth->score * growth->scale);
     growth->candidate = -1;
     for (j = 0; j < growth->n_candidates; j++) {
         const bin_layout c = p->layouts[j];
@@ -396,42 +490,108 @@ static split split_of(const vt_growth *growth, const parts *p)
 /* Bins below a window of thresholds, those in it, and those above. */
 #define WINDOW (VT_LANES + 2)
 
-/* gains[lane] += what a threshold gains after bin `first + lane`, by the rows of a leaf.  part: of a bin. */
-static void add_window(const uint64_t *words, int byte, const uint64_t *pairs, ptrdiff_t n_rows, const uint8_t *part,
-                       double reg, double scale, float *gains)
+/* The part of a window that each byte is in; returns the first bin of the window. */
+static ptrdiff_t window_of(const vt_growth *growth, bin_layout layout, uint8_t *part)
 {
-    double sums[2][2 * WINDOW] = {{0}}, left[2 * VT_LANES], total[2] = {0, 0};
-    leaf_score c;
+    const ptrdiff_t first = growth->threshold - VT_LANES / 2 + 1 > 0 ? growth->threshold - VT_LANES / 2 + 1 : 0;
+    ptrdiff_t bin;
+    memset(part, 0, VT_BINS);
+    for (bin = 0; bin < growth->n_bins[growth->candidates[growth->candidate]]; bin++)
+        part[byte_of((int)bin, layout)] =
+            (uint8_t)(bin < first ? 0 : bin < first + VT_LANES ? bin - first + 1 : WINDOW - 1);
+    return first;
+}
+
+/* The sums of the rows in each part of a window. */
+static void sum_window(const uint64_t *words, int byte, const uint64_t *pairs, ptrdiff_t n_rows, const uint8_t *part,
+                       double *found)
+{
+    double sums[2][2 * WINDOW] = {{0}};
     ptrdiff_t i;
-    int k;
     for (i = 0; i < n_rows; i++) add_pair(sums[i & 1] + 2 * part[words[i] >> byte & 255], read_wide(pairs + i));
+    for (i = 0; i < 2 * WINDOW; i++) found[i] = sums[0][i] + sums[1][i];
+}
+
+/* gains[lane] += what a threshold gains after bin `first + lane`, by the sums of the rows of a leaf. */
+static void add_window(const double *sums, double reg, double scale, float *gains)
+{
+    double left[2 * VT_LANES], total[2] = {0, 0};
+    leaf_score c;
+    int k;
     for (k = 0; k < 2 * WINDOW; k++) {
-        total[k & 1] += sums[0][k] + sums[1][k];
+        total[k & 1] += sums[k];
         if (k >= 2 && k < 2 * WINDOW - 2) left[k - 2] = total[k & 1];
     }
     c = score_leaf(total, reg, scale);
     add_sides(left, &c, gains);
 }
 
-/* Where places stand for several bins: the best of the thresholds around the one that was chosen. */
-static void refine_split(vt_growth *growth, const parts *p)
+/* Strips of the large leaves, and blocks for the others. */
+static void plan_leaves(vt_growth *growth, const parts *p)
 {
-    const split chosen = split_of(growth, p);
     const ptrdiff_t *starts = p->starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
-    const ptrdiff_t last = growth->n_bins[growth->candidates[growth->candidate]] - 1;
-    const ptrdiff_t first = growth->threshold - VT_LANES / 2 + 1 > 0 ? growth->threshold - VT_LANES / 2 + 1 : 0;
-    uint8_t part[VT_BINS] = {0};
-    float gains[VT_LANES] = {0}, best = -INFINITY;
-    ptrdiff_t leaf, k, bin;
-    if (!chosen.layout.dropped) return;
-    for (bin = 0; bin <= last; bin++)
-        part[byte_of((int)bin, chosen.layout)] =
-            (uint8_t)(bin < first ? 0 : bin < first + VT_LANES ? bin - first + 1 : WINDOW - 1);
-    for (leaf = 0; leaf < n_leaves; leaf++)
-        for (k = 0; k < growth->n_outputs && starts[leaf + 1] - starts[leaf] > 1; k++)
-            add_window(chosen.words + starts[leaf], chosen.byte,
-                       p->pairs[growth->depth & 1] + k * growth->n_rows + starts[leaf], starts[leaf + 1] - starts[leaf],
-                       part, growth->reg, growth->scale, gains);
+    ptrdiff_t leaf;
+    growth->n_strips = 0;
+    growth->n_blocks = fewer(vt_most_blocks(growth->n_rows), n_leaves);
+    for (leaf = 0; leaf < n_leaves; leaf++) add_strips(growth, leaf, starts[leaf], starts[leaf + 1]);
+}
+
+static void plan_windows(vt_growth *growth)
+{
+    const parts p = parts_of(growth);
+    growth->n_strips = growth->n_blocks = 0;
+    if (p.layouts[growth->candidate].dropped) plan_leaves(growth, &p);
+}
+
+static void add_windows(vt_growth *growth, ptrdiff_t i)
+{
+    const parts p = parts_of(growth);
+    const split chosen = split_of(growth, &p);
+    const ptrdiff_t n = growth->n_rows, *starts = p.starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t block = i - growth->n_strips;
+    const uint64_t *pairs = p.pairs[growth->depth & 1];
+    uint8_t part[VT_BINS];
+    double sums[2 * WINDOW];
+    ptrdiff_t leaf, k;
+    window_of(growth, chosen.layout, part);
+    if (block < 0) {
+        const ptrdiff_t start = growth->strips[i].start, n_rows = growth->strips[i].stop - start;
+        for (k = 0; k < growth->n_outputs; k++)
+            sum_window(chosen.words + start, chosen.byte, pairs + k * n + start, n_rows, part,
+                       p.strip_sums + 2 * WINDOW * (i * growth->n_outputs + k));
+        return;
+    }
+    memset(growth->windows[block], 0, sizeof growth->windows[block]);
+    for (leaf = start_of(growth, block, n_leaves); leaf < start_of(growth, block + 1, n_leaves); leaf++) {
+        const ptrdiff_t start = starts[leaf], n_rows = starts[leaf + 1] - start;
+        for (k = 0; k < growth->n_outputs && n_rows > 1 && n_rows <= vt_strip_rows(n); k++) {
+            sum_window(chosen.words + start, chosen.byte, pairs + k * n + start, n_rows, part, sums);
+            add_window(sums, growth->reg, growth->scale, growth->windows[block]);
+        }
+    }
+}
+
+/* The best of the thresholds around the one that was chosen. */
+static void refine_split(vt_growth *growth)
+{
+    const parts p = parts_of(growth);
+    const ptrdiff_t last = growth->n_bins[growth->candidates[growth->candidate]] - 1, n_outputs = growth->n_outputs;
+    uint8_t part[VT_BINS];
+    const ptrdiff_t first = window_of(growth, p.layouts[growth->candidate], part);
+    float gains[VT_LANES], best = -INFINITY;
+    ptrdiff_t i, j, k, bin;
+    if (growth->n_blocks == 0) return;
+    memcpy(gains, growth->windows[0], sizeof gains);
+    for (i = 1; i < growth->n_blocks; i++)
+        for (j = 0; j < VT_LANES; j++) gains[j] += growth->windows[i][j];
+    for (i = 0; i < growth->n_strips; i++) {
+        double *sums = p.strip_sums + 2 * WINDOW * i * n_outputs, *next = sums + 2 * WINDOW * n_outputs;
+        if (i + 1 < growth->n_strips && growth->strips[i + 1].leaf == growth->strips[i].leaf) {
+            for (j = 0; j < 2 * WINDOW * n_outputs; j++) next[j] += sums[j];
+            continue;
+        }
+        for (k = 0; k < n_outputs; k++) add_window(sums + 2 * WINDOW * k, growth->reg, growth->scale, gains);
+    }
     for (bin = first; bin < first + VT_LANES && bin < last; bin++)
         if (gains[bin - first] > best) {
             best = gains[bin - first];
@@ -455,7 +615,7 @@ static ALWAYS_INLINE __mmask8 right_of(const split *by, const uint64_t *words)
     return _mm512_cmpgt_epi64_mask(bin, _mm512_set1_epi64(by->threshold));
 }
 
-/* to[left...] = those of eight numbers that go left, to[... right] = the others, the last first; what lies between may
+/* to[left...] = those of eight numbers that go left, to[... right] = the others, the last first; what lies beyond may
    be overwritten where there is room.  Stores under masks are slow. */
 static ALWAYS_INLINE void move(const uint64_t *from, uint64_t *to, ptrdiff_t left, ptrdiff_t right, __mmask8 is_right,
                                const int has_room)
@@ -474,20 +634,22 @@ static ALWAYS_INLINE void move(const uint64_t *from, uint64_t *to, ptrdiff_t lef
 }
 #endif
 
-/* Move what two arrays, or one, have of the rows of a leaf: of those that go left from the start on, of the others from
-   the end back.  Returns the first row of those that go right. */
-static ALWAYS_INLINE ptrdiff_t partition_leaf(const split *by, const uint8_t *restrict goes_right,
-                                              const uint64_t *restrict a, uint64_t *restrict a_to,
-                                              const uint64_t *restrict b, uint64_t *restrict b_to, ptrdiff_t start,
-                                              ptrdiff_t stop, const int both)
+/* Move what two arrays, or one, have of some rows: those that go left from `left` on, the others from `right` back.  The
+   rows of a whole leaf fill what lies between; those of a strip have room up to left_end and down from right_end.
+   Returns the place after the last one that went left. */
+static ALWAYS_INLINE ptrdiff_t partition(const split *by, const uint8_t *restrict goes_right, const uint64_t *restrict a,
+                                         uint64_t *restrict a_to, const uint64_t *restrict b, uint64_t *restrict b_to,
+                                         const vt_strip *rows, const int both, const int is_whole)
 {
     const uint64_t *restrict words = by->words;
     const int byte = by->byte;
-    ptrdiff_t i = start, left = start, right = stop - 1;
+    const ptrdiff_t stop = rows->stop;
+    ptrdiff_t i = rows->start, left = rows->left, right = rows->right;
 #if VM_AVX512
+    const ptrdiff_t left_end = left + stop - i - rows->n_right, right_end = right - rows->n_right;
     for (; i + 8 <= stop; i += 8) {
         const __mmask8 is_right = right_of(by, words + i);
-        const int has_room = right - left >= 16;
+        const int has_room = is_whole ? right - left >= 16 : left_end - left >= 8 && right - right_end >= 8;
         if (has_room) {
             move(a + i, a_to, left, right, is_right, 1);
             if (both) move(b + i, b_to, left, right, is_right, 1);
@@ -500,71 +662,126 @@ static ALWAYS_INLINE ptrdiff_t partition_leaf(const split *by, const uint8_t *re
     }
 #endif
     for (; i < stop; i++) {
-        const ptrdiff_t is_right = goes_right[words[i] >> byte & 255];
-        a_to[left] = a[i];
-        a_to[right] = a[i];
-        if (both) {
-            b_to[left] = b[i];
-            b_to[right] = b[i];
-        }
+        const ptrdiff_t is_right = goes_right[words[i] >> byte & 255], to = is_right ? right : left;
+        a_to[to] = a[i];
+        if (both) b_to[to] = b[i];
         left += 1 - is_right;
         right -= is_right;
     }
     return left;
 }
 
-/* Move the rows of all leaves; words are not needed any more after the last level. */
-static void partition_rows(const vt_growth *growth, const parts *p, int is_last)
+/* Move all that is kept of some rows; words are not needed any more after the last level. */
+static ALWAYS_INLINE ptrdiff_t partition_rows(const vt_growth *growth, const parts *p, const split *by,
+                                              const uint8_t *goes_right, const vt_strip *rows, const int is_whole)
 {
-    const split chosen = split_of(growth, p), *by = &chosen;
-    const int now = growth->depth & 1, next = 1 - now;
-    const ptrdiff_t n = growth->n_rows, *starts = p->starts[now];
-    uint8_t goes_right[VT_BINS] = {0};
-    ptrdiff_t leaf, k, start, stop, middle;
-    for (k = growth->threshold + 1; k < growth->n_bins[growth->candidates[growth->candidate]]; k++)
-        goes_right[byte_of((int)k, by->layout)] = 1;
-    for (leaf = 0; leaf < (ptrdiff_t)1 << growth->depth; leaf++) {
-        start = starts[leaf];
-        stop = starts[leaf + 1];
-        if (is_last) middle = partition_leaf(by, goes_right, p->pairs[now], p->pairs[next], NULL, NULL, start, stop, 0);
-        else
-            middle = partition_leaf(by, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], start,
-                                 stop, 1);
-        for (k = 1; k < p->n_groups && !is_last; k++)
-            partition_leaf(by, goes_right, p->words[now] + k * n, p->words[next] + k * n, NULL, NULL, start, stop, 0);
-        for (k = 1; k < growth->n_outputs; k++)
-            partition_leaf(by, goes_right, p->pairs[now] + k * n, p->pairs[next] + k * n, NULL, NULL, start, stop, 0);
-        p->starts[next][2 * leaf] = start;
-        p->starts[next][2 * leaf + 1] = middle;
-    }
-    p->starts[next][2 * leaf] = n;
+    const int now = growth->depth & 1, next = 1 - now, is_last = growth->depth + 1 == growth->max_depth;
+    const ptrdiff_t n = growth->n_rows;
+    ptrdiff_t k, middle;
+    if (is_last) middle = partition(by, goes_right, p->pairs[now], p->pairs[next], NULL, NULL, rows, 0, is_whole);
+    else
+        middle = partition(by, goes_right, p->pairs[now], p->pairs[next], p->words[now], p->words[next], rows, 1,
+                           is_whole);
+    for (k = 1; k < p->n_groups && !is_last; k++)
+        partition(by, goes_right, p->words[now] + k * n, p->words[next] + k * n, NULL, NULL, rows, 0, is_whole);
+    for (k = 1; k < growth->n_outputs; k++)
+        partition(by, goes_right, p->pairs[now] + k * n, p->pairs[next] + k * n, NULL, NULL, rows, 0, is_whole);
+    return middle;
 }
 
-static int split_leaves(vt_growth *growth)
+static void plan_moves(vt_growth *growth)
 {
     const parts p = parts_of(growth);
-    find_gains(growth, &p);
-    if (!choose_split(growth, &p)) return 0;
-    refine_split(growth, &p);
-    partition_rows(growth, &p, growth->depth + 1 == growth->max_depth);
-    growth->depth++;
-    return 1;
+    p.starts[1 - (growth->depth & 1)][(ptrdiff_t)2 << growth->depth] = growth->n_rows;
+    plan_leaves(growth, &p);
 }
 
-static void finish(vt_growth *growth, double *values)
+/* Which bytes go right. */
+static void find_right(const vt_growth *growth, const split *by, uint8_t *goes_right)
+{
+    ptrdiff_t bin;
+    memset(goes_right, 0, VT_BINS);
+    for (bin = growth->threshold + 1; bin < growth->n_bins[growth->candidates[growth->candidate]]; bin++)
+        goes_right[byte_of((int)bin, by->layout)] = 1;
+}
+
+static void count_right(vt_growth *growth, ptrdiff_t i)
+{
+    const parts p = parts_of(growth);
+    const split by = split_of(growth, &p);
+    vt_strip *strip = growth->strips + i;
+    uint8_t goes_right[VT_BINS];
+    ptrdiff_t row, n_right = 0;
+    find_right(growth, &by, goes_right);
+    for (row = strip->start; row < strip->stop; row++) n_right += goes_right[by.words[row] >> by.byte & 255];
+    strip->n_right = n_right;
+}
+
+/* Where strips move their rows to: as if those of a leaf came one after the other. */
+static void place_strips(vt_growth *growth)
+{
+    const parts p = parts_of(growth);
+    ptrdiff_t i, *starts = p.starts[growth->depth & 1], *next = p.starts[1 - (growth->depth & 1)];
+    for (i = 0; i < growth->n_strips; i++) {
+        vt_strip *strip = growth->strips + i;
+        const int is_first = i == 0 || strip[-1].leaf != strip->leaf;
+        strip->left = is_first ? strip->start : strip[-1].left + strip[-1].stop - strip[-1].start - strip[-1].n_right;
+        strip->right = is_first ? starts[strip->leaf + 1] - 1 : strip[-1].right - strip[-1].n_right;
+        next[2 * strip->leaf] = starts[strip->leaf];
+        next[2 * strip->leaf + 1] = strip->left + strip->stop - strip->start - strip->n_right; /* of the last one */
+    }
+}
+
+static void move_rows(vt_growth *growth, ptrdiff_t i)
+{
+    const parts p = parts_of(growth);
+    const split by = split_of(growth, &p);
+    const ptrdiff_t *starts = p.starts[growth->depth & 1], n_leaves = (ptrdiff_t)1 << growth->depth;
+    const ptrdiff_t block = i - growth->n_strips;
+    ptrdiff_t leaf, *next = p.starts[1 - (growth->depth & 1)];
+    uint8_t goes_right[VT_BINS];
+    find_right(growth, &by, goes_right);
+    if (block < 0) {
+        partition_rows(growth, &p, &by, goes_right, growth->strips + i, 0);
+        return;
+    }
+    for (leaf = start_of(growth, block, n_leaves); leaf < start_of(growth, block + 1, n_leaves); leaf++) {
+        const ptrdiff_t start = starts[leaf], stop = starts[leaf + 1];
+        const vt_strip whole = {leaf, start, stop, 0, start, stop - 1};
+        if (stop - start > vt_strip_rows(growth->n_rows)) continue;
+        next[2 * leaf] = start;
+        next[2 * leaf + 1] = partition_rows(growth, &p, &by, goes_right, &whole, 1);
+    }
+}
+
+static void plan_values(vt_growth *growth)
+{
+    growth->n_blocks = fewer(vt_most_blocks(growth->n_rows), (ptrdiff_t)1 << growth->depth);
+}
+
+static void find_values(vt_growth *growth, ptrdiff_t block, double *values)
 {
     const parts p = parts_of(growth);
     const int now = growth->depth & 1;
+    const ptrdiff_t n_leaves = (ptrdiff_t)1 << growth->depth;
     ptrdiff_t place, k, level;
-    growth->score = 0;
-    for (place = 0; place < (ptrdiff_t)1 << growth->depth; place++) {
+    double score = 0;
+    for (place = start_of(growth, block, n_leaves); place < start_of(growth, block + 1, n_leaves); place++) {
         ptrdiff_t leaf = 0, start = p.starts[now][place];
         for (level = 0; level < growth->depth; level++) leaf |= (place >> level & 1) << (growth->depth - 1 - level);
         for (k = 0; k < growth->n_outputs; k++) {
             double g, h;
             add_leaf(p.pairs[now] + k * growth->n_rows + start, p.starts[now][place + 1] - start, &g, &h);
             values[leaf * growth->n_outputs + k] = g / (h + growth->reg);
-            growth->score += g * g / (h + growth->reg);
+            score += g * g / (h + growth->reg);
         }
     }
+    growth->scores[block] = score;
+}
+
+static void finish(vt_growth *growth)
+{
+    ptrdiff_t block;
+    growth->score = 0;
+    for (block = 0; block < growth->n_blocks; block++) growth->score += growth->scores[block];
 }

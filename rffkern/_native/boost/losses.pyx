@@ -4,6 +4,7 @@ Rows from 0 to n_train are training rows, the others validation rows; both are p
 hold anything.  boost_rows.h has the formulas.
 """
 
+from cython.parallel cimport prange
 from libc.math cimport fabs, isfinite
 
 from .boost.boost_rows cimport (
@@ -11,8 +12,15 @@ from .boost.boost_rows cimport (
     vb_rows,
 )
 from .core.checks cimport agree, has_shape
-from .core.signals cimport COSINE, SIGNAL_WORK, look_at_signals
+from .core.signals cimport COSINE, at_once, look_at_signals
 from .core.tiles cimport TILE
+from .simd cimport team, use_team
+
+use_team(team)
+
+cdef enum:
+    STRIP_TILES = 64   # of a strip at least, whose sums one thread computes
+    MOST_STRIPS = 64
 
 SQUARED, LOGISTIC, SOFTMAX, HUBER, QUANTILE, POISSON, TWEEDIE = (
     VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON, VB_TWEEDIE)
@@ -21,6 +29,7 @@ SQUARED, LOGISTIC, SOFTMAX, HUBER, QUANTILE, POISSON, TWEEDIE = (
 cdef int _check(
     int loss, const float[::1] parameters, const float[:, ::1] scores, const float[:, ::1] directions, double step,
     const float[::1] targets, const float[::1] weight, Py_ssize_t n_train,
+    int n_threads,
 ) except -1:
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1], k
     agree(VB_SQUARED <= loss <= VB_TWEEDIE, "loss must be one of the losses of this module")
@@ -35,6 +44,7 @@ cdef int _check(
     agree(isfinite(step), "step must be finite")
     agree(targets.shape[0] == n, "targets must have shape (n,)")
     agree(weight.shape[0] == n, "weight must have shape (n,)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     return agree(0 <= n_train <= n and n_train % TILE == 0, "n_train must be a multiple of 128, at most n")
 
 
@@ -50,9 +60,9 @@ cdef vb_rows _rows(
     return rows
 
 
-cdef inline Py_ssize_t _rows_per_look(Py_ssize_t n_outputs) noexcept nogil:
-    """Rows between two looks at signals."""
-    return TILE * max(<Py_ssize_t>1, SIGNAL_WORK // (4 * COSINE * TILE * n_outputs))
+cdef inline Py_ssize_t _strip_rows(Py_ssize_t n) noexcept nogil:
+    """Rows of a strip: as many whatever the number of threads, so that sums of strips, in order, have the same bits."""
+    return TILE * max(<Py_ssize_t>STRIP_TILES, (n // TILE + MOST_STRIPS - 1) // MOST_STRIPS)
 
 
 cdef inline Py_ssize_t _n_parts(const vb_rows *rows) noexcept nogil:
@@ -70,19 +80,33 @@ cdef inline vb_rows _part(const vb_rows *rows, const float *parameters, Py_ssize
     return part
 
 
-cdef int _add_derivatives(
-    vb_rows *rows, const float *parameters, Py_ssize_t n_train, double *sums, Py_ssize_t *work,
-) except -1 nogil:
-    """sums += first and second derivative at the step of the rows."""
-    cdef Py_ssize_t first = 0, last, k, block = _rows_per_look(rows.n_outputs)
+cdef void _strip_derivatives(const vb_rows *rows, const float *parameters, Py_ssize_t first, Py_ssize_t last,
+                             double *sums) noexcept nogil:
+    cdef Py_ssize_t k
     cdef vb_rows part
-    while first < n_train:
-        last = min(n_train, first + block)
-        for k in range(_n_parts(rows)):
-            part = _part(rows, parameters, k)
-            derivatives(&part, first, last, sums)
-        look_at_signals(work, (last - first) * rows.n_outputs * 4 * COSINE)
+    sums[0] = sums[1] = 0
+    for k in range(_n_parts(rows)):
+        part = _part(rows, parameters, k)
+        derivatives(&part, first, last, sums)
+
+
+cdef int _find_derivatives(
+    const vb_rows *rows, const float *parameters, Py_ssize_t n_train, double *sums, Py_ssize_t *work, int n_threads,
+) except -1 nogil:
+    """sums = first and second derivative at the step of the rows."""
+    cdef Py_ssize_t i, first = 0, last, width = _strip_rows(n_train), each = width * rows.n_outputs * 4 * COSINE
+    cdef Py_ssize_t n_strips = (n_train + width - 1) // width
+    cdef double[2 * MOST_STRIPS] strips
+    while first < n_strips:
+        last = min(n_strips, first + n_threads * at_once(each))
+        for i in prange(first, last, schedule='dynamic', num_threads=n_threads):
+            _strip_derivatives(rows, parameters, i * width, min(n_train, (i + 1) * width), strips + 2 * i)
+        look_at_signals(work, (last - first) * each // n_threads)
         first = last
+    sums[0] = sums[1] = 0
+    for i in range(n_strips):
+        sums[0] += strips[2 * i]
+        sums[1] += strips[2 * i + 1]
     return 0
 
 
@@ -95,20 +119,21 @@ def step_derivatives(
     const float[::1] targets,         # IN (n,)
     const float[::1] weight,          # IN (n,)
     Py_ssize_t n_train,
+    int n_threads,
 ):
     """Minus the first, and the second derivative along the step of the sum of weight times loss over training rows.
 
     Outputs of all losses but SOFTMAX have the same targets.  At scores + step directions, with g = -dloss/dF and
     h = d2loss/dF2: the sums of weight g direction and of weight h direction^2, over all outputs.
     """
-    _check(loss, parameters, scores, directions, step, targets, weight, n_train)
+    _check(loss, parameters, scores, directions, step, targets, weight, n_train, n_threads)
     if n_train == 0:
         return 0.0, 0.0
     cdef vb_rows rows = _rows(loss, scores, directions, step, targets, weight)
-    cdef double[2] sums = [0.0, 0.0]
+    cdef double[2] sums
     cdef Py_ssize_t work = 0
     with nogil:
-        _add_derivatives(&rows, &parameters[0], n_train, sums, &work)
+        _find_derivatives(&rows, &parameters[0], n_train, sums, &work, n_threads)
     return sums[0], sums[1]
 
 
@@ -124,12 +149,13 @@ def best_step(
     int n_steps,
     double largest_move,
     double smallest_move,
+    int n_threads,
 ):
     """The multiple of the directions of lowest loss on the training rows, by Newton's method from `step`.
 
     At most n_steps moves of at most largest_move; one below smallest_move is the last, as is a place of no curvature.
     """
-    _check(loss, parameters, scores, directions, step, targets, weight, n_train)
+    _check(loss, parameters, scores, directions, step, targets, weight, n_train, n_threads)
     if n_train == 0:
         return step
     cdef vb_rows rows = _rows(loss, scores, directions, step, targets, weight)
@@ -139,9 +165,8 @@ def best_step(
     cdef int _k
     with nogil:
         for _k in range(n_steps):
-            sums[0] = sums[1] = 0
             rows.step = <float>step
-            _add_derivatives(&rows, &parameters[0], n_train, sums, &work)
+            _find_derivatives(&rows, &parameters[0], n_train, sums, &work, n_threads)
             if not sums[1] > 0:
                 break
             move = min(max(sums[0] / sums[1], -largest_move), largest_move)
@@ -149,6 +174,39 @@ def best_step(
             if fabs(move) < smallest_move:
                 break
     return step
+
+
+cdef double _update_strip(const vb_rows *rows, const float *parameters, Py_ssize_t first, Py_ssize_t last,
+                          float *gradient, float *hessian) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef vb_rows part
+    cdef double sum = 0
+    for k in range(_n_parts(rows)):
+        part = _part(rows, parameters, k)
+        sum += update_rows(&part, first, last, NULL if gradient == NULL else gradient + k * rows.stride,
+                           NULL if hessian == NULL else hessian + k * rows.stride)
+    return sum
+
+
+cdef double _update_rows(
+    const vb_rows *rows, const float *parameters, Py_ssize_t start, Py_ssize_t stop, float *gradient, float *hessian,
+    Py_ssize_t *work, int n_threads,
+) except? -1 nogil:
+    """Add the step to the scores of some rows; return the sum of weight times loss."""
+    cdef Py_ssize_t i, first = 0, last, width = _strip_rows(stop - start), each = width * rows.n_outputs * 4 * COSINE
+    cdef Py_ssize_t n_strips = (stop - start + width - 1) // width
+    cdef double[MOST_STRIPS] strips
+    cdef double sum = 0
+    while first < n_strips:
+        last = min(n_strips, first + n_threads * at_once(each))
+        for i in prange(first, last, schedule='dynamic', num_threads=n_threads):
+            strips[i] = _update_strip(rows, parameters, start + i * width, min(stop, start + (i + 1) * width), gradient,
+                                      hessian)
+        look_at_signals(work, (last - first) * each // n_threads)
+        first = last
+    for i in range(n_strips):
+        sum += strips[i]
+    return sum
 
 
 def update(
@@ -162,29 +220,22 @@ def update(
     Py_ssize_t n_train,
     float[:, ::1] gradient,           # OUT (n_outputs, n) weight times g, of training rows
     float[:, ::1] hessian,            # OUT (n_outputs, n) weight times h, of training rows
+    int n_threads,
 ):
     """scores += step directions on all rows; then gradient and hessian of the training rows.
 
     Return the sums of weight times loss over the training rows and over the validation rows.
     """
-    _check(loss, parameters, scores, directions, step, targets, weight, n_train)
+    _check(loss, parameters, scores, directions, step, targets, weight, n_train, n_threads)
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1]
     agree(has_shape(gradient, n_outputs, n), "gradient must have the shape of scores")
     agree(has_shape(hessian, n_outputs, n), "hessian must have the shape of scores")
     if n == 0:
         return 0.0, 0.0
-    cdef vb_rows part, rows = _rows(loss, scores, directions, step, targets, weight)
-    cdef double[2] losses = [0.0, 0.0]
-    cdef Py_ssize_t first = 0, last, k, work = 0, block = _rows_per_look(n_outputs)
-    cdef bint trains
+    cdef vb_rows rows = _rows(loss, scores, directions, step, targets, weight)
+    cdef double[2] losses
+    cdef Py_ssize_t work = 0
     with nogil:
-        while first < n:
-            trains = first < n_train
-            last = min(n_train if trains else n, first + block)
-            for k in range(_n_parts(&rows)):
-                part = _part(&rows, &parameters[0], k)
-                losses[not trains] += update_rows(&part, first, last, &gradient[k, 0] if trains else NULL,
-                                                  &hessian[k, 0] if trains else NULL)
-            look_at_signals(&work, (last - first) * n_outputs * 4 * COSINE)
-            first = last
+        losses[0] = _update_rows(&rows, &parameters[0], 0, n_train, &gradient[0, 0], &hessian[0, 0], &work, n_threads)
+        losses[1] = _update_rows(&rows, &parameters[0], n_train, n, NULL, NULL, &work, n_threads)
     return losses[0], losses[1]

@@ -61,5 +61,6 @@ static void look_up(const uint8_t *binned, ptrdiff_t stride, ptrdiff_t width, co
 }
 
 const vm_trees_table EXPAND2(vm_trees, VM_LEVEL) = {
-    begin, split_leaves, finish, number_leaves, sum_leaves, look_up,
+    begin, lay_out, plan_gains, sum_strip, find_gains, choose_split, plan_windows, add_windows, refine_split, plan_moves,
+    count_right, place_strips, move_rows, plan_values, find_values, finish, number_leaves, sum_leaves, look_up,
     EXPAND3(bin, f32, VM_LEVEL), EXPAND3(bin, f64, VM_LEVEL), TREES(score), TREES(score_row)};

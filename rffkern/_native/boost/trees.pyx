@@ -4,11 +4,13 @@ The number of a leaf is the sum over levels of (binned[columns[level]] > thresho
 at each level the split of the largest gain, summed over leaves and outputs.
 """
 
+from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint16_t
 
 from .boost.trees cimport (
-    VT_FEW_CANDIDATES, VT_MAX_DEPTH, begin, finish, look_up, number_leaves, split_leaves, sum_leaves, vt_growth,
-    vt_store_size,
+    VT_FEW_CANDIDATES, VT_MAX_DEPTH, add_windows, begin, choose_split, count_right, find_gains, find_values, finish,
+    lay_out, look_up, move_rows, number_leaves, place_strips, plan_gains, plan_moves, plan_values, plan_windows,
+    refine_split, sum_leaves, sum_strip, vt_growth, vt_store_size,
 )
 from .core.checks cimport agree, are_indices
 from .core.signals cimport look_at_signals
@@ -20,6 +22,7 @@ ALWAYS_LEFT = 255   # the threshold of a level that splits nothing
 
 cdef enum:
     ROWS_BETWEEN_SIGNALS = 1 << 20
+    TILES_AT_ONCE = 32
 
 
 def store_size(Py_ssize_t n_train, Py_ssize_t n_outputs, Py_ssize_t n_candidates, Py_ssize_t depth):
@@ -28,6 +31,30 @@ def store_size(Py_ssize_t n_train, Py_ssize_t n_outputs, Py_ssize_t n_candidates
           "n_train, n_outputs and n_candidates must be at least 1")
     agree(0 <= depth <= VT_MAX_DEPTH, "depth must be from 0 to MAX_DEPTH")
     return vt_store_size(n_train, n_outputs, n_candidates, depth)
+
+
+cdef bint _split_leaves(vt_growth *growth, int n_threads) noexcept nogil:
+    """Split all leaves by the column and threshold of the largest gain; False if none has a gain."""
+    cdef Py_ssize_t i
+    plan_gains(growth)
+    for i in prange(growth.n_strips, schedule='dynamic', num_threads=n_threads):
+        sum_strip(growth, i)
+    for i in prange(growth.n_blocks, schedule='dynamic', num_threads=n_threads):
+        find_gains(growth, i)
+    if not choose_split(growth):
+        return False
+    plan_windows(growth)
+    for i in prange(growth.n_strips + growth.n_blocks, schedule='dynamic', num_threads=n_threads):
+        add_windows(growth, i)
+    refine_split(growth)
+    plan_moves(growth)
+    for i in prange(growth.n_strips, schedule='dynamic', num_threads=n_threads):
+        count_right(growth, i)
+    place_strips(growth)
+    for i in prange(growth.n_strips + growth.n_blocks, schedule='dynamic', num_threads=n_threads):
+        move_rows(growth, i)
+    growth.depth += 1
+    return True
 
 
 def grow_tree(
@@ -44,6 +71,7 @@ def grow_tree(
     double[::1] gains,                     # OUT  (depth,)
     double[:, ::1] values,                 # OUT  (2^depth, n_outputs) G / (H + reg) of each leaf
     double[::1] store,                     # TEMP (store_size,)
+    int n_threads,
 ):
     """Grow a tree; return the depth reached.
 
@@ -53,7 +81,7 @@ def grow_tree(
     first, or every fourth of more than 128; then the 16 around the best of these, from the seventh before it.
     Gains are compared in single precision: one below 1e-6 of the sum of G^2 / (H + reg) counts as none.
     """
-    cdef Py_ssize_t n_outputs = gradient.shape[0], level, i, k, work = 0
+    cdef Py_ssize_t n_outputs = gradient.shape[0], level, i, work = 0
     cdef bint grows = True
     cdef vt_growth growth
     agree(n_bins.shape[0] == binned.shape[0], "n_bins must have shape (n_columns,)")
@@ -73,24 +101,28 @@ def grow_tree(
           "values must have shape (2^depth, n_outputs)")
     agree(store.shape[0] >= vt_store_size(n_train, n_outputs, candidates.shape[0], depth),
           "store must have shape (store_size,)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     growth.binned, growth.gradient, growth.hessian = &binned[0, 0], &gradient[0, 0], &hessian[0, 0]
     growth.n_bins, growth.candidates, growth.store = &n_bins[0], &candidates[0], &store[0]
     growth.stride, growth.n_rows, growth.n_outputs = binned.shape[1], n_train, n_outputs
     growth.n_candidates, growth.max_depth, growth.reg = candidates.shape[0], depth, reg
     with nogil:
         begin(&growth)
+        for i in prange(growth.n_blocks, schedule='dynamic', num_threads=n_threads):
+            lay_out(&growth, i)
         for level in range(depth):
-            grows = grows and split_leaves(&growth)
+            grows = grows and _split_leaves(&growth, n_threads)
             columns[level] = candidates[growth.candidate] if grows else columns[0] if level > 0 else candidates[0]
             threshold_bins[level] = growth.threshold if grows else 255
             gains[level] = -growth.score if grows else 0
             if level > 0 and growth.depth >= level:
                 gains[level - 1] += growth.score
-            look_at_signals(&work, n_train * n_outputs * (candidates.shape[0] + 8))
-        for i in range(values.shape[0]):
-            for k in range(n_outputs):
-                values[i, k] = 0
-        finish(&growth, &values[0, 0])
+            look_at_signals(&work, n_train * n_outputs * (candidates.shape[0] + 8) // n_threads)
+        values[:] = 0
+        plan_values(&growth)
+        for i in prange(growth.n_blocks, schedule='dynamic', num_threads=n_threads):
+            find_values(&growth, i, &values[0, 0])
+        finish(&growth)
         if growth.depth == depth and depth > 0:
             gains[depth - 1] += growth.score
     return growth.depth
@@ -105,9 +137,10 @@ def leaf_sums(
     Py_ssize_t n_train,                    # the first rows, which are summed
     uint16_t[::1] leaves,                  # OUT  (n_train,) the leaf of each row
     double[:, :, ::1] sums,                # OUT  (n_outputs, 2^depth, 2) of gradient and hessian in each leaf
+    int n_threads,
 ):
-    """Sums over the rows of each leaf, row after row."""
-    cdef Py_ssize_t tile, start, stop, k, leaf, n = binned.shape[1], depth = columns.shape[0], work = 0
+    """Sums over the rows of each leaf, row after row: outputs are what threads share."""
+    cdef Py_ssize_t tile, start = 0, stop, k, n = binned.shape[1], depth = columns.shape[0], work = 0
     cdef Py_ssize_t n_outputs = gradient.shape[0], n_leaves = <Py_ssize_t>1 << depth
     agree(depth <= VT_MAX_DEPTH and are_indices(columns, binned.shape[0]), "columns must be those of binned")
     agree(threshold_bins.shape[0] == depth and are_indices(threshold_bins, 256),
@@ -118,21 +151,20 @@ def leaf_sums(
     agree(leaves.shape[0] == n_train, "leaves must have shape (n_train,)")
     agree(sums.shape[0] == n_outputs and sums.shape[1] == n_leaves and sums.shape[2] == 2,
           "sums must have shape (n_outputs, 2^depth, 2)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
-        for tile in range((n_train + TILE - 1) // TILE):
-            start = tile * TILE
-            number_leaves(&binned[0, start], n, min(<Py_ssize_t>TILE, n_train - start), &columns[0] if depth else NULL,
-                          &threshold_bins[0] if depth else NULL, depth, &leaves[start])
-            look_at_signals(&work, TILE * depth)
-        for k in range(n_outputs):
-            for leaf in range(n_leaves):
-                sums[k, leaf, 0] = sums[k, leaf, 1] = 0
-            start = 0
-            while start < n_train:
-                stop = min(start + ROWS_BETWEEN_SIGNALS, n_train)
+        sums[:] = 0
+        while start < n_train:
+            stop = min(start + ROWS_BETWEEN_SIGNALS, n_train)
+            for tile in prange((stop - start + TILE - 1) // TILE, schedule='dynamic', chunksize=TILES_AT_ONCE,
+                               num_threads=n_threads):
+                number_leaves(&binned[0, start + tile * TILE], n, min(<Py_ssize_t>TILE, stop - start - tile * TILE),
+                              &columns[0] if depth else NULL, &threshold_bins[0] if depth else NULL, depth,
+                              &leaves[start + tile * TILE])
+            for k in prange(n_outputs, schedule='dynamic', num_threads=n_threads):
                 sum_leaves(&leaves[start], stop - start, &gradient[k, start], &hessian[k, start], &sums[k, 0, 0])
-                look_at_signals(&work, 4 * (stop - start))
-                start = stop
+            look_at_signals(&work, (stop - start) * (depth + 4 * n_outputs) // n_threads)
+            start = stop
 
 
 def evaluate_tree(
@@ -141,18 +173,24 @@ def evaluate_tree(
     const Py_ssize_t[::1] threshold_bins,  # IN   (depth,)
     const double[:, ::1] values,           # IN   (2^depth, n_outputs)
     float[:, ::1] out,                     # OUT  (n_outputs, n)
+    int n_threads,
 ):
     """out = the values of the leaves of all rows."""
-    cdef Py_ssize_t tile, start, n = binned.shape[1], depth = columns.shape[0], work = 0
+    cdef Py_ssize_t tile, start = 0, stop, n = binned.shape[1], depth = columns.shape[0], work = 0
     agree(depth <= VT_MAX_DEPTH and are_indices(columns, binned.shape[0]), "columns must be those of binned")
     agree(threshold_bins.shape[0] == depth and are_indices(threshold_bins, 256),
           "threshold_bins must have shape (depth,) and be bins")
     agree(values.shape[0] == <Py_ssize_t>1 << depth and values.shape[1] >= 1,
           "values must have shape (2^depth, n_outputs)")
     agree(out.shape[0] == values.shape[1] and out.shape[1] == n, "out must have shape (n_outputs, n)")
+    agree(n_threads >= 1, "n_threads must be at least 1")
     with nogil:
-        for tile in range((n + TILE - 1) // TILE):
-            start = tile * TILE
-            look_up(&binned[0, start], n, min(<Py_ssize_t>TILE, n - start), &columns[0] if depth else NULL,
-                    &threshold_bins[0] if depth else NULL, depth, &values[0, 0], values.shape[1], &out[0, start])
-            look_at_signals(&work, TILE * (depth + values.shape[1]))
+        while start < n:
+            stop = min(start + ROWS_BETWEEN_SIGNALS, n)
+            for tile in prange((stop - start + TILE - 1) // TILE, schedule='dynamic', chunksize=TILES_AT_ONCE,
+                               num_threads=n_threads):
+                look_up(&binned[0, start + tile * TILE], n, min(<Py_ssize_t>TILE, stop - start - tile * TILE),
+                        &columns[0] if depth else NULL, &threshold_bins[0] if depth else NULL, depth, &values[0, 0],
+                        values.shape[1], &out[0, start + tile * TILE])
+            look_at_signals(&work, (stop - start) * (depth + values.shape[1]) // n_threads)
+            start = stop

@@ -231,7 +231,8 @@ class TreeLearner(BaseLearner):
             self._scratch = np.empty(max(sizes))
         if not boosting.grow_tree(
                 bins, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
-                _LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch):
+                _LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch,
+                rows.sample.n_threads):
             return None
         term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), _LEAF_RIDGE)
         rows.set_direction(term)

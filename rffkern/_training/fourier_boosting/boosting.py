@@ -170,13 +170,14 @@ def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -
 
 
 def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
-               open_rows: Callable[[int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
+               open_rows: Callable[[int, int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
                limit: TimeLimit, save: Callable[[Callable[[], Sequence[Checkpoint]], bool], None] | None = None,
                one_by_one: bool = False) -> tuple[list[Bag], bool]:
     """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
 
-    `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets.  A bag gets an equal
-    share of the time that is left for those that have not begun.  Those that it ends go on from their checkpoints
+    `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets, for a number of threads:
+    bags are trained side by side, and threads that are left over share the rows of each.  A bag gets an equal share of
+    the time that is left for those that have not begun.  Those that it ends go on from their checkpoints
     with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.  `save` is called
     after each round with a function that makes checkpoints of all bags, and whether the bag has ended.
     """
@@ -204,7 +205,7 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         return not (stop.is_set() or end.is_over())
 
     def train(index: int, n_waiting: int) -> Bag:
-        rows, evaluation_sets = open_rows(index)
+        rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
         learners = [BASE_LEARNERS[name](columns, sizes, rows) for name in model.base_learners]
         end = limit.share(-(-n_waiting // n_threads))
         bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
@@ -217,9 +218,9 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
             progress.bag_done(index)
         return bag if model.warm_start or not bag.is_complete else bag._replace(checkpoint=None)
 
-    n_threads = 1
+    n_threads, n_all_threads = 1, check_n_threads(model.n_jobs, _MANY_ROWS)
     if not one_by_one and callback is None:  # else which rounds a callback keeps would be up to chance
-        n_threads = min(len(checkpoints), check_n_threads(model.n_jobs, _MANY_ROWS))
+        n_threads = min(len(checkpoints), n_all_threads)
     states, bags = [*checkpoints], dict[int, Bag]()
     unfinished = list(range(len(checkpoints)))
     while unfinished:

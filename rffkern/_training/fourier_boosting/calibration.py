@@ -70,7 +70,7 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
     for _ in range(_N_HALVINGS):
         factor = float(np.exp((low + high) / 2))
         derivative, _ = boosting.step_derivatives(data.kernel, data.parameters, zeros, scores, factor, padded_targets,
-                                             weight, scores.shape[1])
+                                                  weight, scores.shape[1], 1)
         if derivative - prior * (factor - 1) > 0:
             low = np.log(factor)
         else:

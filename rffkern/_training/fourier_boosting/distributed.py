@@ -146,7 +146,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         checkpoints.append(Checkpoint(np.random.default_rng(seed)))
         bag_rows.append(BagRows(bag, seed, None if evaluation else (int(fold_seeds[group]), sizes.n_folds, fold)))
 
-    def open_rows(bag: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
+    def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
         rows = bag_rows[bag]
         validation = evaluation_tables[0] if evaluation_tables else None
         return (PartitionedRows(table, validation, rows, data, sizes.max_samples),

@@ -17,6 +17,7 @@ from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
 from ..._rows.scaling import measure_scaling, no_scaling
+from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
@@ -76,7 +77,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         scaling = measure_scaling(parts[0].X, parts[0].weights, n_threads=model.n_jobs)
     else:
         sources, forms, n_raw_columns = column_map.sources_, column_map.forms_, column_map.n_features_in_
-    columns = read_columns(parts, scaling, sources, forms, extrapolates="linear" in model.base_learners)
+    columns = read_columns(parts, scaling, sources, forms, extrapolates="linear" in model.base_learners,
+                           n_threads=check_n_threads(model.n_jobs, parts[0].X.shape[0] * n_features))
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(part.codes if isinstance(part, LabelledRows) else part.values.T)
                               for part in parts], axis=1)
@@ -110,8 +112,11 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     additional = [RowOrder.of_evaluation(rows) for rows in evaluation[1:]]
 
     # Bags: rounds of boosting until the validation loss falls no further.
-    def open_rows(bag: int) -> tuple[LocalRows, list[LocalRows]]:
-        rows, *evaluation_sets = (LocalRows.of(columns, data, weights, order) for order in (orders[bag], *additional))
+    def open_rows(bag: int, n_threads: int) -> tuple[LocalRows, list[LocalRows]]:
+        rows, *evaluation_sets = (
+            LocalRows.of(columns, data, weights, order,
+                         min(n_threads, check_n_threads(model.n_jobs, len(order.rows) * len(columns.values))))
+            for order in (orders[bag], *additional))
         return rows, evaluation_sets
 
     def save(make_checkpoints: Callable[[], Sequence[Checkpoint]], has_ended: bool) -> None:

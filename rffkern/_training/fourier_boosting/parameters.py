@@ -299,7 +299,8 @@ PARAMETERS = (
         "and for each bag a `permutation` of its training rows."),
     N_JOBS.described(
         "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  Bags are "
-        "trained side by side.  The result is the same to the last bit for any number.  Not kept in model files."),
+        "trained side by side, and share threads beyond their number.  The result is the same to the last bit for any "
+        "number.  Not kept in model files."),
     VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (

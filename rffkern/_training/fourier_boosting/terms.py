@@ -21,7 +21,7 @@ class FourierTerm(NamedTuple):
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_term(rows.columns, self.columns, self.omega, self.amplitudes, out)
+        boosting.evaluate_term(rows.columns, self.columns, self.omega, self.amplitudes, out, rows.n_threads)
 
 
 class LinearTerm(NamedTuple):
@@ -44,7 +44,7 @@ class TreeTerm(NamedTuple):
 
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
-        boosting.evaluate_tree(rows.bins, self.columns, self.threshold_bins, self.values, out)
+        boosting.evaluate_tree(rows.bins, self.columns, self.threshold_bins, self.values, out, rows.n_threads)
 
 
 Term = FourierTerm | LinearTerm | TreeTerm

@@ -59,7 +59,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms: NDArray[np.str_] | None,
-                 extrapolates: bool) -> Columns:
+                 extrapolates: bool, n_threads: int = 1) -> Columns:
     """Read LabelledRows or TargetRows, one after the other; the first are those to learn from.
 
     The others are clipped to the bounds that the first ones give, as rows to predict are.
@@ -83,7 +83,8 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
             standardise(block, scaling, values[:, first : first + len(block)])
         start += part.X.shape[0]
     _, source_codes = np.unique(sources, return_inverse=True)
-    return Columns(values, source_codes, *bin_columns(values, binned_columns(sources, forms), weighted), lower, upper)
+    return Columns(values, source_codes, *bin_columns(values, binned_columns(sources, forms), weighted, n_threads),
+                   lower, upper)
 
 
 def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
@@ -130,18 +131,21 @@ def binned_columns(sources: Indices, forms: NDArray[np.str_] | None) -> Indices:
     return np.array(binned, dtype=np.intp)
 
 
-def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = slice(None)
+def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = slice(None), n_threads: int = 1
                 ) -> tuple[Indices, Bins, tuple[Double, ...]]:
     """`binned`, `bins` and `edges` of `Columns`; edges follow from the weighted rows."""
     edges = tuple(bin_edges(values[j, weighted]) for j in binned)
-    return binned, find_bins(values, binned, edges), edges
+    return binned, find_bins(values, binned, edges, n_threads), edges
 
 
-def find_bins(values: Single, binned: Indices, edges: tuple[Double, ...]) -> Bins:
+def find_bins(values: Single, binned: Indices, edges: tuple[Double, ...], n_threads: int = 1) -> Bins:
     """Bins of some columns by given edges."""
     bins = np.empty((len(binned), values.shape[1]), dtype=np.uint8)
-    for row, j, bounds in zip(bins, binned, edges, strict=True):
-        row[:] = np.searchsorted(bounds.astype(np.float32), values[j], side="left")
+    table = np.empty((len(binned), MAX_BINS), dtype=np.float32)
+    n_bins = np.array([len(of_column) + 1 for of_column in edges], dtype=np.intp)
+    for row, of_column in zip(table, edges, strict=True):
+        row[: len(of_column)] = of_column
+    boosting.find_bins(values, binned, n_bins, table, bins, n_threads)
     return bins
 
 
@@ -285,7 +289,7 @@ class LocalRows:
         self.losses = self.add_step(0.0)
 
     @classmethod
-    def of(cls, columns: Columns, data: LossData, weights: Double, order: RowOrder) -> Self:
+    def of(cls, columns: Columns, data: LossData, weights: Double, order: RowOrder, n_threads: int = 1) -> Self:
         """Rows in some order, before any round."""
         rows, used = order.rows, order.used
         weight = np.where(used, weights[rows], 0.0).astype(np.float32)
@@ -293,7 +297,7 @@ class LocalRows:
         least = np.where(used, weights[rows] * data.least_losses[rows], 0.0)
         training, validation = (float(part.sum()) for part in np.split(least, [order.n_train]))
         return cls(data, take_rows(columns.values, rows), take_rows(columns.bins, rows), weight, scores,
-                   data.targets[rows], order.n_train, (training, validation))
+                   data.targets[rows], order.n_train, (training, validation), n_threads)
 
     @property
     def sample(self) -> "LocalRows":
@@ -310,14 +314,14 @@ class LocalRows:
         unit = len(self.scores) / 2 if self._kernel == boosting.SOFTMAX else 1.0
         step: float = boosting.best_step(
             self._kernel, self._parameters, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
-            _NEWTON_ITERATIONS, unit * _LARGEST_MOVE, unit * _SMALLEST_MOVE)
+            _NEWTON_ITERATIONS, unit * _LARGEST_MOVE, unit * _SMALLEST_MOVE, self.n_threads)
         return step
 
     def add_step(self, step: float) -> Losses:
         """Add a multiple of the direction to the scores; gradient, Hessian and losses become those there."""
         sums = boosting.update(
             self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
-            self.n_train, self.gradient, self.hessian)
+            self.n_train, self.gradient, self.hessian, self.n_threads)
         self.sums = sums[0] - self._least_losses[0], sums[1] - self._least_losses[1]
         self.losses = Losses.of_sums(self.sums, self.totals)
         return self.losses
@@ -346,7 +350,7 @@ class LocalRows:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
         sums = np.empty((len(self.scores), 1 << len(columns), 2))
         boosting.leaf_sums(self.bins, columns, threshold_bins, self.gradient, self.hessian, self.n_train,
-                           np.empty(self.n_train, dtype=np.uint16), sums)
+                           np.empty(self.n_train, dtype=np.uint16), sums, self.n_threads)
         return np.ascontiguousarray(sums.T)
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:

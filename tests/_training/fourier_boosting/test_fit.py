@@ -40,6 +40,15 @@ def test_members_hold_out_the_share_that_is_asked():
     assert len(np.unique(np.concatenate(held[:3]))) == sum(map(len, held[:3]))  # then all rows are drawn from anew
 
 
+def test_many_rows_on_threads(rng):
+    """Threads that no bag takes share the rows of each: the bits are the same."""
+    X = rng.standard_normal((60_000, 12))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    one, others = (FourierBoostingRegressor(4, n_bags=1, columns=None, kernel_ridge=False, random_state=0,
+                                            n_jobs=n_jobs).fit(X, y) for n_jobs in (1, None))
+    np.testing.assert_array_equal(one.predict(X), others.predict(X))
+
+
 def test_the_callback_sees_every_round_of_every_member():
     seen = []
     model = FourierBoostingRegressor(**SHORT, early_stopping_rounds=4).fit(X, Y, callback=seen.append)
