@@ -108,8 +108,7 @@ def _parser() -> argparse.ArgumentParser:
                           " Metrics have standard errors, and stand beside those of the best constant."))
     _add_report(command("report", "write a page about a model on a table: how good, why, how sure, and where it fails",
                         " The page is one HTML file with charts, which loads nothing and needs no network."))
-    _add_export(command("export", "write a model as source code or a graph that runs without rffkern",
-                        " Only models of numeric columns can be exported."))
+    _add_export(command("export", "write a model as source code or a graph that runs without rffkern"))
     info = command("info", "describe a model file")
     info.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     info.add_argument("--json", action="store_true", help="print one JSON object")

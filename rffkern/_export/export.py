@@ -19,12 +19,11 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     """Write a trained model as a file that needs neither this package nor, but for "numpy", Python.
 
     What the file computes is the function of `decision_function`, `predict_proba` and `predict` in double precision, up
-    to rounding; docs/export.md has the errors, measured.  It reads columns by position, "sql" by name.
+    to rounding; docs/export.md has the errors, measured, and what the cells of a row may be in each target.
 
     Parameters
     ----------
     model : fitted estimator of this package, or an expansion
-        Its columns must be numbers: a `column_map_` may have no categories and no dates.
     path : str, bytes or os.PathLike
         The name of the file, which is written whole or not at all.
     to : {"c", "js", "numpy", "onnx", "sql"}

@@ -7,14 +7,33 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
+# The place of a date in its period, in radians, d the days since 1970 and s seconds: the time of day, the day of the
+# week from Monday on, and the month.  Years begin in March, so that a leap day is their last; 400 have 146,097 days.
+_ANGLES = {
+    "hour": "6.283185307179586 * ((s - d * 86400) / 3600) / 24",
+    "weekday": "w = d + 3\n6.283185307179586 * (w - 7 * floor(w / 7)) / 7",
+    "month": """\
+c = 4 * (d + 1303856) + 3
+y = 4 * floor((c - 146097 * floor(c / 146097)) / 4) + 3
+m = floor((5 * floor((y - 1461 * floor(y / 1461)) / 4) + 2) / 153) + 2
+6.283185307179586 * (m - 12 * floor(m / 12)) / 12"""}
+
+
+def _of_date(angle: str, function: str) -> str:
+    *before, last = angle.split("\n")
+    return "\n".join(["s = max(-1e11, min(1e11, x))", "d = floor(s / 86400)", *before, f"{function}({last})"])
+
+
 # A mapped column by its kind, x the value of the raw one; `_native/columns/forms.h` says the same.  A rank has
-# first to find the knot before x, its height and the slope that leads on from there.
+# first to find the knot before x, its height and the slope that leads on from there; a table is read at x.
 FORMS = {
     "raw": "x",
     "standard": "max(-1e30, min(1e30, (x - a) * b))",
     "bounded": "z = max(-1e150, min(1e150, (x - a) * b))\n(z / sqrt(1 + z * z) - c) * d",
     "within": "where(x >= a, where(x < b, c, d), d)",
     "rank": "height + slope * (x - knot)",
+    "table": "height",
+    **{f"{part}_{name}": _of_date(angle, name) for part, angle in _ANGLES.items() for name in ("sin", "cos")},
 }
 
 # A mapped column z within its bounds; nan stays.

@@ -1,16 +1,27 @@
 """What a trained model computes, in parts that every target can write; how it was learned is not among them."""
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.cells import EMPTY, NUMERIC
+from .._column_map.cells import (
+    _BOOLEAN_WORDS,
+    BOOLEANS,
+    EMPTY,
+    MISSING,
+    NUMERIC,
+    Reading,
+    is_number,
+    level_text,
+)
 from .._column_map.compiled import entries_of
+from .._column_map.fitted_map import FittedColumn
 from .._column_map.imputation import Imputation
-from .._column_map.transforms import RankForm
+from .._column_map.transforms import LevelsForm, PartForm, RankForm, TargetForm
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from .._model.expansion import Expansion
@@ -26,6 +37,8 @@ _POSITIVE = {LogisticLink: "0.5 * (1 + tanh(0.5 * slope * h))", LinearLink: "max
 _LOG_ODDS = {SoftmaxLink: "h", LogisticLink: "min(0, slope * h) - log(1 + exp(-abs(slope * h)))",
              LinearLink: "log(0.5 * max(1 + h, tail)) + min(0, (1 + h) / tail - 1)"}
 _TARGETS = {"scores": "h", "means": "exp(min(h, largest))"}
+_OF_OTHERS = (LevelsForm, PartForm, TargetForm)  # forms of what is no number
+_SHORT = 5  # letters of words that are listed in all cases
 LEAST = "least"  # of all scores: the target of several quantiles
 
 
@@ -36,6 +49,53 @@ class Part(NamedTuple):
     arrays: Mapping[str, Array]
     shape: str = ""  # of kernels, among `formulas.KERNELS`
 
+    @property
+    def n_regions(self) -> int:
+        """Of kernels, in how many regions they are."""
+        return len(self.arrays.get("region_starts", (0, 0))) - 1
+
+
+class Column(NamedTuple):
+    """How a raw column becomes a value: a number, the seconds of a date since 1970, or the place of a level."""
+
+    kind: str  # of the fitted column; EMPTY of one that is not read, whose value is missing
+    reading: Reading
+    levels: tuple[str, ...] = ()  # sorted
+    other: float = math.nan  # the value of levels that are not among them; nan where these count as missing
+
+    def numbers(self) -> dict[float, int]:
+        """The places of levels that numbers mean."""
+        found = {float(level): k for k, level in enumerate(self.levels)
+                 if is_number(level) and level_text(float(level)) == level}
+        return {float(value): k for value, k in enumerate(self.truth_values()) if k is not None} | found
+
+    def truth_values(self) -> tuple[int | None, int | None]:
+        """The places of the levels "False" and "True", which words of several languages mean."""
+        no, yes = (self.levels.index(level) if level in self.levels else None for level in BOOLEANS)
+        return no, yes
+
+    def texts(self) -> dict[str, float]:
+        """The value of each text with a meaning, as far as they can be listed: for engines that compare whole texts.
+
+        Levels come first, then words for a missing value, whole numbers that are written with a point, and truth
+        values.
+        """
+        found: dict[str, float] = {level: float(k) for k, level in enumerate(self.levels)}
+        words: dict[str, float] = {**dict.fromkeys(MISSING, math.nan), **{
+            word: float(k) for pair in _BOOLEAN_WORDS for word, k in zip(pair, self.truth_values(), strict=True)
+            if k is not None}}
+        numbers = {text: float(k) for value, k in self.numbers().items() if value.is_integer()
+                   for text in (repr(value), repr(int(value))) if abs(value) < 2.0**53}
+        cases = {case: value for word, value in words.items() for case in _cases(word)}
+        return cases | numbers | found
+
+
+def _cases(word: str) -> set[str]:
+    """A word in lower and upper case, and with a capital: of short ones all letters by themselves."""
+    if len(word) <= _SHORT:
+        return {"".join(each) for each in itertools.product(*((letter, letter.upper()) for letter in word))}
+    return {word, word.upper(), word.capitalize()}
+
 
 class Output(NamedTuple):
     """A column after mapping: a form of the value x of one raw column, over a divisor."""
@@ -43,18 +103,24 @@ class Output(NamedTuple):
     kind: str  # among `formulas.FORMS`
     source: int
     missing: float  # in place of the form, where x is missing
-    divisor: float
-    numbers: list[float]  # a, b, c, d
-    knots: Array  # of a rank
-    heights: Array
+    divisor: float = 1.0
+    numbers: Sequence[float] = ()  # a, b, c, d of those that have some
+    knots: Array = np.empty(0)  # of a rank
+    heights: Array = np.empty(0)  # of a rank, or a table
 
 
 class RowMap(NamedTuple):
     """From raw rows to those that the parts read."""
 
+    columns: tuple[Column, ...]
     outputs: tuple[Output, ...]
     imputations: tuple[Imputation, ...]  # for outputs whose raw value is missing
     neutral: list[float]  # outputs of a row in which all is missing
+
+    @property
+    def reads_cells(self) -> bool:
+        """Whether some columns are no plain numbers, so that a row is one of cells."""
+        return any(column.kind not in (EMPTY, NUMERIC) or column.reading.format for column in self.columns)
 
 
 class Answer(NamedTuple):
@@ -99,6 +165,11 @@ class Function(NamedTuple):
         """Probabilities or predictions of a row."""
         return 1 if self.answer.least else len(self.answer.labels or self.intercept)
 
+    @property
+    def cells(self) -> RowMap | None:
+        """The mapping, where a row is one of cells."""
+        return self.mapping if self.mapping is not None and self.mapping.reads_cells else None
+
     def column_names(self) -> list[str]:
         """Names of the raw columns, x0 and so on where they have none."""
         return self.names or [f"x{j}" for j in range(self.n_columns)]
@@ -125,6 +196,21 @@ def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
                     expansion.intercept, _parts(expansion), _answer_of(model))
 
 
+def check_texts(function: Function, to: str, without: str = "") -> None:
+    """InvalidInputError for labels and levels that a target cannot hold: of no UTF-8, or with some character."""
+    texts = {"a label": [label for label in function.answer.labels or () if isinstance(label, str)]}
+    if function.mapping is not None:
+        texts |= {f"a level of column {name!r}": [*column.levels, *column.reading.words]
+                  for name, column in zip(function.column_names(), function.mapping.columns, strict=True)}
+    for what, each in texts.items():
+        for text in each:
+            if text.isascii() and not (without and without in text):
+                continue
+            if (without and without in text) or any("\ud800" <= character <= "\udfff" for character in text):
+                raise InvalidInputError(f"{what}, {text!r}, has a character that no text of the target {to!r} has; "
+                                        "export the model to 'numpy'")
+
+
 def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
     """The bounds of an expansion that has some."""
     if expansion.lower is None or expansion.upper is None:
@@ -134,24 +220,35 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
 
 
 def _mapping_of(column_map: Any) -> RowMap:
-    """Forms of numeric columns alone; others are refused."""
     frozen = column_map._fitted_map()
-    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
-        if column.forms and column.kind not in (NUMERIC, EMPTY):
-            raise InvalidInputError(f"only models of numeric columns can be exported: column {name!r} of the model "
-                                    f"holds {'categories' if column.kind == 'category' else column.kind + ' values'}; "
-                                    "turn it into numbers before training")
-    outputs = []
-    for source, column in enumerate(frozen.columns):
-        if column.kind == EMPTY:  # whatever stands there counts as missing: the outputs are always the same
-            outputs += [Output("within", source, value, 1.0, [-math.inf, math.inf, value, value], *[np.empty(0)] * 2)
-                        for value in column.apply(np.array([np.nan]))[:, 0].tolist()]
-            continue
-        for form, (kind, missing, *numbers), divisor in entries_of(column):
-            ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else (np.empty(0), np.empty(0))
-            outputs.append(Output(kind, source, missing, divisor, numbers, *ranks))
+    columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
+                           float(len(column.levels)) if column.has_rare else math.nan) for column in frozen.columns)
+    outputs = tuple(output for source, column in enumerate(frozen.columns) for output in _outputs_of(column, source))
     imputations = tuple(imputation for column in frozen.columns for imputation in column.imputations)
-    return RowMap(tuple(outputs), imputations, frozen.neutral().tolist())
+    return RowMap(columns, outputs, imputations, frozen.neutral().tolist())
+
+
+def _outputs_of(column: FittedColumn, source: int) -> Iterator[Output]:
+    if column.kind == EMPTY:  # whatever stands there counts as missing: the outputs are always the same
+        yield from (Output("within", source, value, 1.0, [-math.inf, math.inf, value, value])
+                    for value in column.apply(np.array([np.nan]))[:, 0].tolist())
+        return
+    of_values = column._replace(forms=tuple(form for form in column.forms if not isinstance(form, _OF_OTHERS)))
+    entries = entries_of(of_values)
+    for form in column.forms:
+        if isinstance(form, PartForm):
+            yield from (Output(kind, source, 0.0) for kind in form.outputs)
+        elif isinstance(form, TargetForm):
+            yield from (Output("table", source, 0.0, heights=heights) for heights in form.values.T)
+        elif isinstance(form, LevelsForm):
+            n_outputs = len(form.outputs)
+            values = form(np.arange(n_outputs + 1.0))
+            yield from (Output("within", source, 0.0, 1.0,
+                               [float(k), float(k + 1), float(values[k, k]), float(values[k, n_outputs])])
+                        for k in range(n_outputs))
+        for _, (kind, missing, *numbers), divisor in (entry for entry in entries if entry[0] is form):
+            ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else ()
+            yield Output(kind, source, missing, divisor, numbers, *ranks)
 
 
 def _parts(expansion: Expansion) -> tuple[Part, ...]:
@@ -168,11 +265,11 @@ def _parts(expansion: Expansion) -> tuple[Part, ...]:
                 "steps": part.layout.steps.astype(np.int64), "starts": part.starts[:-1].astype(np.int64),
                 "values": part.tree_values}))
         elif isinstance(part, KernelTerms):
-            if part.n_regions > 1:
-                raise InvalidInputError(f"kernels in {part.n_regions} regions cannot be exported; train with "
-                                        "kernel_ridge=False (Fourier boosting) or region_size=None (kernel ridge "
-                                        "regression)")
             arrays = {name: getattr(part, name) for name in ("centers", "weights", "inverse_length_scales")}
+            if part.n_regions > 1:
+                arrays |= {"region_columns": part.regions.columns.astype(np.int64),
+                           "region_thresholds": part.regions.thresholds,
+                           "region_starts": part.regions.starts.astype(np.int64)}
             parts.append(Part("kernels", arrays, part.shape))
         else:
             raise InvalidInputError(f"terms of kind {part.kind!r} cannot be exported")

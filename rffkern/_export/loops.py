@@ -1,6 +1,5 @@
 """C, and JavaScript as the same program with other words."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from string import Template
@@ -8,8 +7,9 @@ from typing import Any
 
 from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
+from .cells import c_cells, c_text, c_type, js_cells, js_text
 from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
-from .function import Array, Function, RowMap
+from .function import Array, Function, Output, RowMap, check_texts
 
 
 def _hexadecimal(value: float) -> str:
@@ -32,7 +32,8 @@ _TRANSLATIONS: list[tuple[str, Any]] = [
     (r"double (\w+)\[(\d+)\];", r"const \1 = new Float64Array(\2);"),
     (r"\b(?:double|int) (?=\w)", "let "),
     (r"\(void\)x;", ""),
-    (r"\bf?(max|min|abs|cos|exp|log|tanh|sqrt)\(", r"Math.\1("),
+    (r"\(int\)", ""),
+    (r"\bf?(max|min|abs|sin|cos|exp|log|tanh|sqrt|floor)\(", r"Math.\1("),
     (r"\bisnan\(", "Number.isNaN("),
     (r"\bINFINITY\b", "Infinity"),
     (r"-?0x[0-9a-f.]+p[+-]\d+", lambda found: repr(float.fromhex(found[0])).removesuffix(".0")),
@@ -56,7 +57,7 @@ static double rank(double x, const double *knots, const double *heights, int n)
 """
 
 _SCORES = """
-void ${name}_scores(const double *x, double *h)
+${static}void ${name}_scores(const double *x, double *h)
 {
     $z
     for (int k = 0; k < $n_outputs; k++) h[k] = 0;
@@ -91,7 +92,7 @@ _PARTS = {
     }
 """,
     "kernels": """\
-    for (int t = 0; t < $n; t++) {
+    for (int t = $first; t < $end; t++) {
         double q = 0;
         for (int j = 0; j < $n_features; j++) {
             double d = (z[j] - centers[t * $n_features + j]) * inverse_length_scales[j];
@@ -103,6 +104,13 @@ _PARTS = {
 """,
 }
 
+# The kernels of a row where they are in regions, the leaves of a binary tree.
+_REGION = """\
+    int region = 0;
+    while (region < $n_nodes) region = 2 * region + (z[region_columns[region]] > region_thresholds[region] ? 2 : 1);
+    region -= $n_nodes;
+"""
+
 # Last, so that sums on the way are small.
 _INTERCEPT = """\
     for (int k = 0; k < $n_outputs; k++) h[k] += intercept[k];
@@ -111,7 +119,7 @@ _INTERCEPT = """\
 
 # What follows from the scores, of two classes and of more.
 _CLASSES = {2: """
-void ${name}_probabilities(const double *x, double *p)
+${static}void ${name}_probabilities(const double *x, double *p)
 {
     double h[1];
     ${name}_scores(x, h);
@@ -119,14 +127,14 @@ void ${name}_probabilities(const double *x, double *p)
     p[0] = 1 - p[1];
 }
 
-int ${name}_class(const double *x)
+${static}int ${name}_class(const double *x)
 {
     double h[1];
     ${name}_scores(x, h);
     return h[0] > 0 ? 1 : 0;
 }
 """, 3: """
-void ${name}_probabilities(const double *x, double *p)
+${static}void ${name}_probabilities(const double *x, double *p)
 {
     double h[$n_outputs];
     double largest = -INFINITY, sum = 0;
@@ -139,7 +147,7 @@ void ${name}_probabilities(const double *x, double *p)
     for (int k = 0; k < $n_outputs; k++) p[k] /= sum;
 }
 
-int ${name}_class(const double *x)
+${static}int ${name}_class(const double *x)
 {
     double h[$n_outputs];
     int best = 0;
@@ -151,7 +159,7 @@ int ${name}_class(const double *x)
 }
 """}
 _PREDICT = """
-void ${name}_predict(const double *x, double *y)
+${static}void ${name}_predict(const double *x, double *y)
 {
     double h[$n_outputs];
     ${name}_scores(x, h);
@@ -159,10 +167,29 @@ void ${name}_predict(const double *x, double *y)
 }
 """
 
+# Of cells: the same functions, which read the row first.
+_C_OF_CELLS = """
+int ${name}_$function(const ${name}_cell *cells, double *$out)
+{
+    double x[$n_columns];
+    const int odd = read_row(cells, x);
+    if (!odd) row_$function(x, $out);
+    return odd;
+}
+"""
+_C_CLASS_OF_CELLS = """
+int ${name}_class(const ${name}_cell *cells)
+{
+    double x[$n_columns];
+    const int odd = read_row(cells, x);
+    return odd ? -odd : row_class(x);
+}
+"""
+
 _C_HEAD = """\
 /* $title, as rffkern exported it: C99, libm alone.
  *
- * x has the $n_columns columns of a row$missing.
+ * x has the $n_columns $row.
  * ${name}_scores(x, h) fills $n_outputs score(s).
 $answers */
 #include <math.h>
@@ -183,15 +210,22 @@ _C_CLASSES = """\
  * ${name}_class(x) is the index of the most likely of ${name}_labels.
 """
 
+_C_ROW_OF_CELLS = """\
+cells of a row: text, or a number where the text is NULL; missing are NULL with NAN, and empty text.
+ * Dates are seconds since 1970, or text such as 2024-03-01 12:30:15.5+01:00.
+ * Functions return 0, or 1 + j if the cell j cannot be read, and ${name}_class then -(1 + j)"""
+
 _JS_HEAD = """\
-// $title, as rffkern exported it.  A row x is an array of $n_columns numbers$missing.
+// $title, as rffkern exported it.  A row x is $row.
 export const columns = $columns;
 """
+_JS_ROW_OF_CELLS = """an array of {} cells, or an
+// object that has them by name: text, numbers, booleans or Date, and null, NaN or empty text where missing"""
 _JS_TAIL = """
 // Scores of a row.
 export function scores(x) {
     const h = new Float64Array($n_outputs);
-    fill_scores(x, h);
+    fill_scores($x, h);
     return h;
 }
 """
@@ -199,7 +233,7 @@ _JS_PREDICT = """
 // What the model predicts of a row: a number, or an array of several.
 export function predict(x) {
     const y = new Float64Array($n_answers);
-    fill_predict(x, y);
+    fill_predict($x, y);
     return $n_answers === 1 ? y[0] : y;
 }
 """
@@ -207,14 +241,14 @@ _JS_CLASSES = """
 // Probabilities of the classes.
 export function probabilities(x) {
     const p = new Float64Array($n_answers);
-    fill_probabilities(x, p);
+    fill_probabilities($x, p);
     return p;
 }
 
 // The most likely class.
 export const classes = $classes;
 export function predict(x) {
-    return classes[fill_class(x)];
+    return classes[fill_class($x)];
 }
 """
 
@@ -223,17 +257,28 @@ def c_file(function: Function, name: str) -> str:
     """One C file."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise InvalidInputError(f"name must be a word that C takes for a function, got {name!r}")
-    labels, words = function.answer.labels, _words(function, name)
+    check_texts(function, "c", without="\0")
+    labels, words, mapping = function.answer.labels, _words(function, name), function.cells
+    missing = "columns of a row" + ("" if function.mapping is None else ", NAN where missing")
     words |= {"answers": Template(_C_PREDICT if labels is None else _C_CLASSES).substitute(words),
-              "missing": "" if function.mapping is None else ", NAN where missing"}
-    return Template(_C_HEAD).substitute(words) + _program(function, name) + (
-        "" if labels is None else _c_labels(name, labels))
+              "row": missing if mapping is None else Template(_C_ROW_OF_CELLS).substitute(words)}
+    text = Template(_C_HEAD).substitute(words)
+    if mapping is None:
+        text += _program(function, name)
+    else:
+        text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdlib.h>\n#include <string.h>")
+        text += c_type(name) + _program(function, "row", "static ") + c_cells(mapping, name, _hexadecimal)
+        outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
+        text += "".join(Template(_C_OF_CELLS).substitute(words, function=each, out=out)
+                        for each, out in outputs.items())
+        text += "" if labels is None else Template(_C_CLASS_OF_CELLS).substitute(words)
+    return text + ("" if labels is None else _c_labels(name, labels))
 
 
 def _c_labels(name: str, labels: Sequence[Any]) -> str:
     """Declaration and definition of the labels."""
     if isinstance(labels[0], str):
-        kind, texts = "const char *const", [_c_text(label) for label in labels]
+        kind, texts = "const char *const", [*map(c_text, labels)]
     elif isinstance(labels[0], float):
         kind, texts = "const double", [_hexadecimal(label) for label in labels]
     elif integer_dtype(labels[0], labels[-1]) is None:
@@ -248,30 +293,26 @@ def _c_labels(name: str, labels: Sequence[Any]) -> str:
     return f"\nextern {declaration};\n{declaration} = {{{', '.join(texts)}}};\n"
 
 
-def _c_text(text: str) -> str:
-    """A literal of UTF-8; octal escapes, which end after three digits."""
-    return '"' + "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
-                         for byte in text.encode()) + '"'
-
-
 def _js_labels(labels: Sequence[Any] | None) -> str:
     """The labels: of whole numbers that numbers of JavaScript would round, all as BigInt."""
     if labels and isinstance(labels[0], int) and max(map(abs, labels)) > 2**53 - 1:
         return f"[{', '.join(f'{label}n' for label in labels)}]"
-    return json.dumps(labels)
+    return js_text(labels)
 
 
 def js_file(function: Function) -> str:
     """One ES module."""
-    labels, program = function.answer.labels, _program(function, "fill")
+    labels, mapping, program = function.answer.labels, function.cells, _program(function, "fill")
     for pattern, by in _TRANSLATIONS:
         program = re.sub(pattern, by, program)
     words = _words(function, "fill") | {
-        "columns": json.dumps(function.column_names()), "classes": _js_labels(labels),
-        "missing": "" if function.mapping is None else ", NaN where missing"}
+        "columns": js_text(function.column_names()), "classes": _js_labels(labels),
+        "x": "x" if mapping is None else "read_row(x)",
+        "row": f"an array of {function.n_columns} numbers" + ("" if function.mapping is None else ", NaN where missing")
+        if mapping is None else _JS_ROW_OF_CELLS.format(function.n_columns)}
     head, tail = (Template(text).substitute(words)
                   for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)))
-    return head + program + tail
+    return head + program + ("" if mapping is None else js_cells(mapping)) + tail
 
 
 def _words(function: Function, name: str) -> dict[str, Any]:
@@ -288,7 +329,7 @@ def _constant(name: str, values: Array) -> str:
     return f"static const {kind} {name}[{len(texts)}] = {{\n{lines}}};\n"
 
 
-def _program(function: Function, name: str) -> str:
+def _program(function: Function, name: str, static: str = "") -> str:
     """Arrays, then the functions that are asked for, whose names begin with a name, in C."""
     n_outputs, answer, mapping = function.intercept.size, function.answer, function.mapping
     arrays = {"intercept": function.intercept}
@@ -309,14 +350,18 @@ def _program(function: Function, name: str) -> str:
                     **{word: _hexadecimal(value) for word, value in answer.numbers.items()})
     predict = "y[0] = k > 0 ? fmin(y[0], h[k]) : h[k]" if answer.least else f"y[k] = {formula}"
     words = _words(function, name) | {
-        "z": z, "formula": formula, "predict": predict,
+        "static": static, "z": z, "formula": formula, "predict": predict,
         "line": write(LINE, _WRITER, coefficient=f"coefficients[j * {n_outputs} + k]", x="(z[j] - center[j])")}
     text = "".join(_constant(*item) for item in arrays.items())
     text += "" if mapping is None or not function.parts else "".join(_map_row(mapping))
     text += Template(_SCORES).substitute(words)
     for part in function.parts:
+        n = len(next(iter(part.arrays.values())))
+        in_regions = part.n_regions > 1
+        text += Template(_REGION).substitute(n_nodes=part.n_regions - 1) if in_regions else ""
         text += Template(_PARTS[part.kind]).substitute(
-            words, n=len(next(iter(part.arrays.values()))),
+            words, n=n, first="region_starts[region]" if in_regions else 0,
+            end="region_starts[region + 1]" if in_regions else n,
             depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0,
             kernel=write(KERNELS[part.shape], _WRITER, q="q") if part.shape else "")
     answers = _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]
@@ -325,19 +370,15 @@ def _program(function: Function, name: str) -> str:
 
 def _map_row(mapping: RowMap) -> Iterator[str]:
     """The function `map_row(x, z)`."""
-    ranks = [o for o, output in enumerate(mapping.outputs) if output.kind == "rank"]
-    for o in ranks:
-        yield _constant(f"knots{o}", mapping.outputs[o].knots) + _constant(f"heights{o}", mapping.outputs[o].heights)
-    if ranks:
+    for o, output in enumerate(mapping.outputs):
+        yield _constant(f"knots{o}", output.knots) if output.kind == "rank" else ""
+        yield _constant(f"heights{o}", output.heights) if output.kind in ("rank", "table") else ""
+    if any(output.kind == "rank" for output in mapping.outputs):
         yield Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
                                                     x="x", knot="knots[low - 1]"))
     yield "\nstatic void map_row(const double *x, double *z)\n{\n"
     for o, output in enumerate(mapping.outputs):
-        x = f"x[{output.source}]"
-        value = f"rank({x}, knots{o}, heights{o}, {len(output.knots)})" if output.kind == "rank" else write(
-            FORMS[output.kind], _WRITER, x=x,
-            **{name: _hexadecimal(each) for name, each in zip("abcd", output.numbers, strict=True)})
-        yield (f"    z[{o}] = (isnan({x}) ? {_hexadecimal(output.missing)} : {value})"
+        yield (f"    z[{o}] = (isnan(x[{output.source}]) ? {_hexadecimal(output.missing)} : {_form(output, o)})"
                f"{'' if output.divisor == 1 else ' / ' + _hexadecimal(output.divisor)};\n")
     imputed = []
     for i, imputation in enumerate(mapping.imputations):
@@ -351,3 +392,13 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
         imputed.append(f"    if (isnan(x[{source}])) z[{imputation.output}] = {held};\n")
     yield from imputed
     yield "}\n"
+
+
+def _form(output: Output, place: int) -> str:
+    """A mapped column of a value that is not missing."""
+    x = f"x[{output.source}]"
+    if output.kind == "rank":
+        return f"rank({x}, knots{place}, heights{place}, {len(output.knots)})"
+    names = {"height": f"heights{place}[(int){x}]"} if output.kind == "table" else dict(
+        zip("abcd", map(_hexadecimal, output.numbers), strict=False))
+    return write(FORMS[output.kind], _WRITER, x=x, **names)

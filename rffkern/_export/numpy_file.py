@@ -5,15 +5,27 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .._column_map import cells, tables
+from .._rows.validation import LARGEST_VALUE
 from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, RowMap
+from .source import source_of
 
 _WRITER = TextWriter({"max": "np.maximum({}, {})", "min": "np.minimum({}, {})"}, "np.{}({})", repr)
 
-_HEAD = '''"""{title}, as rffkern exported it: functions of arrays of rows, with the columns of `columns`{missing}."""
+_IMPORTS = """\
+import datetime
+import numbers
+import re
+import sys
+from collections import Counter
+from typing import NamedTuple
+"""
+
+_HEAD = '''"""{title}, as rffkern exported it: functions of {rows}, with the columns of `columns`{missing}."""
 
 import base64
-
+{imports}
 import numpy as np
 
 
@@ -31,6 +43,15 @@ _PARTS = {
     "trees": """\
 leaves = starts + np.where(z[:, tree_columns] > tree_thresholds, steps, 0).sum(axis=2)
     h = h + values[leaves].sum(axis=1, dtype=np.float64)""",
+    "regions": """\
+node = np.zeros(len(z), dtype=int)
+    for _ in range({depth}):
+        node = 2 * node + 1 + (z[np.arange(len(z)), region_columns[node]] > region_thresholds[node])
+    h = np.tile(h, (len(z), 1)) if h.ndim == 1 else h
+    for region in np.unique(node).tolist():
+        rows, some = node == region, slice(*region_starts[region - {n_nodes} :][:2])
+        q = sum(((z[rows][:, [j]] - centers[some, j]) * inverse_length_scales[j]) ** 2 for j in range(z.shape[1]))
+        h[rows] += {kernel} @ weights[some]""",
     "kernels": """\
 q = sum(((z[:, [j]] - centers[:, j]) * inverse_length_scales[j]) ** 2 for j in range(z.shape[1]))
     h = h + {kernel} @ weights""",
@@ -44,6 +65,65 @@ def _rank(x, knots, heights):
     slopes = np.concatenate([[0.0], np.diff(heights) / np.diff(knots), [0.0]])
     knot, height, slope = knots[np.maximum(i - 1, 0)], heights[np.maximum(i - 1, 0)], slopes[i]
     return {rank}
+'''
+
+# What reads cells, beside functions of this package.
+_CELLS = '''
+
+def _value(cell, reading, levels, other):
+    """The value of a cell: a number, the seconds of a date, or the place of a level."""
+    group, kind = _group(type(cell)), reading.kind
+    if group == "missing" or (group == "numbers" and _is_nan(cell)):
+        return np.nan
+    if kind == "category" and group in ("text", "numbers", "booleans"):
+        text = str(cell).strip() if group == "text" else level_text(cell)
+        level = known_level(text, levels) if text else None
+        return np.nan if level is None else levels.get(level, other)
+    if group in ("numbers", "booleans") and (kind == "numeric" or group == "numbers"):
+        if abs(float(cell)) <= LARGEST_VALUE:
+            return float(cell)
+    elif group == ("dates" if kind == "date" else "times of day") or (group == "intervals" and kind == "numeric"):
+        return _moment(cell)
+    raise ValueError(f"{cell!r} is none of the {kind} values that the column had in training")
+
+
+def _values(cells, reading, levels, other):
+    """Values of a column."""
+    array = np.asarray(cells)
+    if array.dtype.kind in "mM":
+        if (array.dtype.kind == "M") != (reading.kind == "date"):
+            raise ValueError(f"the column must hold {reading.kind} values, as in training, got {array.dtype}")
+        return _seconds(array)
+    if array.dtype.kind in "iuf" and reading.kind != "category":
+        return array.astype(np.float64)
+    objects = np.asarray(cells, dtype=object).tolist()
+    if reading.kind != "category" and any(isinstance(cell, str) for cell in objects):
+        places = [k for k, cell in enumerate(objects) if isinstance(cell, str)]
+        values = np.full(len(objects), np.nan)
+        found, odd = read_column([str(objects[k]) for k in places], reading)
+        if odd:
+            raise ValueError(f"{odd[0]!r} is none of the {reading.kind} values that the column had in training")
+        values[places] = found
+        rest = [k for k, cell in enumerate(objects) if not isinstance(cell, str)]
+        values[rest] = [_value(objects[k], reading, levels, other) for k in rest]
+        return values
+    found = {}
+    for cell in objects:
+        if (type(cell), cell) not in found:
+            found[type(cell), cell] = _value(cell, reading, levels, other)
+    return np.array([found[type(cell), cell] for cell in objects], dtype=np.float64)
+
+
+def _read(X):
+    """Values of rows of cells: of a data frame or a dict by name, else of an array or a list of rows."""
+    by_name = hasattr(X, "keys") or hasattr(X, "columns")
+    cells = X if by_name else np.asarray(X, dtype=object)
+    n_rows = len(X[columns[0]] if hasattr(X, "keys") and not hasattr(X, "columns") else X)
+    x = np.full((n_rows, len(columns)), np.nan)
+    for j, (name, (reading, levels, other)) in enumerate(zip(columns, _readings)):
+        if reading.kind != "empty":
+            x[:, j] = _values(cells[name] if by_name else cells[:, j], reading, levels, other)
+    return x
 '''
 
 _FILL = """\
@@ -88,25 +168,33 @@ def numpy_file(function: Function) -> str:
 
 def _lines(function: Function) -> Iterator[str]:
     answer, two = function.answer, len(function.answer.labels or ()) == 2
+    of_cells = function.cells is not None
     yield _HEAD.format(title=function.title, columns=function.column_names(),
-                       missing="" if function.mapping is None else ", nan where missing")
+                       rows="data frames, dicts of columns or arrays of cells" if of_cells else "arrays of rows",
+                       imports=_IMPORTS if of_cells else "",
+                       missing="" if function.mapping is None or of_cells else ", nan where missing")
     if answer.labels is not None:
         yield f'classes = np.array({answer.labels}, dtype="{answer.dtype}")\n'
     arrays = {"intercept": function.intercept, **(function.bounds or {})}
     for part in function.parts:
         arrays |= part.arrays
     yield from (f"{name} = {_array(array)}\n" for name, array in arrays.items())
+    if function.cells is not None:
+        yield from _cells(function.cells)
     if function.mapping is not None:
         yield from _mapped(function.mapping)
     rows = "X" if function.mapping is None else "_mapped(X)"
     yield ('\n\ndef scores(X):\n    """Scores, shape (n_rows, ' f'{function.intercept.size})."""\n'
-           f"    X = np.asarray(X, dtype=np.float64)\n    z, h = {rows}, intercept\n")
+           f"    X = {'np.asarray(X, dtype=np.float64)' if function.cells is None else '_read(X)'}\n"
+           f"    z, h = {rows}, intercept\n")
     if function.bounds is not None:
         yield f"    z = {write(CLIP, _WRITER, z='z', lower='lower', upper='upper')}\n"
     for part in function.parts:
         line = write(LINE, _WRITER, coefficient="coefficients", x="(z - center)[:, :, None]")
         kernel = write(KERNELS[part.shape], _WRITER, q="q") if part.shape else ""
-        yield f"    {_PARTS[part.kind].format(line=line, kernel=kernel)}\n"
+        n_nodes = part.n_regions - 1
+        yield "    " + _PARTS["regions" if n_nodes else part.kind].format(
+            line=line, kernel=kernel, n_nodes=n_nodes, depth=n_nodes.bit_length()) + "\n"
     yield "    return np.broadcast_to(h, (len(X), len(intercept)))\n"
     formula = write(answer.formula, _WRITER, h="h", **{name: repr(value) for name, value in answer.numbers.items()})
     if answer.labels is None:
@@ -119,6 +207,19 @@ def _lines(function: Function) -> Iterator[str]:
                               chosen="(h[:, 0] > 0).astype(int)" if two else "h.argmax(axis=1)")
 
 
+def _cells(mapping: RowMap) -> Iterator[str]:
+    """The function `_read(X)`, and those of this package by which it reads cells."""
+    yield f"LARGEST_VALUE = {LARGEST_VALUE!r}\n"
+    yield source_of(cells, ["Reading", "read_column", "known_level", "level_text"])
+    yield source_of(tables, ["_group", "_is_nan", "_moment"])
+    yield "\n_readings = [\n"
+    for column in mapping.columns:
+        other = "np.nan" if column.other != column.other else repr(column.other)
+        levels = {level: float(k) for k, level in enumerate(column.levels)}
+        yield f"    (Reading{tuple(column.reading)}, {levels!r}, {other}),\n"
+    yield "]\n" + _CELLS
+
+
 def _mapped(mapping: RowMap) -> Iterator[str]:
     """The function `_mapped(X)`: all outputs of a kind together, ranks one by one."""
     kinds = [output.kind for output in mapping.outputs]
@@ -129,12 +230,16 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
         chosen = [output for output in mapping.outputs if output.kind == kind]
         places = [o for o, each in enumerate(kinds) if each == kind]
         yield f"    x = X[:, {[output.source for output in chosen]}]\n"
-        if kind == "rank":
-            tables = ", ".join(f"({_array(output.knots)}, {_array(output.heights)})" for output in chosen)
-            yield f"    y = np.column_stack([_rank(*each) for each in zip(x.T, *zip({tables}))])\n"
+        if kind == "table":
+            heights = ", ".join(_array(output.heights) for output in chosen)
+            yield (f"    y = np.column_stack([each[np.where(np.isnan(column), 0, column).astype(int)] "
+                   f"for column, each in zip(x.T, [{heights}])])\n")
+        elif kind == "rank":
+            ranks = ", ".join(f"({_array(output.knots)}, {_array(output.heights)})" for output in chosen)
+            yield f"    y = np.column_stack([_rank(*each) for each in zip(x.T, *zip({ranks}))])\n"
         else:
             numbers = np.array([output.numbers for output in chosen])
-            yield f"    a, b, c, d = {_array(numbers.T)}\n"
+            yield f"    a, b, c, d = {_array(numbers.T)}\n" if numbers.size else ""
             yield f"    y = {write(FORMS[kind], _WRITER, x='x', a='a', b='b', c='c', d='d')}\n"
         missing, divisors = np.array([(output.missing, output.divisor) for output in chosen]).T
         yield f"    z[:, {places}] = np.where(np.isnan(x), {_array(missing)}, y) / {_array(divisors)}\n"

@@ -1,19 +1,25 @@
-"""An ONNX graph of the standard operators of opset 13, in double precision unless single is asked for."""
+"""An ONNX graph of the standard operators of opset 13, in double precision unless single is asked for.
 
+Levels are found by the LabelEncoder of ai.onnx.ml.
+"""
+
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._column_map.cells import CATEGORY, EMPTY, NUMERIC
 from .._model.tree_layout import rounded_down
 from .._version import __version__
 from .formulas import CLIP, FORMS, KERNELS, LINE, write
-from .function import Array, Function, Part, RowMap
-from .protobuf import DOUBLE, FLOAT, INT64, STRING, model, node, tensor, value_info
+from .function import Array, Column, Function, Part, RowMap, check_texts
+from .protobuf import DOUBLE, FLOAT, INT64, LEARNED, STRING, model, node, tensor, value_info
 
 _OPSET = 13
 _ROWS = "rows"  # the unknown size
+_OUTPUTS = ("label", "probabilities", "scores", "variable")
 
 _OPERATORS = {"ge": "GreaterOrEqual", "lt": "Less", "gt": "Greater"}  # others have the name of the function
 
@@ -21,21 +27,28 @@ _OPERATORS = {"ge": "GreaterOrEqual", "lt": "Less", "gt": "Greater"}  # others h
 class _Graph:
     """Nodes and constants in the order of their making; an expression is the name of a tensor."""
 
-    def __init__(self, real: Any) -> None:
+    def __init__(self, real: Any, taken: Sequence[str] = ()) -> None:
         self.real = np.dtype(real)
+        self.taken = frozenset(taken)  # names of inputs
         self.nodes: list[bytes] = []
         self.tensors: list[bytes] = []
 
-    def add(self, operator: str, *inputs: str, to: str = "", **attributes: int | Sequence[int]) -> str:
+    def add(self, operator: str, *inputs: str, to: str = "", domain: str = "", **attributes: Any) -> str:
         """A node; return the name of its output."""
-        name = to or f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(node(operator, inputs, name, {key.strip("_"): value for key, value in attributes.items()}))
+        name = to or self._free(f"{operator.lower()}_{len(self.nodes)}")
+        self.nodes.append(node(operator, inputs, name, {key.strip("_"): value for key, value in attributes.items()},
+                               domain))
+        return name
+
+    def _free(self, name: str) -> str:
+        while name in self.taken:
+            name += "_"
         return name
 
     def keep(self, values: Any, dtype: Any = None) -> str:
         """A constant; numbers in the precision of the graph."""
         array: NDArray[Any] = np.asarray(values)
-        name = f"constant_{len(self.tensors)}"
+        name = self._free(f"constant_{len(self.tensors)}")
         self.tensors.append(tensor(name, array.astype(dtype or self.real) if array.dtype.kind not in "UO" else array))
         return name
 
@@ -58,30 +71,63 @@ class _Graph:
 
 def onnx_file(function: Function, precision: str) -> bytes:
     """The bytes of the file."""
-    single = precision == "single"
-    graph = _Graph(np.float32 if single and function.mapping is None else np.float64)
+    check_texts(function, "onnx")
+    single, mapping = precision == "single", function.mapping
     element = FLOAT if single else DOUBLE
-    rows = "X"
-    if function.mapping is not None:  # mapped in double precision, as tables compare what comes out
-        rows = _mapped(graph, function.mapping, graph.add("Cast", rows, to_=DOUBLE) if single else rows)
+    by_column = mapping is not None and any(column.kind not in (NUMERIC, EMPTY) for column in mapping.columns)
+    names = _input_names(function) if by_column else ["X"]
+    graph = _Graph(np.float32 if single and mapping is None else np.float64, names)
+    rows, given = "X", [value_info("X", element, [_ROWS, function.n_columns])]
+    if by_column and mapping is not None:
+        mapping, rows, given = _columns(graph, mapping, names, element)
+    elif mapping is not None and single:
+        rows = graph.add("Cast", rows, to_=DOUBLE)
+    if mapping is not None:  # mapped in double precision, as tables compare what comes out
+        rows = _mapped(graph, mapping, rows)
         if single:
             rows, graph.real = graph.add("Cast", rows, to_=FLOAT), np.dtype(np.float32)
+    n_rows = graph.add("Gather", graph.add("Shape", rows), graph.keep([0], np.int64))
     if function.bounds is not None:
         with np.errstate(over="ignore"):  # no bound is infinite in single precision
             rows = write(CLIP, graph, z=rows, **{name: graph.keep(each) for name, each in function.bounds.items()})
     scores = graph.keep(function.intercept.reshape(1, -1))
     for part in function.parts:
-        scores = graph.add("Add", scores, _PARTS[part.kind](graph, part, rows))
-    scores = graph.add("Expand", scores, _shape_of_rows(graph)) if not function.parts else scores
+        scores = graph.add("Add", scores, (_regions if part.n_regions > 1 else _PARTS[part.kind])(graph, part, rows))
+    scores = graph.add("Expand", scores, graph.add("Concat", n_rows, graph.keep([1], np.int64), axis=0)
+                       ) if not function.parts else scores
     outputs = _answers(graph, function, scores, element)
-    return model(_OPSET, __version__, graph.nodes, graph.tensors,
-                 [value_info("X", element, [_ROWS, function.n_columns])], outputs)
+    return model(_OPSET, __version__, graph.nodes, graph.tensors, given, outputs)
 
 
-def _shape_of_rows(graph: _Graph) -> str:
-    """(n_rows, 1)."""
-    n_rows = graph.add("Gather", graph.add("Shape", "X"), graph.keep([0], np.int64))
-    return graph.add("Concat", n_rows, graph.keep([1], np.int64), axis=0)
+def _input_names(function: Function) -> list[str]:
+    """Names of the columns, with _ behind those that are outputs of the graph, or empty."""
+    names: list[str] = []
+    for name in function.column_names():
+        while not name or name in _OUTPUTS or name in names:
+            name += "_"
+        names.append(name)
+    return names
+
+
+def _columns(graph: _Graph, mapping: RowMap, names: Sequence[str], element: int) -> tuple[RowMap, str, list[bytes]]:
+    """Values of the columns that are read, beside one another, a map that finds them there, and the inputs."""
+    used = sorted({output.source for output in mapping.outputs})
+    values, inputs = [], []
+    for j in used:
+        column = mapping.columns[j]
+        kind = {CATEGORY: STRING, NUMERIC: element}.get(column.kind, DOUBLE)
+        inputs.append(value_info(names[j], kind, [_ROWS, 1]))
+        value = _place(graph, column, names[j]) if kind == STRING else names[j]
+        values.append(value if kind == DOUBLE else graph.add("Cast", value, to_=DOUBLE))
+    outputs = tuple(output._replace(source=used.index(output.source)) for output in mapping.outputs)
+    return mapping._replace(outputs=outputs), graph.add("Concat", *values, axis=1), inputs
+
+
+def _place(graph: _Graph, column: Column, name: str) -> str:
+    """The place of a level, nan where missing."""
+    texts = column.texts()
+    return graph.add("LabelEncoder", name, domain=LEARNED, keys_strings=[*texts], values_floats=[*texts.values()],
+                     default_float=column.other)
 
 
 def _fourier(graph: _Graph, part: Part, rows: str) -> str:
@@ -107,11 +153,38 @@ def _trees(graph: _Graph, part: Part, rows: str) -> str:
 
 
 def _kernels(graph: _Graph, part: Part, rows: str) -> str:
-    centers, weights, inverse_length_scales = part.arrays.values()
+    arrays = part.arrays
+    return _kernel_sum(graph, part, rows, arrays["centers"], arrays["weights"])
+
+
+def _kernel_sum(graph: _Graph, part: Part, rows: str, centers: Array, weights: Array) -> str:
     apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.keep([1], np.int64)), graph.keep(centers))
-    apart = graph.add("Mul", apart, graph.keep(inverse_length_scales))
+    apart = graph.add("Mul", apart, graph.keep(part.arrays["inverse_length_scales"]))
     q = graph.sum(graph.add("Mul", apart, apart), 2)
     return graph.add("MatMul", write(KERNELS[part.shape], graph, q=q), graph.keep(weights))
+
+
+def _regions(graph: _Graph, part: Part, rows: str) -> str:
+    """Sums over the kernels of the region of each row, region by region, then put in the order of the rows."""
+    centers, weights, _, columns, thresholds, starts = part.arrays.values()
+    thresholds = rounded_down(thresholds) if graph.real == np.float32 else thresholds
+    one, zero = (graph.keep([value], np.int64) for value in (1, 0))
+    shape = graph.add("Concat", graph.add("Gather", graph.add("Shape", rows), zero), one, axis=0)
+    node = graph.keep([[0]], np.int64)
+    for _ in range(part.n_regions.bit_length() - 1):  # from (1, 1) to (n_rows, 1) at the first node
+        column, threshold = (graph.add("Gather", graph.keep(values, dtype), node) for values, dtype in
+                             ((columns, np.int64), (thresholds, None)))
+        value = graph.add("GatherElements", rows, graph.add("Expand", column, shape), axis=1)
+        above = graph.add("Cast", graph.add("Greater", value, threshold), to_=INT64)
+        node = graph.add("Add", graph.add("Add", graph.add("Add", node, node), one), above)
+    flat, places, sums = graph.add("Reshape", node, graph.keep([-1], np.int64)), [], []
+    for region, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+        here = graph.add("Equal", flat, graph.keep(len(columns) + region, np.int64))
+        places.append(graph.add("Transpose", graph.add("NonZero", here), perm=[1, 0]))
+        chosen = graph.add("GatherND", rows, places[-1])
+        sums.append(_kernel_sum(graph, part, chosen, centers[start:end], weights[start:end]))
+    whole = [graph.add("Concat", *each, axis=0) for each in (places, sums)]
+    return graph.add("ScatterND", graph.add("Mul", whole[1], graph.keep(0.0)), *whole)
 
 
 _PARTS = {"fourier": _fourier, "linear": _linear, "trees": _trees, "kernels": _kernels}
@@ -125,8 +198,10 @@ def _mapped(graph: _Graph, mapping: RowMap, rows: str) -> str:
         order += [o for o, each in enumerate(kinds) if each == kind]
         chosen = [output for output in mapping.outputs if output.kind == kind]
         x = graph.columns(rows, [output.source for output in chosen])
-        names = {name: graph.keep(values) for name, values in
-                 zip("abcd", np.array([output.numbers for output in chosen]).T, strict=True) if name in FORMS[kind]}
+        numbers = np.array([output.numbers for output in chosen]).T
+        names = {name: graph.keep(values) for name, values in zip("abcd", numbers, strict=False) if name in FORMS[kind]}
+        if kind == "table":
+            names = {"height": _heights(graph, [output.heights for output in chosen], x)}
         if kind == "rank":
             names = _knots(graph, [output.knots for output in chosen], [output.heights for output in chosen], x)
         value = write(FORMS[kind], graph, x=x, **names)
@@ -151,6 +226,14 @@ def _knots(graph: _Graph, knots: Sequence[Array], heights: Sequence[Array], x: s
         "height": [np.concatenate([each[:1], each]) for each in heights],
         "slope": [np.concatenate([[0.0], np.diff(y) / np.diff(x), [0.0]]) for x, y in zip(knots, heights, strict=True)]}
     return {name: graph.add("Gather", graph.keep(np.concatenate(table)), places) for name, table in tables.items()}
+
+
+def _heights(graph: _Graph, heights: Sequence[Array], x: str) -> str:
+    """Entries of tables, at x of each."""
+    starts = graph.keep(np.cumsum([0, *map(len, heights[:-1])]), np.int64)
+    present = graph.add("Where", graph.add("IsNaN", x), graph.keep(0.0), x)
+    return graph.add("Gather", graph.keep(np.concatenate(heights)),
+                     graph.add("Add", graph.add("Cast", present, to_=INT64), starts))
 
 
 def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:

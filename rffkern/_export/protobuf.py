@@ -1,6 +1,8 @@
 """ONNX messages in the wire format of protocol buffers; the numbers of fields are those of onnx.proto, version 1.8."""
 
+import struct
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,11 @@ from .function import Array
 FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
 _TYPES = {"f4": FLOAT, "f8": DOUBLE, "i8": INT64, "b1": BOOL}
 
-_INT, _INTS = 2, 7  # types of attributes
-_IR_VERSION, _DOMAIN = 7, ""
+_INT, _FLOAT, _FLOATS, _INTS, _STRINGS = 2, 1, 6, 7, 8  # types of attributes
+_IR_VERSION = 7
+
+LEARNED = "ai.onnx.ml"
+_DOMAINS = {"": 0, LEARNED: 2}  # operators, and their version where it is not that of the model
 
 
 def _varint(value: int) -> bytes:
@@ -36,16 +41,28 @@ def _fields(number: int, values: Sequence[int | str | bytes]) -> bytes:
     return b"".join(_field(number, value) for value in values)
 
 
-def _attribute(name: str, value: int | Sequence[int]) -> bytes:
+def _single(value: float) -> bytes:
+    return struct.pack("<f", value)
+
+
+def _attribute(name: str, value: Any) -> bytes:
+    """AttributeProto of a number or of a list of numbers or texts."""
     if isinstance(value, int):
         return _field(1, name) + _field(3, value) + _field(20, _INT)
+    if isinstance(value, float):
+        return _field(1, name) + _varint(2 << 3 | 5) + _single(value) + _field(20, _FLOAT)
+    if value and isinstance(value[0], str):
+        return _field(1, name) + _fields(9, value) + _field(20, _STRINGS)
+    if value and isinstance(value[0], float):
+        return _field(1, name) + _field(7, b"".join(map(_single, value))) + _field(20, _FLOATS)  # packed
     return _field(1, name) + _fields(8, value) + _field(20, _INTS)
 
 
-def node(operator: str, inputs: Sequence[str], output: str, attributes: Mapping[str, int | Sequence[int]]) -> bytes:
+def node(operator: str, inputs: Sequence[str], output: str, attributes: Mapping[str, Any], domain: str = "") -> bytes:
     """NodeProto of one output."""
     return (_fields(1, inputs) + _field(2, output) + _field(3, output) + _field(4, operator)
-            + _fields(5, [_attribute(name, value) for name, value in attributes.items()]))
+            + _fields(5, [_attribute(name, value) for name, value in attributes.items()])
+            + (_field(7, domain) if domain else b""))
 
 
 def tensor(name: str, values: Array) -> bytes:
@@ -70,4 +87,4 @@ def model(opset: int, version: str, nodes: Sequence[bytes], tensors: Sequence[by
     graph = (_fields(1, nodes) + _field(2, "rffkern") + _fields(5, tensors) + _fields(11, inputs)
              + _fields(12, outputs))
     return (_field(1, _IR_VERSION) + _field(2, "rffkern") + _field(3, version) + _field(7, graph)
-            + _field(8, _field(1, _DOMAIN) + _field(2, opset)))
+            + _fields(8, [_field(1, domain) + _field(2, version_ or opset) for domain, version_ in _DOMAINS.items()]))

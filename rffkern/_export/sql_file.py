@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .._column_map.cells import CATEGORY, DATE, EMPTY
 from ..errors import InvalidInputError
 from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
-from .function import Array, Function, Output, Part, RowMap
+from .function import Array, Column, Function, Output, Part, RowMap, check_texts
 
 _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to the scores
 
@@ -23,6 +24,11 @@ _MOST_NUMBERS = 500_000  # of arrays, in a statement of some tens of megabytes
 
 # Rows of VALUES of which SQLite makes an index for a join; it would read all of 30,000 for each row.
 _MOST_INDEXED = 16384
+
+# Tables of levels that are joined at once; SQLite joins 64 tables at most.
+_MOST_JOINED = 50
+
+_BLANKS = b"'\\u0020\\t\\n\\v\\f\\r\\u00a0'".decode("unicode_escape")  # around texts, which do not count
 
 # Exponentials of less are nothing: PostgreSQL refuses products that are too small for a number.
 _LEAST_LOG = -400.0
@@ -95,17 +101,18 @@ def _values(name: str, columns: Sequence[str], rows: Sequence[Sequence[float]], 
 
 def sql_file(function: Function, table: str, key: str) -> str:
     """The text of the statement."""
+    check_texts(function, "sql", without="\0")
     n_outputs = function.intercept.size
     if function.n_columns + 2 * function.n_features + n_outputs + function.n_answers > _MOST_COLUMNS:
         raise InvalidInputError(f"a SELECT would need more than {_MOST_COLUMNS} columns for a model of "
                                 f"{function.n_features} features and {n_outputs} outputs, which databases refuse; "
                                 "export it to another target")
     n_numbers = sum(array.size for part in function.parts for array in part.arrays.values())
+    n_numbers += 0 if function.mapping is None else sum(output.heights.size for output in function.mapping.outputs)
     if n_numbers > _MOST_NUMBERS:
         raise InvalidInputError(f"a SELECT would hold {n_numbers} numbers, which databases take minutes to read (more "
                                 f"than {_MOST_NUMBERS}); train a smaller model, or export it to another target")
-    columns = [f"CAST(t.{_name(name)} AS double precision) AS x{j}" for j, name in enumerate(function.column_names())]
-    stages = [_stage("rff_x", [f"t.{_name(key)} AS id", *columns], ".".join(map(_name, table.split("."))) + " t")]
+    stages = [*_raw(function, ".".join(map(_name, table.split("."))), key)]
     if function.mapping is None:
         features, source = [f"x{j} AS z{j}" for j in range(function.n_columns)], "rff_x"
     else:
@@ -143,6 +150,93 @@ def sql_file(function: Function, table: str, key: str) -> str:
             + f"\nSELECT {', '.join(columns)}\nFROM {source};\n")
 
 
+# --- raw columns
+
+def _raw(function: Function, table: str, key: str) -> Iterator[str]:
+    """Table rff_x of the values of the columns that are read: numbers, seconds of dates and places of levels."""
+    names = [f"t.{_name(name)}" for name in function.column_names()]
+    if function.mapping is None:
+        columns = [f"CAST({name} AS double precision) AS x{j}" for j, name in enumerate(names)]
+        yield _stage("rff_x", [f"t.{_name(key)} AS id", *columns], f"{table} t")
+        return
+    used = sorted({output.source for output in function.mapping.outputs})
+    kinds = {j: function.mapping.columns[j] for j in used}
+    texts = [j for j in used if kinds[j].kind in (CATEGORY, DATE)]
+    dates, categories = ([j for j in texts if kinds[j].kind == kind] for kind in (DATE, CATEGORY))
+    first = [f"TRIM(CAST({names[j]} AS varchar), {_BLANKS}) AS t{j}" if j in texts else
+             f"CAST({'NULL' if kinds[j].kind == EMPTY else names[j]} AS double precision) AS x{j}" for j in used]
+    blocks = [categories[i : i + _MOST_JOINED] for i in range(0, len(categories), _MOST_JOINED)]
+    stages = ["rff_t"] + ["rff_d"] * bool(dates) + [f"rff_c{i}" for i in range(len(blocks))]
+    stages[-1] = "rff_x"
+    yield _stage(stages[0], [f"t.{_name(key)} AS id", *first], f"{table} t")
+    kept, at = [name.rpartition(" ")[2] for name in first], 0
+    if dates:
+        parts = [part for j in dates for part in _parts_of_date(f"t{j}", str(j))]
+        yield _stage("rff_parts", [*kept, "id", *parts], stages[0])
+        kept, at = [f"{_seconds(str(j))} AS x{j}" if j in dates else name
+                    for name, j in zip(kept, used, strict=True)], 1
+        yield _stage(stages[at], ["id", *kept], "rff_parts")
+        kept = [name.rpartition(" ")[2] for name in kept]
+    for block in blocks:
+        for j in block:
+            yield from _levels(kinds[j], j)
+        joined = " ".join(f"LEFT JOIN rff_levels{j} ON t{j} = text{j}" for j in block)
+        places = [f"{_place(kinds[j], j)} AS x{j}" if j in block else name
+                  for name, j in zip(kept, used, strict=True)]
+        yield _stage(stages[at + 1], ["id", *places], f"{stages[at]} {joined}")
+        kept, at = [name.rpartition(" ")[2] for name in places], at + 1
+
+
+def _levels(column: Column, j: int) -> Iterator[str]:
+    """A table of texts and the places of the levels that they mean, -1 where missing."""
+    rows = (f"({_literal(text)}, {-1 if place != place else int(place)})" for text, place in column.texts().items())
+    yield f"rff_levels{j} (text{j}, place{j}) AS (VALUES\n" + ",\n".join(rows) + ")"
+
+
+def _place(column: Column, j: int) -> str:
+    """The value of a category, given what is found among its levels."""
+    other = "NULL" if column.other != column.other else _number(column.other)
+    return (f"CASE WHEN t{j} IS NULL THEN NULL WHEN place{j} IS NULL THEN {other} WHEN place{j} >= 0 "
+            f"THEN CAST(place{j} AS double precision) END")
+
+
+def _parts_of_date(t: str, j: str) -> Iterator[str]:
+    """Year, month, day, seconds of the day less the zone, and their fraction, of a date or ISO text; or seconds."""
+    for name, start, size in (("y", 1, 4), ("m", 6, 2), ("d", 9, 2)):
+        part = f"CAST(CAST(substr({t}, {start}, {size}) AS integer) AS double precision)"
+        yield f"CASE WHEN {t} LIKE '____-__-__%' THEN {part} END AS {name}{j}"
+    zone = f"TRIM(LTRIM(substr({t}, 17), ':.0123456789'))"
+    sign = f"CASE WHEN {zone} LIKE '-%' THEN 1e0 ELSE -1e0 END"
+    minutes = f"CAST('0' || REPLACE(substr({zone}, 4), ':', '') AS integer)"
+    offset = (f"CASE WHEN {zone} LIKE '+%' OR {zone} LIKE '-%' THEN {sign} * (3600e0 * CAST(substr({zone}, 2, 2) AS "
+              f"integer) + 60e0 * {minutes}) ELSE 0e0 END")
+    fraction = f"substr({t}, 20, length(substr({t}, 20)) - length(LTRIM(substr({t}, 20), '.0123456789')))"
+    seconds = (f"CASE WHEN substr({t}, 17, 1) = ':' THEN CAST(CAST(substr({t}, 18, 2) AS integer) AS double precision) "
+               f"ELSE 0e0 END")
+    clock = (f"3600e0 * CAST(substr({t}, 12, 2) AS integer) + 60e0 * CAST(substr({t}, 15, 2) AS integer) + {seconds} "
+             f"+ {offset}")
+    yield f"CASE WHEN {t} LIKE '____-__-__ __:__%' OR {t} LIKE '____-__-__T__:__%' THEN {clock} ELSE 0e0 END AS c{j}"
+    yield f"CASE WHEN {t} LIKE '____-__-__ __:__:__._%' OR {t} LIKE '____-__-__T__:__:__._%' " \
+          f"THEN CAST('0' || {fraction} AS double precision) ELSE 0e0 END AS f{j}"
+    yield (f"CASE WHEN {t} NOT LIKE '____-__-__%' AND {t} <> '' AND TRIM({t}, '0123456789.eE+-') = '' "
+           f"THEN CAST({t} AS double precision) END AS s{j}")
+
+
+def _seconds(j: str) -> str:
+    """Seconds since 1970; NULL for days that do not exist.  Years begin in March, so that a leap day is their last."""
+    y, m, d = f"y{j}", f"m{j}", f"d{j}"
+    leap = f"{y} - 4e0 * floor({y} / 4e0) = 0 AND ({y} - 100e0 * floor({y} / 100e0) <> 0 OR " \
+           f"{y} - 400e0 * floor({y} / 400e0) = 0)"
+    last = f"CASE WHEN {m} = 2 THEN CASE WHEN {leap} THEN 29 ELSE 28 END WHEN {m} IN (4, 6, 9, 11) THEN 30 ELSE 31 END"
+    year = f"({y} - CASE WHEN {m} > 2 THEN 0e0 ELSE 1e0 END)"
+    days = (f"365e0 * {year} + floor({year} / 4e0) - floor({year} / 100e0) + floor({year} / 400e0) "
+            f"+ floor((153e0 * ({m} + CASE WHEN {m} > 2 THEN -3e0 ELSE 9e0 END) + 2e0) / 5e0) + {d} - 719469e0")
+    return (f"CASE WHEN s{j} IS NOT NULL THEN s{j} WHEN {y} >= 1 AND {m} BETWEEN 1 AND 12 AND {d} BETWEEN 1 AND {last} "
+            f"THEN ({days}) * 86400e0 + c{j} + f{j} END")
+
+
+# --- mapped columns
+
 def _mapped(mapping: RowMap) -> Iterator[str]:
     """Tables rff_m, of which missing values are neutral, and rff_z."""
     outputs = [f"z{o}" for o in range(len(mapping.outputs))]
@@ -165,7 +259,10 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
 def _form(output: Output) -> str:
     """A mapped column."""
     x = f"x{output.source}"
-    if output.kind == "rank":
+    if output.kind == "table":
+        heights = output.heights.tolist()
+        value = _search(x, [f"{k}e0" for k in range(1, len(heights))], [*map(_exact, heights)])
+    elif output.kind == "rank":
         knots, heights = output.knots.tolist(), output.heights.tolist()
         slopes = [(heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i]) for i in range(len(knots) - 1)]
         pieces = [write(FORMS["rank"], _WRITER, x=x, knot=_exact(knot), height=_exact(height), slope=_exact(slope))
@@ -173,7 +270,7 @@ def _form(output: Output) -> str:
         value = _search(x, [*map(_exact, knots)], [_exact(heights[0]), *pieces, _exact(heights[-1])])
     else:
         bounds = {name: _exact(value) if math.isfinite(value) else _number(math.copysign(1e308, value))
-                  for name, value in zip("abcd", output.numbers, strict=True)}
+                  for name, value in zip("abcd", output.numbers, strict=False)}
         value = write(FORMS[output.kind], _WRITER, x=x, **bounds)
     value = f"CASE WHEN {x} IS NULL THEN {_exact(output.missing)} ELSE {value} END"
     return value if output.divisor == 1 else f"{value} / ({_exact(output.divisor)})"
@@ -183,13 +280,19 @@ def _columns(prefix: str, size: int) -> list[str]:
     return [f"{prefix}{i}" for i in range(size)]
 
 
-def _terms(rows: Array, n_outputs: int, name: str, columns: Sequence[str], values: Sequence[str]) -> _Summed:
-    """Every row with every term and what it is worth, v: expressions one after the other, which may read v before."""
+def _terms(rows: Array, n_outputs: int, name: str, columns: Sequence[str], values: Sequence[str],
+           region: str = "") -> _Summed:
+    """Every row with every term and what it is worth, v: expressions one after the other, which may read v before.
+
+    With regions, the first column is that of the term, and a row has the terms of its own.
+    """
     weights = _columns("a", n_outputs)
     source = f"rff_row CROSS JOIN {name}"
+    if region:
+        source = f"(SELECT rff_row.*, {region} AS own FROM rff_row) r JOIN {name} ON own = region"
     for value in values:
         source = f"(SELECT id, {value} AS v, {', '.join(weights)} FROM {source}) p"
-    return ([*_values(name, [*columns, *weights], rows.tolist())],
+    return ([*_values(name, [*["region"] * bool(region), *columns, *weights], rows.tolist(), bool(region))],
             f"SELECT id, {', '.join(f'v * {weight}' for weight in weights)} FROM {source}")
 
 
@@ -202,11 +305,24 @@ def _fourier(part: Part, n_outputs: int) -> _Summed:
 
 
 def _kernels(part: Part, n_outputs: int) -> _Summed:
-    centers, weights, inverse_length_scales = part.arrays.values()
+    centers, weights, inverse_length_scales, *regions = part.arrays.values()
     read = np.flatnonzero(inverse_length_scales)
     apart = [f"((z{j} - c{i}) * {_number(inverse_length_scales[j].item())})" for i, j in enumerate(read.tolist())]
-    return _terms(np.column_stack([centers[:, read], weights]), n_outputs, "rff_kernels", _columns("c", len(read)),
-                  [_sum([f"{each} * {each}" for each in apart]), write(KERNELS[part.shape], _WRITER, q="v")])
+    rows = [centers[:, read], weights]
+    if regions:
+        columns, thresholds, starts = regions
+        rows.insert(0, np.repeat(np.arange(part.n_regions), np.diff(starts)))
+    return _terms(np.column_stack(rows), n_outputs, "rff_kernels", _columns("c", len(read)),
+                  [_sum([f"{each} * {each}" for each in apart]), write(KERNELS[part.shape], _WRITER, q="v")],
+                  _region(columns.tolist(), [*map(_exact, thresholds.tolist())]) if regions else "")
+
+
+def _region(columns: Sequence[int], thresholds: Sequence[str], node: int = 0) -> str:
+    """The region of a row, below a node of the tree."""
+    if node >= len(columns):
+        return str(node - len(columns))
+    left, right = (_region(columns, thresholds, child) for child in (2 * node + 1, 2 * node + 2))
+    return f"CASE WHEN z{columns[node]} > {thresholds[node]} THEN {right} ELSE {left} END"
 
 
 def _linear(part: Part, n_outputs: int) -> _Summed:

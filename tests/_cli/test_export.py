@@ -47,11 +47,9 @@ def test_stdout(folder):
     (["none.npz", "--to", "c", "-o", "out"], 66, ["none.npz: No such file"]),
     (["train.csv", "--to", "c", "-o", "out"], 65, ["train.csv: "]),
     (["m.npz", "--to", "c", "-o", "nowhere/out"], 74, ["nowhere/out: the folder of the output does not exist"]),
-    (["words.npz", "--to", "c", "-o", "out"], 65, ["words.npz: only models of numeric columns", "'colour'"])])
+    (["k.npz", "--to", "onnx", "-o", "out", "--precision", "single"], 65, ["k.npz: the model needs double precision"])])
 def test_failures_are_one_clear_line(folder, arguments, code, words):
-    table = {"colour": ["red", "blue"] * 20, "size": [1.0, 2.0, 3.0, 4.0] * 10}
-    save(rffkern.GBRFF2Classifier(2, columns=rffkern.ColumnMap(), random_state=0).fit(table, ["a", "b"] * 20),
-         folder / "words.npz")
+    save(smooth_kernels(), folder / "k.npz")
     done = run("export", *arguments, cwd=folder, expect=code)
     assert all(word in done.stderr for word in words)
     assert not (folder / "out").exists()

@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 
 import pytest
-from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, of_model, postgresql
+from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, postgresql, results_of, rows_of
 from helpers.exported import CASES, model_of, rounding
 
 import rffkern
@@ -18,11 +18,11 @@ FEW = ("fourier_boosting", "sparse_kernel", "every form, gaps", "odd column name
 
 def check(case, engine, run, folder):
     model, X = model_of(case)
-    expected = of_model(model, X)
+    expected = results_of(model, X)
     target = ENGINES[engine][0]
     path = folder / f"model{SUFFIXES[target]}"
     rffkern.export(model, path, to=target)
-    errors = errors_of(run(path, X, expected), expected)
+    errors = errors_of(run(path, rows_of(model, X), expected), expected)
     assert errors.ulp <= rounding(case)
     assert errors.answers <= 1e-15 * rounding(case)
     assert errors.labels == 1

@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.engines import ENGINES, lacking, of_model
+from helpers.engines import ENGINES, lacking, results_of, rows_of
 from helpers.expansions import boosted_expansion, fourier_expansion, kernel_expansion
-from helpers.exported import FILES, model_of, rows, smooth_kernels
+from helpers.exported import model_of, rows, smooth_kernels
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError
@@ -45,15 +45,6 @@ def test_what_is_no_model(tmp_path):
         rffkern.export(GBRFF2Classifier(), tmp_path / "out", to="c")
     with pytest.raises(TypeError, match="path must be the name of a file"):
         rffkern.export(model_of(GBRFF2)[0], 3.5, to="c")
-
-
-@pytest.mark.parametrize(("values", "found"), [
-    (np.array(["red", "blue"] * 50), "categories"), (np.arange(100).astype("M8[h]"), "date values")])
-def test_columns_that_are_no_numbers(values, found, tmp_path):
-    table = {"size": rows(n_rows=100)[:, 0], "kind": values}
-    model = GBRFF2Classifier(2, columns=ColumnMap(), random_state=0).fit(table, table["size"] > 0)
-    with pytest.raises(InvalidInputError, match=f"column 'kind' of the model holds {found}"):
-        rffkern.export(model, tmp_path / "out", to="c")
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -150,9 +141,9 @@ def test_onnx_names_are_those_of_converters(case, outputs, tmp_path):
 def test_onnx_in_single_precision(case, tmp_path):
     model, X = model_of(case)
     X = X.astype(np.float32)
-    expected = of_model(model, X.astype(np.float64))
+    expected = results_of(model, X.astype(np.float64))
     rffkern.export(model, tmp_path / "model.onnx", to="onnx", precision="single")
-    found = ENGINES["onnx"][1](tmp_path / "model.onnx", X, expected)
+    found = ENGINES["onnx"][1](tmp_path / "model.onnx", rows_of(model, X), expected)
     assert found.answers.dtype == np.float32
     assert np.abs(found.answers - expected.answers).max() <= 1e-4 * np.abs(expected.answers).max()
 
@@ -168,15 +159,6 @@ def test_single_precision_is_refused_where_terms_cancel(tmp_path):
     far = fourier_expansion([[1.0]], [1e9], [[1.0]], [0.0], [0.0])
     with pytest.raises(InvalidInputError, match="needs double precision, as its numbers are too large, or its phases"):
         rffkern.export(far, tmp_path / "out", to="onnx", precision="single")
-
-
-def test_kernels_in_regions_are_refused(tmp_path):
-    model = rffkern.load(FILES / "fourier_boosting_regions.npz")
-    for to in ("c", "onnx", "numpy", "sql"):
-        with pytest.raises(InvalidInputError,
-                           match=r"kernels in 4 regions cannot be exported; train with kernel_ridge=F"):
-            rffkern.export(model, tmp_path / "out", to=to)
-    assert not list(tmp_path.iterdir())
 
 
 def test_conditioning_by_hand():

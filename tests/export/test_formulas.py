@@ -6,9 +6,10 @@ import pytest
 from rffkern._column_map.compiled import _entries
 from rffkern._column_map.transforms import BinsForm, BoundedForm, GroupForm, MissingForm, StandardForm
 from rffkern._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
+from rffkern._export.cells import c_text
 from rffkern._export.formulas import FORMS, KERNELS, write
 from rffkern._export.function import _LOG_ODDS, _POSITIVE, _TARGETS
-from rffkern._export.loops import _c_text, _hexadecimal
+from rffkern._export.loops import _hexadecimal
 from rffkern._export.numpy_file import _WRITER
 from rffkern._export.sql_file import _exact, _number, _search, _sum
 
@@ -84,4 +85,4 @@ def test_sums_and_searches_are_not_deep():
 
 
 def test_c_texts_have_no_escape_that_goes_on():
-    assert _c_text('a"b\\?7ü') == r'"a\042b\134\0777\303\274"'
+    assert c_text('a"b\\?7ü') == r'"a\042b\134\0777\303\274"'

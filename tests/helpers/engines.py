@@ -1,7 +1,4 @@
-"""Run an exported model in its real engine.
-
-Each engine takes the file, rows of float64 with nan where missing and what the model itself gives, and gives the same.
-"""
+"""Run an exported model in its real engine, as `rffkern/_export/engines.py` does, and in PostgreSQL."""
 
 import contextlib
 import csv
@@ -13,171 +10,30 @@ import pathlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from rffkern._export import engines
+from rffkern._export.engines import Errors, Results, Rows, errors_of, of_sql, results_of, rows_of, sql_columns, sql_rows
 
+__all__ = ["ENGINES", "Errors", "Results", "Rows", "errors_of", "lacking", "postgresql", "results_of", "rows_of"]
 
-class Results(NamedTuple):
-    """What comes out for rows."""
+Run = Callable[[pathlib.Path, Rows, Results], Results]
 
-    scores: Any  # (n_rows, n_outputs); None where only what follows from them comes out
-    answers: Any  # (n_rows, n_answers) probabilities, or what `predict` or `transform` gives
-    labels: Any = None  # (n_rows,) of a classifier
-    classes: Any = None  # their distinct values
-    names: Any = None  # of the columns
-
-
-def of_model(model: Any, X: Any) -> Results:
-    """Results of the model itself."""
-    names = [*map(str, getattr(model, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])]))]
-    if hasattr(model, "predict_proba"):
-        return Results(model._raw_scores(X), model.predict_proba(X), model.predict(X), model.classes_, names)
-    method = next(getattr(model, name) for name in ("transform", "predict", "score") if hasattr(model, name))
-    answers = method(X).reshape(len(X), -1)
-    return Results(model._raw_scores(X) if hasattr(model, "predict") else answers, answers, names=names)
+# All warnings are errors, and the machine's own instructions would fuse products with sums.
+_run_c = functools.partial(engines.run_c, flags=["-std=c99", "-O1", "-march=native", "-Wall", "-Wextra", "-Wpedantic",
+                                                 "-Werror"])
 
 
-def run_numpy(path: pathlib.Path, X: Any, expected: Results) -> Results:
-    """Import the file."""
-    spec = importlib.util.spec_from_file_location("exported", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    predicted = module.predict(X)
-    if expected.classes is None:
-        return Results(module.scores(X), predicted.reshape(len(X), -1))
-    return Results(module.scores(X), module.probabilities(X), predicted)
-
-
-_DRIVER = """
-#include <stdio.h>
-void model_scores(const double *x, double *h);
-void {answers}(const double *x, double *y);
-int model_class(const double *x);
-int main(void)
-{{
-    double x[{d}], out[{k} + {a} + 1];
-    while (fread(x, sizeof x, 1, stdin)) {{
-        model_scores(x, out);
-        {answers}(x, out + {k});
-        out[{k} + {a}] = {label};
-        fwrite(out, sizeof out, 1, stdout);
-    }}
-    return 0;
-}}
-"""
-
-
-def run_c(path: pathlib.Path, X: Any, expected: Results) -> Results:
-    """Compile it with a driver that reads rows and writes numbers; all warnings are errors."""
-    labelled = expected.classes is not None
-    driver, program = path.with_suffix(".driver.c"), path.with_suffix(".bin")
-    driver.write_text(_DRIVER.format(
-        d=X.shape[1], k=expected.scores.shape[1], a=expected.answers.shape[1],
-        answers="model_probabilities" if labelled else "model_predict", label="model_class(x)" if labelled else "0"))
-    subprocess.run(["gcc", "-std=c99", "-O1", "-march=native", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                    path, driver, "-lm", "-o", program], check=True)
-    done = subprocess.run([program], input=X.tobytes(), stdout=subprocess.PIPE, check=True)
-    return _from_bytes(done.stdout, expected)
-
-
-_SCRIPT = """
-import * as model from "./{name}";
-import {{ readFileSync, writeSync }} from "node:fs";
-const given = readFileSync(0), x = new Float64Array(given.buffer, given.byteOffset, given.length / 8);
-const d = {d}, width = {k} + {a} + 1, out = new Float64Array(x.length / d * width);
-for (let i = 0; i < x.length / d; i++) {{
-    const row = x.slice(i * d, (i + 1) * d), at = i * width, predicted = model.predict(row);
-    out.set(model.scores(row), at);
-    out.set(model.classes ? model.probabilities(row) : predicted.length ? predicted : [predicted], at + {k});
-    if (model.classes) out[at + width - 1] = model.classes.indexOf(predicted);
-}}
-const bytes = Buffer.from(out.buffer);
-for (let start = 0; start < bytes.length;) start += writeSync(1, bytes, start);
-"""
-
-
-def run_js(path: pathlib.Path, X: Any, expected: Results) -> Results:
-    """Import it in node."""
-    module, script = path.with_suffix(".mjs"), path.with_suffix(".run.mjs")
-    shutil.copy(path, module)
-    script.write_text(_SCRIPT.format(name=module.name, d=X.shape[1], k=expected.scores.shape[1],
-                                     a=expected.answers.shape[1]))
-    done = subprocess.run(["node", script], input=X.tobytes(), stdout=subprocess.PIPE, check=True)
-    return _from_bytes(done.stdout, expected)
-
-
-def _from_bytes(data: bytes, expected: Results) -> Results:
-    """Results of a driver: of each row the scores, the answers and the place of the label among all."""
-    k, a = expected.scores.shape[1], expected.answers.shape[1]
-    out = np.frombuffer(data).reshape(-1, k + a + 1)
-    return Results(out[:, :k], out[:, k : k + a],
-                   None if expected.classes is None else expected.classes[out[:, -1].astype(int)])
-
-
-def run_onnx(path: pathlib.Path, X: Any, expected: Results) -> Results:
-    """Check it, and run it in onnxruntime, some rows at once."""
+def _run_onnx(path: str, rows: Rows, expected: Results) -> Results:
+    """Check it first."""
     import onnx
-    import onnxruntime
 
     onnx.checker.check_model(onnx.load(path), full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    given = X.astype(np.float32) if session.get_inputs()[0].type == "tensor(float)" else X
-    names = ["variable"] if expected.classes is None else ["scores", "probabilities", "label"]
-    parts = [session.run(names, {"X": given[i : i + 500]}) for i in range(0, len(X), 500)]
-    whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    return Results(None, whole[0]) if expected.classes is None else Results(*whole)
-
-
-def _columns(names: list[str]) -> str:
-    """The columns of a table, whose key is id."""
-    quoted = ('"' + name.replace('"', '""') + '" double precision' for name in names)
-    return f"id integer, {', '.join(quoted)}"
-
-
-def _rows(X: Any) -> list[tuple[Any, ...]]:
-    return [(i, *(None if value != value else value for value in row)) for i, row in enumerate(X.tolist())]
-
-
-def _from_rows(rows: Any, expected: Results) -> Results:
-    """Results of a SELECT: the key, then a label, probabilities and scores, or predictions."""
-    rows = sorted(rows)
-    if expected.classes is None:
-        found = np.array([row[1:] for row in rows], dtype=np.float64)
-        return Results(None, found)
-    a, found = expected.answers.shape[1], np.array([row[2:] for row in rows], dtype=np.float64)
-    return Results(found[:, a:], found[:, :a], np.array([row[1] for row in rows]))
-
-
-def run_sqlite(path: pathlib.Path, X: Any, expected: Results) -> Results:
-    """Run it in Python's own SQLite."""
-    import sqlite3
-
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(f"CREATE TABLE rows ({_columns(expected.names)})")
-        connection.executemany(f"INSERT INTO rows VALUES (?{', ?' * X.shape[1]})", _rows(X))
-        return _from_rows(connection.execute(path.read_text()).fetchall(), expected)
-
-
-def run_duckdb(path: pathlib.Path, X: Any, expected: Results) -> Results:
-    """Run it in DuckDB."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE rows ({_columns(expected.names)})")
-        given = {"id": np.arange(len(X)), **{f"c{j}": column for j, column in enumerate(X.T)}}
-        values = ", ".join(f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END" for name in [*given][1:])
-        connection.execute(f"INSERT INTO rows SELECT id, {values} FROM given")
-        del given
-        return _from_rows(connection.execute(path.read_text()).fetchall(), expected)
+    return engines.run_onnx(path, rows, expected)
 
 
 @contextlib.contextmanager
-def postgresql(folder: pathlib.Path) -> Iterator["Engine"]:
+def postgresql(folder: pathlib.Path) -> Iterator[Run]:
     """A server of its own in a new folder, which is not run as root."""
     folder.mkdir()
     as_user = []
@@ -194,28 +50,35 @@ def postgresql(folder: pathlib.Path) -> Iterator["Engine"]:
         subprocess.run([*as_user, "pg_ctl", "-D", data, "-m", "immediate", "stop"], **quiet)
 
 
-def _run_postgresql(socket: pathlib.Path, path: pathlib.Path, X: Any, expected: Results) -> Results:
-    lines = "\n".join("\t".join("\\N" if value is None else repr(value) for value in row) for row in _rows(X))
-    script = (f"BEGIN;\nCREATE TABLE rows ({_columns(expected.names)});\nCOPY rows FROM STDIN;\n{lines}\n\\.\n"
-              f"{path.read_text()}ROLLBACK;\n")
+def _run_postgresql(socket: pathlib.Path, path: pathlib.Path, rows: Rows, expected: Results) -> Results:
+    lines = "\n".join("\t".join(_copied(value) for value in row) for row in sql_rows(rows))
+    script = (f"BEGIN;\nCREATE TABLE rows ({sql_columns(rows)});\nCOPY rows FROM STDIN;\n{lines}\n\\.\n"
+              f"{path.read_text(encoding='utf-8')}ROLLBACK;\n")
     done = subprocess.run(["psql", "-h", socket, "-qt", "--csv", "-v", "ON_ERROR_STOP=1", "postgres", "rffkern"],
-                          input=script, capture_output=True, text=True, check=False)
+                          input=script.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise RuntimeError(done.stderr)
-    found = csv.reader(io.StringIO(done.stdout, newline=""))
-    return _from_rows([[int(row[0]), *row[1:]] for row in found], expected)
+        raise RuntimeError(done.stderr.decode())
+    found = csv.reader(io.StringIO(done.stdout.decode(), newline=""))
+    return of_sql([[int(row[0]), *row[1:]] for row in found], expected)
 
 
-Engine = Callable[[pathlib.Path, Any, Results], Results]
+def _copied(value: Any) -> str:
+    """A value as COPY reads it."""
+    if value is None:
+        return "\\N"
+    text = value if isinstance(value, str) else repr(value)
+    return functools.reduce(lambda given, pair: given.replace(*pair),
+                            [("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")], text)
+
 
 # The target of each engine, how to run it, and the programs and packages that it needs.
-ENGINES: dict[str, tuple[str, Engine | None, list[str], list[str]]] = {
-    "numpy": ("numpy", run_numpy, [], []),
-    "c": ("c", run_c, ["gcc"], []),
-    "js": ("js", run_js, ["node"], []),
-    "onnx": ("onnx", run_onnx, [], ["onnx", "onnxruntime"]),
-    "sqlite": ("sql", run_sqlite, [], ["sqlite3"]),
-    "duckdb": ("sql", run_duckdb, [], ["duckdb"]),
+ENGINES: dict[str, tuple[str, Run | None, list[str], list[str]]] = {
+    "numpy": ("numpy", engines.run_numpy, [], []),
+    "c": ("c", _run_c, ["gcc"], []),
+    "js": ("js", engines.run_js, ["node"], []),
+    "onnx": ("onnx", _run_onnx, [], ["onnx", "onnxruntime"]),
+    "sqlite": ("sql", engines.run_sqlite, [], ["sqlite3"]),
+    "duckdb": ("sql", engines.run_duckdb, [], ["duckdb"]),
     "postgresql": ("sql", None, ["initdb", "pg_ctl", "psql"], []),
 }
 
@@ -228,30 +91,3 @@ def lacking(engine: str) -> list[str]:
 
 
 SUFFIXES = {"numpy": ".py", "c": ".c", "js": ".js", "onnx": ".onnx", "sql": ".sql"}
-
-
-class Errors(NamedTuple):
-    """How far results are from those of the model."""
-
-    ulp: float  # of scores, in units in the last place of the larger of |H| and 1
-    answers: float  # the largest difference, over the larger of 1 and the answer
-    labels: float  # the share of rows with the same label
-
-
-def _text(label: Any) -> str:
-    """A label as text; engines have their own words for truth values."""
-    return {"True": "1", "False": "0", "t": "1", "f": "0"}.get(text := str(label), text)
-
-
-def errors_of(found: Results, expected: Results) -> Errors:
-    """Compare results; nan where some are not numbers."""
-    for got, given in zip(found[:3], expected[:3], strict=True):
-        if got is not None and np.shape(got) != np.shape(given):
-            raise AssertionError(f"expected shape {np.shape(given)}, got {np.shape(got)}")
-    got, given = (found.answers, expected.answers) if found.scores is None else (found.scores, expected.scores)
-    ulp = np.max(np.abs(got - given) / np.spacing(np.maximum(np.abs(given), 1)))
-    answers = np.max(np.abs(found.answers - expected.answers) / np.maximum(np.abs(expected.answers), 1))
-    same = 1.0
-    if expected.labels is not None:
-        same = float(np.mean([_text(a) == _text(b) for a, b in zip(found.labels, expected.labels, strict=True)]))
-    return Errors(float(ulp), float(answers), same)

@@ -102,6 +102,7 @@ SPECIAL = {
                                                      kernel_ridge=True),
     "every form, gaps": _all_forms,
     "odd column names, gaps": _odd_names,
+    "kernels in regions": lambda: rffkern.load(FILES / "fourier_boosting_regions.npz"),
     "an expansion": lambda: rffkern.load(FILES / "gbrff1.npz").expansion_,
     "an expansion of kernels": lambda: kernel_expansion(rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0]),
     "an expansion of rough kernels": lambda: kernel_expansion(
@@ -127,14 +128,25 @@ def model_of(case):
 
 
 def rounding(case):
-    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and the sum of kernels without signs.
+    """`rounding_of` the model of a case."""
+    return rounding_of(model_of(case)[0])
 
-    That sum is the largest at the centers.  The exponential of a kernel makes r times the error of r out of it, in the
-    package and again in the engine.
+
+def rounding_of(model):
+    """How many units in the last place of max(|H|, 1) rounding may cost: 16, and the sum of terms without signs.
+
+    That of kernels is the largest at the centers.  The exponential of a kernel makes r times the error of r out of it,
+    in the package and again in the engine.
     """
-    expansion = getattr(model_of(case)[0], "expansion_", None)
-    if expansion is None or expansion.kernels is None:
+    expansion = getattr(model, "expansion_", None)
+    if expansion is None:
         return 16
+    allowed = 16.0
+    if expansion.fourier is not None:
+        allowed += np.abs(expansion.fourier.amplitudes).sum(axis=0).max(initial=0)
+    if expansion.kernels is None:
+        return allowed
     kernels = expansion.kernels
     absolute = KernelTerms(**kernels.arrays() | {"weights": np.abs(kernels.weights)})
-    return 16 + Expansion(np.zeros(kernels.n_outputs), expansion.center, absolute).score(kernels.centers).max(initial=1)
+    zeros = np.zeros(kernels.n_outputs)
+    return allowed + Expansion(zeros, expansion.center, absolute).score(kernels.centers).max(initial=1)

@@ -258,7 +258,7 @@ PARAMETERS = (
               f'divided by a binary tree of thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}. '
               'Each has a regression of its own, trained on its rows and on the nearest rows of other regions; three '
               'regions are trained first, and the others only if these lower the loss enough.  A model with it holds '
-              'its rows and takes longer to score; one with regions cannot be exported.  True: stacked however little '
+              'its rows and takes longer to score.  True: stacked however little '
               f'it gains, on {FEWEST_AT_ALL} rows or more.  False: the terms alone, a smaller model.'),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "

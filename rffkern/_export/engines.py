@@ -1,0 +1,387 @@
+"""Run exported files in the programs that are installed, on rows of a table, and compare what they give.
+
+A file is executed as it stands: run none that you would not run yourself.
+"""
+
+import contextlib
+import datetime
+import importlib.util
+import json
+import os
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
+from .._column_map.tables import RawColumn, category_of_numbers
+from .function import Array
+
+Double = NDArray[np.float64]
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_ROWS_TOGETHER = 500  # in ONNX Runtime
+
+
+Options: TypeAlias = Mapping[str, str]
+_DEFAULTS = {"name": "model", "table": "rows", "key": "id"}  # of `export`
+
+
+class Rows(NamedTuple):
+    """Rows of a table as engines take them: text of categories, numbers, and seconds of dates."""
+
+    names: list[str]
+    kinds: list[str]  # of the fitted columns; EMPTY of those that are not read
+    cells: list[list[Any]]  # of each column; None or nan where missing
+    of_cells: bool = False  # whether rows are cells, not plain numbers
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.cells[0])
+
+    def matrix(self) -> Double:
+        """Numbers of all columns, (n_rows, n_columns)."""
+        return np.array(self.cells, dtype=np.float64).T.copy()
+
+
+class Results(NamedTuple):
+    """What comes out for rows."""
+
+    scores: Any  # (n_rows, n_outputs); None where only what follows from them comes out
+    answers: Any  # (n_rows, n_answers) probabilities, or what `predict` or `transform` gives
+    labels: Any = None  # (n_rows,) of a classifier
+    classes: Any = None  # their distinct values
+
+
+class Errors(NamedTuple):
+    """How far results are from those of the model."""
+
+    ulp: float  # of scores, in units in the last place of the larger of |H| and 1
+    scores: float  # the largest difference of scores, over the larger of 1 and the score
+    answers: float  # that of answers
+    labels: float  # the share of rows with the same label
+
+
+def rows_of(model: Any, X: Any) -> Rows:
+    """The rows of a table that a model takes."""
+    column_map = getattr(model, "column_map_", None)
+    names = getattr(model, "feature_names_in_", None)
+    if column_map is None:
+        matrix = np.asarray(X, dtype=np.float64)
+        found = [f"x{j}" for j in range(matrix.shape[1])] if names is None else [*map(str, names)]
+        return Rows(found, [NUMERIC] * len(found), matrix.T.tolist())
+    fitted = column_map._fitted_map()
+    table = fitted.read(X, type(model).__name__)
+    kinds = [column.kind if column.forms else EMPTY for column in fitted.columns]
+    cells = [_cells(kind, column) for kind, column in zip(kinds, table.columns, strict=True)]
+    readings = [column.reading for column in fitted.columns]
+    return Rows(fitted.column_names(), kinds, cells, any(
+        reading.kind not in (NUMERIC, EMPTY) or reading.format for reading in readings))
+
+
+def _cells(kind: str, column: RawColumn) -> list[Any]:
+    if kind == CATEGORY:
+        column = category_of_numbers(column)
+        return [None if code != code else column.levels[int(code)] for code in column.values.tolist()]
+    if kind == NUMERIC and column.kind == CATEGORY:  # truth values
+        return [code if code != code else float(column.levels[int(code)] == "True") for code in column.values.tolist()]
+    return [float("nan")] * len(column.values) if kind == EMPTY else column.values.tolist()
+
+
+def results_of(model: Any, X: Any) -> Results:
+    """Results of the model itself."""
+    if hasattr(model, "predict_proba"):
+        return Results(model._raw_scores(X), model.predict_proba(X), model.predict(X), model.classes_)
+    method = next(getattr(model, name) for name in ("transform", "predict", "score") if hasattr(model, name))
+    answers = np.asarray(method(X))
+    answers = answers.reshape(len(answers), -1)
+    return Results(model._raw_scores(X) if hasattr(model, "predict") else answers, answers)
+
+
+def errors_of(found: Results, expected: Results) -> Errors:
+    """Compare results; nan where some are not numbers."""
+    for got, given in zip(found[:3], expected[:3], strict=True):
+        if got is not None and np.shape(got) != np.shape(given):
+            raise AssertionError(f"expected shape {np.shape(given)}, got {np.shape(got)}")
+    got, given = (found.answers, expected.answers) if found.scores is None else (found.scores, expected.scores)
+    ulp = np.max(np.abs(got - given) / np.spacing(np.maximum(np.abs(given), 1)), initial=0)
+    same = 1.0
+    if expected.labels is not None and len(expected.labels):
+        same = float(np.mean([_text(a) == _text(b) for a, b in zip(found.labels, expected.labels, strict=True)]))
+    return Errors(float(ulp), _largest(got, given), _largest(found.answers, expected.answers), same)
+
+
+def _largest(got: Array, given: Array) -> float:
+    return float(np.max(np.abs(got - given) / np.maximum(np.abs(given), 1), initial=0))
+
+
+def _text(label: Any) -> str:
+    """A label as text; engines have their own words for truth values."""
+    return {"True": "1", "False": "0", "true": "1", "false": "0", "t": "1", "f": "0"}.get(text := str(label), text)
+
+
+# --- programs of their own
+
+def run_numpy(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
+    """Import the file."""
+    spec = importlib.util.spec_from_file_location("exported", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    X = dict(zip(rows.names, rows.cells, strict=True)) if rows.of_cells else rows.matrix()
+    predicted = module.predict(X)
+    if expected.classes is None:
+        return Results(module.scores(X), predicted.reshape(rows.n_rows, -1))
+    return Results(module.scores(X), module.probabilities(X), predicted)
+
+
+_NUMBERS_IN_C = """
+static int read_numbers(double *x)
+{{
+    return fread(x, sizeof *x, {d}, stdin) == {d};
+}}
+"""
+# Of each cell the size of its text and one, or 0 and a number.
+_CELLS_IN_C = """
+static int read_numbers({name}_cell *x)
+{{
+    static char texts[{d}][{longest} + 1];
+    int j;
+    unsigned size;
+    for (j = 0; j < {d}; j++) {{
+        if (fread(&size, 4, 1, stdin) != 1) return 0;
+        x[j].text = size ? texts[j] : 0;
+        x[j].number = 0;
+        if (fread(size ? (void *)texts[j] : (void *)&x[j].number, size ? size - 1 : 8, 1, stdin) != 1 && size != 1)
+            return 0;
+        if (size) texts[j][size - 1] = 0;
+    }}
+    return 1;
+}}
+"""
+_DRIVER = """
+#include <stdio.h>
+{reader}
+int main(void)
+{{
+    {cell} x[{d}];
+    double out[{k} + {a} + 1];
+    while (read_numbers(x)) {{
+        {check}{name}_scores(x, out){fail};
+        {name}_{answers}(x, out + {k});
+        out[{k} + {a}] = {label};
+        fwrite(out, sizeof out, 1, stdout);
+    }}
+    return 0;
+}}
+"""
+
+
+def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS,
+          flags: Sequence[str] = ("-std=c99", "-O1")) -> Results:
+    """Compile it with a program that reads rows and writes numbers."""
+    folder, labelled, n_columns = os.path.dirname(path), expected.classes is not None, len(rows.names)
+    name = options["name"]
+    driver, program = os.path.join(folder, "driver.c"), os.path.join(folder, "driver")
+    encoded = [[cell.encode() if isinstance(cell, str) else cell for cell in column] for column in rows.cells]
+    longest = max((len(cell) for column in encoded for cell in column if isinstance(cell, bytes)), default=0)
+    content = (_DRIVER.format(
+        reader=(_CELLS_IN_C if rows.of_cells else _NUMBERS_IN_C).format(
+            d=n_columns, longest=longest, name=name),
+        cell=f"{name}_cell" if rows.of_cells else "double", d=n_columns, name=name, k=expected.scores.shape[1],
+        check="if (" if rows.of_cells else "", fail=") return 1" if rows.of_cells else "",
+        a=expected.answers.shape[1], answers="probabilities" if labelled else "predict",
+        label=f"{name}_class(x)" if labelled else "0"))
+    with open(path, encoding="utf-8") as file, open(driver, "w", encoding="utf-8") as out:
+        out.write(file.read() + content)
+    subprocess.run([_compiler() or "cc", *flags, driver, "-lm", "-o", program], check=True, capture_output=True)
+    data = b"".join(map(_packed, (cell for row in zip(*encoded, strict=True) for cell in row))
+                    ) if rows.of_cells else rows.matrix().tobytes()
+    done = subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True)
+    return _from_bytes(done.stdout, expected)
+
+
+def _compiler() -> str | None:
+    return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+
+
+def _packed(cell: Any) -> bytes:
+    if isinstance(cell, bytes):
+        return struct.pack("I", len(cell) + 1) + cell
+    return struct.pack("=Id", 0, float("nan") if cell is None else cell)
+
+
+_SCRIPT = """
+import * as model from "./{name}";
+import {{ readFileSync, writeSync }} from "node:fs";
+const rows = JSON.parse(readFileSync(0, "utf8"));
+const width = {k} + {a} + 1, out = new Float64Array(rows.length * width);
+rows.forEach((cells, i) => {{
+    const row = {of_cells} ? cells : cells.map((cell) => cell === null ? NaN : cell);
+    const at = i * width, predicted = model.predict(row);
+    out.set(model.scores(row), at);
+    out.set(model.classes ? model.probabilities(row) : predicted.length ? predicted : [predicted], at + {k});
+    if (model.classes) out[at + width - 1] = model.classes.indexOf(predicted);
+}});
+const bytes = Buffer.from(out.buffer);
+for (let start = 0; start < bytes.length;) start += writeSync(1, bytes, start);
+"""
+
+
+def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
+    """Import it in node."""
+    module, script = (os.path.join(os.path.dirname(path), name) for name in ("exported.mjs", "driver.mjs"))
+    shutil.copy(path, module)
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(_SCRIPT.format(name="exported.mjs", of_cells="true" if rows.of_cells else "false",
+                                  k=expected.scores.shape[1], a=expected.answers.shape[1]))
+    cells = [[None if cell != cell else cell for cell in row] for row in zip(*rows.cells, strict=True)]
+    done = subprocess.run(["node", script], input=json.dumps(cells).encode(), stdout=subprocess.PIPE, check=True)
+    return _from_bytes(done.stdout, expected)
+
+
+def _from_bytes(data: bytes, expected: Results) -> Results:
+    """Results of a program: of each row the scores, the answers and the place of the label among all."""
+    k, a = expected.scores.shape[1], expected.answers.shape[1]
+    out = np.frombuffer(data).reshape(-1, k + a + 1)
+    return Results(out[:, :k], out[:, k : k + a],
+                   None if expected.classes is None else expected.classes[out[:, -1].astype(int)])
+
+
+def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
+    """Run it in ONNX Runtime, some rows at once."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    wanted = session.get_inputs()
+    names = ["variable"] if expected.classes is None else ["scores", "probabilities", "label"]
+    if {*rows.kinds} <= {NUMERIC, EMPTY}:
+        feed = {"X": rows.matrix()}
+    else:
+        read = [cells for cells, kind in zip(rows.cells, rows.kinds, strict=True) if kind != EMPTY]
+        feed = {given.name: _of_input(cells, given.type) for given, cells in zip(wanted, read, strict=True)}
+    types = {given.name: given.type for given in wanted}
+    feed = {name: values.astype(np.float32) if types[name] == "tensor(float)" else values
+            for name, values in feed.items()}
+    parts = [session.run(names, {name: values[i : i + _ROWS_TOGETHER] for name, values in feed.items()})
+             for i in range(0, max(1, rows.n_rows), _ROWS_TOGETHER)]
+    whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    return Results(None, whole[0]) if expected.classes is None else Results(*whole)
+
+
+def _of_input(cells: Sequence[Any], kind: str) -> Array:
+    if kind == "tensor(string)":
+        return np.array([["" if cell is None else cell] for cell in cells], dtype=object)
+    return np.array(cells, dtype=np.float64)[:, None]
+
+
+# --- databases
+
+_SQL_TYPES = {CATEGORY: "text", NUMERIC: "double precision", EMPTY: "double precision", DATE: "timestamp"}
+
+
+def sql_columns(rows: Rows, key: str = "id") -> str:
+    """The columns of a table of rows."""
+    columns = (f"{quoted(name)} {_SQL_TYPES[kind]}" for name, kind in zip(rows.names, rows.kinds, strict=True))
+    return f"{quoted(key)} integer, {', '.join(columns)}"
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_rows(rows: Rows) -> list[tuple[Any, ...]]:
+    """Rows of values of a database, in which dates are ISO text."""
+    columns = [[None if cell is None or cell != cell else _iso(cell) if kind == DATE else cell for cell in cells]
+               for cells, kind in zip(rows.cells, rows.kinds, strict=True)]
+    return [*zip(range(rows.n_rows), *columns, strict=True)]
+
+
+def _iso(seconds: float) -> str:
+    return (_EPOCH + datetime.timedelta(seconds=seconds)).isoformat(" ")
+
+
+def of_sql(found: Sequence[Sequence[Any]], expected: Results) -> Results:
+    """Results of a SELECT: the key, then a label, probabilities and scores, or predictions."""
+    ordered = sorted(found, key=lambda row: row[0])
+    if expected.classes is None:
+        return Results(None, np.array([row[1:] for row in ordered], dtype=np.float64))
+    a, numbers = expected.answers.shape[1], np.array([row[2:] for row in ordered], dtype=np.float64)
+    return Results(numbers[:, a:], numbers[:, :a], [row[1] for row in ordered])
+
+
+def _statement(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def run_sqlite(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
+    """Run it in Python's own SQLite."""
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        table = quoted(options["table"])
+        connection.execute(f"CREATE TABLE {table} ({sql_columns(rows, options['key'])})")
+        connection.executemany(f"INSERT INTO {table} VALUES (?{', ?' * len(rows.names)})", sql_rows(rows))
+        return of_sql(connection.execute(_statement(path)).fetchall(), expected)
+
+
+def run_duckdb(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
+    """Run it in DuckDB."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        table = quoted(options["table"])
+        connection.execute(f"CREATE TABLE {table} ({sql_columns(rows, options['key'])})")
+        given = {f"c{j}": np.array(column, dtype=object) for j, column in
+                 enumerate(zip(*sql_rows(rows), strict=True))}
+        casts = ", ".join(f"CAST(c{j} AS {_SQL_TYPES[kind]})" for j, kind in enumerate(rows.kinds, 1))
+        if given:
+            connection.execute(f"INSERT INTO {table} SELECT CAST(c0 AS integer), {casts} FROM given")
+        return of_sql(connection.execute(_statement(path)).fetchall(), expected)
+
+
+Run = Callable[[str, Rows, Results, Options], Results]
+
+
+class Engine(NamedTuple):
+    """What runs files of a target."""
+
+    target: str
+    run: Run
+    programs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+    def lacking(self) -> list[str]:
+        """Programs and packages that it needs and that are not here."""
+        programs = [name for name in self.programs if (_compiler() if name == "cc" else shutil.which(name)) is None]
+        return [*programs, *(name for name in self.packages if importlib.util.find_spec(name) is None)]
+
+    def version(self) -> str:
+        """Versions of what it needs."""
+        programs = [(_compiler() or name) if name == "cc" else name for name in self.programs]
+        told = [subprocess.run([name, "--version"], capture_output=True, text=True, check=False) for name in programs]
+        found = [each.stdout.partition("\n")[0] for each in told]
+        for name in self.packages:
+            module = importlib.import_module(name)
+            found.append(f"{name} {getattr(module, 'sqlite_version', None) or module.__version__}")
+        return ", ".join(found)
+
+
+ENGINES: dict[str, Engine] = {
+    "numpy": Engine("numpy", run_numpy, packages=("numpy",)),
+    "cc": Engine("c", run_c, ("cc",)),
+    "node": Engine("js", run_js, ("node",)),
+    "onnxruntime": Engine("onnx", run_onnx, packages=("onnxruntime",)),
+    "sqlite3": Engine("sql", run_sqlite, packages=("sqlite3",)),
+    "duckdb": Engine("sql", run_duckdb, packages=("duckdb",)),
+}
