@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from .._native.array_types import NDArray
+from .._rows.row_blocks import take_rows
+from .._rows.weights import RowWeights
 from ..errors import InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY
 from .fitted_map import FittedColumn, FittedMap
+from .sketch import Summary, compressed, joined
 from .tables import RawColumn, RawTable, category_of_numbers, column_name
 
 if TYPE_CHECKING:  # rows are compared without what learns a map
@@ -26,6 +29,9 @@ if TYPE_CHECKING:  # rows are compared without what learns a map
 Double = NDArray[np.float64]
 
 N_QUANTILES, MOST_LEVELS = 10, 200
+
+# Values of a column that stand for its distribution, and values of all columns together, at most.
+_MOST_VALUES, _MOST_OF_ALL = 128, 16384
 
 # Rows of a block whose numbers are counted at most, evenly spaced, so that scoring takes hardly longer; levels are
 # those of all rows.
@@ -48,15 +54,25 @@ class ColumnReference(NamedTuple):
     levels: list[str]  # of a category, those of the largest shares
     is_complete: bool  # whether these are all levels
     shares: list[float]  # of the values that are there, for each bin; those of levels, and of all others
+    values: list[float] | None = None  # of numbers and dates: all, or those in the middle of equal shares of the rows
+    value_shares: list[float] | None = None  # of the rows that have a value, for each of `values`
 
     @classmethod
-    def of_numbers(cls, missing: float, low: float, high: float, values: Double, weights: Double) -> Self:
+    def of_numbers(cls, missing: float, low: float, high: float, values: Double, weights: Double,
+                   n_values: int = _MOST_VALUES) -> Self:
         """That of a column of these distinct values, ascending, and their weights."""
         ends = np.cumsum(weights)
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, N_QUANTILES) / N_QUANTILES).clip(max=len(ends) - 1)
         edges = np.unique(values[cuts])
         shares = np.bincount(np.searchsorted(edges, values), weights, len(edges) + 1) / ends[-1]
-        return cls(missing, low, high, edges.tolist(), [], True, shares.tolist())
+        if not n_values:
+            return cls(missing, low, high, edges.tolist(), [], True, shares.tolist())
+        kept = compressed(Summary(values[weights > 0], weights[weights > 0]), n_values)
+        kept_shares = kept.weights / kept.total
+        if np.count_nonzero(weights) > n_values:  # equal shares, of which a frequent value has several
+            kept_shares = np.round(kept_shares * n_values) / n_values
+        return cls(missing, low, high, edges.tolist(), [], True, shares.tolist(), kept.values.tolist(),
+                   kept_shares.tolist())
 
     @classmethod
     def of_levels(cls, missing: float, levels: Sequence[str], weights: Double) -> Self:
@@ -78,11 +94,14 @@ class Reference(NamedTuple):
     @classmethod
     def of(cls, statistics: "Sequence[ColumnStatistics]", total: float, n_rows: int) -> Self:
         """That of the statistics of a pass over rows of some total weight."""
-        return cls(n_rows, [_of_column(each, total) for each in statistics])
+        n_values = most_values(len(statistics))
+        return cls(n_rows, [_of_column(each, total, n_values) for each in statistics])
 
     def to_json(self) -> dict[str, Any]:
         """As a file's header holds it."""
-        return {"rows": self.n_rows, "columns": [None if each is None else each._asdict() for each in self.columns]}
+        return {"rows": self.n_rows, "columns": [None if each is None else {
+            name: value for name, value in each._asdict().items() if value is not None or name in ("low", "high")}
+            for each in self.columns]}
 
     @classmethod
     def from_json(cls, entry: Any, n_columns: int) -> Self:
@@ -97,16 +116,65 @@ class Reference(NamedTuple):
                 each.low, each.high))], dtype=np.float64)
             if not np.isfinite(numbers).all() or len(each.shares) != max(len(each.edges), len(each.levels)) + 1:
                 raise ValueError("the reference of a column is malformed")
+            values, value_shares = (np.array([] if these is None else these, dtype=np.float64)
+                                    for these in (each.values, each.value_shares))
+            if (values.ndim != 1 or values.shape != value_shares.shape or not np.isfinite(values).all()
+                    or not (value_shares >= 0).all() or (len(values) and abs(value_shares.sum() - 1) > 1e-6)):
+                raise ValueError("the values of the reference of a column are malformed")
         return cls(int(entry["rows"]), columns)
 
 
-def _of_column(statistics: "ColumnStatistics", total: float) -> ColumnReference | None:
+# Rows of an array of which the values of its columns are kept at most, evenly spaced, and numbers in them.
+_MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 20
+
+
+def reference_of_rows(X: Any, weights: RowWeights) -> dict[str, Any] | None:
+    """The same, as a file's header holds it, of training rows that no map takes; None where columns are very many."""
+    n_features = X.shape[1]
+    n_values = most_values(n_features)
+    if not n_values:
+        return None
+    rows = weights.positive()
+    n_taken = min(len(rows), _MOST_ROWS, max(n_values, _MOST_NUMBERS // n_features))
+    rows = rows[np.linspace(0, len(rows) - 1, n_taken).astype(np.intp)]
+    taken, each = take_rows(X, rows), weights.each[rows]
+    columns = [joined(column, each) for column in taken.T]
+    return Reference(int(weights.n_positive), [ColumnReference.of_numbers(
+        0.0, float(column.values[0]), float(column.values[-1]), *column, n_values) for column in columns]).to_json()
+
+
+def most_values(n_columns: int) -> int:
+    """How many values of each of so many columns are kept: none where columns are very many."""
+    return min(_MOST_VALUES, _MOST_OF_ALL // n_columns)
+
+
+def _of_column(statistics: "ColumnStatistics", total: float, n_values: int) -> ColumnReference | None:
     missing = statistics.missing / total
     if statistics.levels is not None and len(statistics.levels.names):
         return ColumnReference.of_levels(missing, statistics.levels.names, statistics.levels.weights.sum(axis=1))
     if statistics.kind in (CATEGORY, EMPTY) or not len(statistics.summary.values):
         return None
-    return ColumnReference.of_numbers(missing, *statistics.range, *statistics.summary)
+    return ColumnReference.of_numbers(missing, *statistics.range, *statistics.summary, n_values)
+
+
+def values_of_training(column: FittedColumn, reference: ColumnReference) -> tuple[Double, Double]:
+    """Values of a column of the training table, as its forms take them, nan for missing ones, and their shares.
+
+    Levels that the reference does not name share their rows evenly: they are the others that the column knows, the rare
+    ones among them.
+    """
+    if column.kind == CATEGORY:
+        named = column.values_of(RawColumn(CATEGORY, np.arange(float(len(reference.levels))),
+                                           tuple(reference.levels)), "")
+        others = np.setdiff1d(np.arange(float(len(column.levels) + column.has_rare)), named)
+        others = others if len(others) else np.full(1, float(len(column.levels)) if column.has_rare else np.nan)
+        values = np.concatenate([named, others])
+        shares = np.concatenate([reference.shares[:-1], np.full(len(others), reference.shares[-1] / len(others))])
+    else:
+        values, shares = np.array(reference.values), np.array(reference.value_shares)
+    values, shares = np.append(values, np.nan), np.append((1 - reference.missing) * shares, reference.missing)
+    values, shares = values[shares > 0], shares[shares > 0]
+    return values, shares / shares.sum()
 
 
 class ColumnCounts(NamedTuple):

@@ -39,7 +39,7 @@ class Summary(NamedTuple):
         return float(self.values[min(np.searchsorted(ends, share * ends[-1]), len(ends) - 1)])
 
 
-def _joined(values: Double, weights: Double) -> Summary:
+def joined(values: Double, weights: Double) -> Summary:
     """A summary of values; equal ones become one entry."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
@@ -47,14 +47,14 @@ def _joined(values: Double, weights: Double) -> Summary:
     return Summary(values[first], np.add.reduceat(weights, first))
 
 
-def _compressed(summary: Summary, n_entries: int) -> Summary:
+def compressed(summary: Summary, n_entries: int) -> Summary:
     """At most n_entries of the entries: those in the middle of equal shares of the weight."""
     if len(summary.values) <= n_entries:
         return summary
     ends = np.cumsum(summary.weights)
     share = ends[-1] / n_entries
     places = np.searchsorted(ends, share * (np.arange(n_entries) + 0.5)).clip(max=len(ends) - 1)
-    return _joined(summary.values[places], np.full(n_entries, share))
+    return joined(summary.values[places], np.full(n_entries, share))
 
 
 class QuantileSketch:
@@ -80,9 +80,9 @@ class QuantileSketch:
         """Add a block of values, none of them nan, with positive weights."""
         if not len(values):
             return
-        summary = _joined(values, weights)
+        summary = joined(values, weights)
         self.low, self.high = min(self.low, float(summary.values[0])), max(self.high, float(summary.values[-1]))
-        summary = _compressed(summary, self._n_entries)
+        summary = compressed(summary, self._n_entries)
         for height, other in enumerate(self._summaries):
             if other is None:
                 self._summaries[height] = summary
@@ -95,11 +95,11 @@ class QuantileSketch:
         summaries = [summary for summary in self._summaries if summary is not None]
         if not summaries:
             return Summary(np.empty(0), np.empty(0))
-        return _joined(np.concatenate([[self.low, self.high], *(summary.values for summary in summaries)]),
+        return joined(np.concatenate([[self.low, self.high], *(summary.values for summary in summaries)]),
                        np.concatenate([[0.0, 0.0], *(summary.weights for summary in summaries)]))
 
     def _merged(self, a: Summary, b: Summary) -> Summary:
-        return _compressed(_joined(np.concatenate([a.values, b.values]), np.concatenate([a.weights, b.weights])),
+        return compressed(joined(np.concatenate([a.values, b.values]), np.concatenate([a.weights, b.weights])),
                            self._n_entries)
 
 

@@ -696,3 +696,13 @@ def _concatenated_column(parts: list[RawColumn]) -> RawColumn:
     coded = [np.array([*map(position.__getitem__, part.levels), np.nan])[
         np.where(np.isnan(part.values), -1, part.values).astype(np.intp)] for part in parts]
     return RawColumn(CATEGORY, np.concatenate(coded), tuple(levels))
+
+
+def as_given(column: RawColumn, rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Values of a raw column at some rows: text of categories, None where it is missing, dates in UTC, or numbers."""
+    values = column.values[rows]
+    if column.kind == CATEGORY:
+        return np.array([None if np.isnan(code) else column.levels[int(code)] for code in values], dtype=object)
+    if column.kind == DATE:
+        return (values * 1000).round().astype("datetime64[ms]")
+    return values

@@ -39,6 +39,7 @@ class Fitted(NamedTuple):
     attributes: Mapping[str, Any]  # fitted attributes of the family, by name
     training_state: Any = None  # what training goes on from, or earlier rounds are predicted from; not in model files
     column_map: Any = None  # fitted, where the expansion takes mapped rows
+    reference: dict[str, Any] | None = None  # what is kept of training rows without a map; see `column_map_`
 
 
 class Model(Parametrised):
@@ -108,7 +109,7 @@ class Model(Parametrised):
         else:
             new["column_map_"] = fitted.column_map
         for name, value in (("feature_names_in_", fitted.names), ("classes_", fitted.classes),
-                            ("_training_state", fitted.training_state)):
+                            ("_training_state", fitted.training_state), ("_reference", fitted.reference)):
             if value is None:
                 new.pop(name, None)
             else:
@@ -175,7 +176,7 @@ class Model(Parametrised):
 
         if self.columns is None:
             try:
-                return with_eval_set(check(X, y, sample_weight), eval_set)
+                return _with_reference(with_eval_set(check(X, y, sample_weight), eval_set))
             except InvalidInputError as error:
                 from .._column_map.tables import needs_map
 
@@ -199,7 +200,7 @@ class Model(Parametrised):
             mapped = with_mapped_eval_set(mapped, eval_set, type(self).__name__)
         training = with_eval_set(check(mapped.X, y, sample_weight), mapped.eval_set)
         if mapped.column_map is None:
-            return training
+            return _with_reference(training)
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
 
@@ -310,3 +311,10 @@ class Model(Parametrised):
             X = self._check_rows(X)  # or says that there is no expansion
             scored = self.expansion_._scorer.score(X, self.n_jobs)
         return scored
+
+
+def _with_reference(training: "Training") -> "Training":
+    """The same with what a model keeps of its training rows where no map does."""
+    from .._column_map.drift import reference_of_rows
+
+    return training._replace(reference=reference_of_rows(training.rows.X, training.rows.weights))

@@ -10,7 +10,7 @@ from .._model.expansion import Expansion
 from .._native.array_types import NDArray
 from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
-from .base import Model
+from .explanations import Explained
 from .links import Link, LogisticLink, log_probabilities, probabilities
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a model that scores loads no training
 Double = NDArray[np.float64]
 
 
-class Classifier(Model):
+class Classifier(Explained):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
 
     class_weight: Any
@@ -162,7 +162,7 @@ class Classifier(Model):
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
 
 
-class Regressor(Model):
+class Regressor(Explained):
     """Base of regressors: one real target, or several as the columns of y."""
 
     _has_labels = False

@@ -262,9 +262,9 @@ def _describe_map(column_map: Any) -> Contents:
     return _with_reference(header, column_map), arrays
 
 
-def _with_reference(header: Header, column_map: Any) -> Header:
-    """A header with what `drift` compares rows with, where the map has that."""
-    reference = column_map._reference
+def _with_reference(header: Header, owner: Any) -> Header:
+    """A header with what is kept of the columns of the training rows, where a map, or a model without one, has that."""
+    reference = vars(owner).get("_reference")
     return header if reference is None else {**header, "reference": reference}
 
 
@@ -333,7 +333,7 @@ def _describe_model(model: Model) -> Contents:
         columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
                          feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
-    return header if column_map is None else _with_reference(header, column_map), arrays
+    return _with_reference(header, model if column_map is None else column_map), arrays
 
 
 def _agree(columns: Any, column_map: Any) -> bool:
@@ -411,7 +411,8 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     fitted = _fitted(model, header, expansion, curves, classes)
     if column_map is not None:
         require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
-    model._keep(fitted._replace(column_map=column_map))
+    model._keep(fitted._replace(column_map=column_map,
+                                reference=header.get("reference") if column_map is None else None))
     if "metadata" in header:
         vars(model)["metadata_"] = header["metadata"]
     return model

@@ -75,12 +75,13 @@ class Expansion(Immutable):
     n_features: int
     n_outputs: int
     _scorers: list[Scorer]  # one, once it is needed
+    _explainers: list[Any]  # one, of the distributions that its model keeps, once it is needed
 
     def __init__(self, intercept: ArrayLike, center: ArrayLike, *parts: Part, lower: ArrayLike | None = None,
                  upper: ArrayLike | None = None) -> None:
         own = vars(self)
-        own.update(intercept=frozen("intercept", intercept, 1), center=frozen("center", center, 1), _scorers=[],
-                   lower=None, upper=None)
+        own.update(intercept=frozen("intercept", intercept, 1), center=frozen("center", center, 1), lower=None,
+                   upper=None, _scorers=[], _explainers=[])
         own.update({part.kind: None for part in PARTS} | {part.kind: part for part in parts})
         own["parts"] = tuple(own[part.kind] for part in PARTS if own[part.kind] is not None)
         own.update(n_terms=sum(part.n_terms for part in parts), n_features=len(self.center),

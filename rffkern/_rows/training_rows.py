@@ -72,6 +72,7 @@ class Training(NamedTuple):
     classes: NDArray[Any] | None  # labels, sorted, of a classifier
     eval_sets: tuple[tuple[str, Any], ...] = ()  # names and rows of all sets of an eval_set, `validation` first
     column_map: Any = None  # the map that made `rows` from a raw table with columns `names`; None without one
+    reference: dict[str, Any] | None = None  # what is kept of rows without a map, as a map's reference
 
 
 SomeRows = TypeVar("SomeRows", LabelledRows, TargetRows)

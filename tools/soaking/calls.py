@@ -120,7 +120,7 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "interaction_strength": lambda model, X, y: model.interaction_strength(X, 0, 1),
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
     "drift": lambda model, X, y: model.drift(X)["largest_shift"],
-    "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[1:]],
+    "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[:2]],
     "pac_bayes_bound": lambda model, X, y: model.pac_bayes_bound(),
     "score": lambda model, X, y: model.score(X, y),
     "get_metadata_routing": lambda model, X, y: _routing(model),

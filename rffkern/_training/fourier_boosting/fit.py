@@ -69,7 +69,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
     # Training rows and those of evaluation sets, column by column.
     names, classes, center, scale = training.names, training.classes, training.center, training.scale
-    column_map, set_names = training.column_map, [name for name, _ in training.eval_sets] or ["valid_0"]
+    column_map, reference = training.column_map, training.reference
+    set_names = [name for name, _ in training.eval_sets] or ["valid_0"]
     parts = [training.rows, *(rows for _, rows in training.eval_sets)]
     n_train, n_features = parts[0].X.shape
     sources, forms, scaling, n_raw_columns = np.arange(n_features), None, no_scaling(n_features), n_features
@@ -170,7 +171,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     if prints is not None:
         state = WarmStart(fixed_params(model), prints, orders,
                           [bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
-    return Fitted(names, classes, expansion, attributes, state, column_map)
+    return Fitted(names, classes, expansion, attributes, state, column_map, reference)
 
 
 def check_callback(callback: Any) -> None:

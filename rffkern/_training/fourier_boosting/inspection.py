@@ -1,4 +1,4 @@
-"""What a trained model says of columns and rounds: partial dependence, interactions, explanations, staged scores.
+"""What a trained model says of columns and rounds: partial dependence, interactions, staged scores.
 
 All of it is in columns of the raw table: the mapped columns of one raw column change together.
 """
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._column_map.cells import CATEGORY, DATE, NUMERIC
-from ..._column_map.tables import RawColumn
+from ..._column_map.cells import NUMERIC
+from ..._column_map.tables import RawColumn, as_given
+from ..._estimator.explanations import names_of, rows_in_memory, sources_of
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_scalar
-from ..._rows.row_blocks import RowBlocks
 from ..._rows.validation import check_array
 from ...errors import InvalidInputError
 
@@ -44,16 +44,6 @@ class Interaction(NamedTuple):
     second: Any
     strength: float  # H^2
     size: float  # root mean square of that part, in units of the score
-
-
-class Explanation(NamedTuple):
-    """Scores in parts: constant + contributions of all columns + joint is the score, up to rounding."""
-
-    columns: NDArray[Any]  # (n_features,) names of the columns, or their indices where the table has no names
-    contributions: Double  # (n_samples, n_features), or (n_samples, n_features, n_outputs): of terms of one column
-    joint: Double  # (n_samples,), or (n_samples, n_outputs): of terms that read several columns
-    constant: Double  # (), or (n_outputs,)
-    clipped: NDArray[np.bool_]  # (n_samples, n_features): whether a column lies outside the bounds of the model
 
 
 class Inspection:
@@ -168,44 +158,8 @@ class Inspection:
         now = self._snapshot()
         check_scalar("n_pairs", n_pairs, int, 1)
         pairs = interactions(_table(now, X), now.feature_importances_)
-        names = _names(now).tolist()
+        names = names_of(now).tolist()
         return [Interaction(names[first], names[second], *rest) for first, second, *rest in pairs[:n_pairs]]
-
-    def explain(self, X: Any) -> Explanation:
-        """Return the scores of rows in parts: what columns add alone, and what several columns make together.
-
-        Terms that read one column alone are a function of this column, so that its contribution is exact.  The terms
-        that read several columns are not divided among them; they are `joint`.  A missing value that a column map
-        imputes from other columns counts for its own column.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Explanation
-            `columns` (n_features,), names or indices; `contributions` (n_samples, n_features); `joint` (n_samples,);
-            `constant`.  For several outputs, these have one more axis.  Constant, contributions and joint part add up
-            to the score, but for rounding.  `clipped` (n_samples, n_features) says which columns of a row lie outside
-            the bounds of the model, and count as the bound.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not what `fit` saw.
-        """
-        now = self._snapshot()
-        rows = _rows(now, X)
-        table = _clipped(now, rows)
-        alone, joint = explain(table)
-        is_clipped = np.zeros((len(rows), now.n_features_in_), dtype=bool)
-        for source, column in zip(table.sources, (rows != table.rows).T, strict=True):
-            is_clipped[:, source] |= column
-        constant = now.expansion_.intercept
-        return Explanation(_names(now), _of_outputs(alone), _of_outputs(joint), _of_outputs(constant), is_clipped)
 
     def _staged(self, X: Any) -> Iterator[Double]:
         """Scores of a snapshot after each round."""
@@ -214,26 +168,10 @@ class Inspection:
         return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_jobs)
 
 
-def _rows(model: Any, X: Any) -> NDArray[Any]:
-    """Rows of a raw table as the expansion of a fitted model takes them."""
-    model._check_fitted()
-    if isinstance(X, RowBlocks):
-        raise InvalidInputError("X must be rows in memory, an array or a table, got RowBlocks")
-    rows: NDArray[Any] = model._check_rows(X)
-    return rows
-
-
 def _table(model: Any, X: Any) -> "MappedTable":
-    """Rows of a raw table for a fitted model, clipped to its bounds."""
-    return _clipped(model, _rows(model, X))
-
-
-def _clipped(model: Any, rows: NDArray[Any]) -> "MappedTable":
-    """Rows as the expansion takes them, clipped to its bounds, with the raw column of each of their columns."""
-    column_map = vars(model).get("column_map_")
-    sources = np.arange(rows.shape[1]) if column_map is None else column_map.sources_
-    rows = model.expansion_._scorer.clip(rows)
-    return MappedTable(model.expansion_, rows, sources, model.n_features_in_, model.n_jobs)
+    """Rows of a raw table for a fitted model, clipped to its bounds, with the raw column of each of their columns."""
+    rows = model.expansion_._scorer.clip(rows_in_memory(model, X, "X"))
+    return MappedTable(model.expansion_, rows, sources_of(model), model.n_features_in_, model.n_jobs)
 
 
 def _raw_column(model: Any, X: Any, column: int) -> RawColumn:
@@ -243,12 +181,6 @@ def _raw_column(model: Any, X: Any, column: int) -> RawColumn:
         raw: RawColumn = column_map._fitted_map().read(X, type(model).__name__).columns[column]
         return raw
     return RawColumn(NUMERIC, check_array(X)[:, column].astype(np.float64))
-
-
-def _names(model: Any) -> NDArray[Any]:
-    """Names of the columns, or their indices where `fit` saw none."""
-    names: NDArray[Any] = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
-    return names
 
 
 def _index(model: Any, name: str, column: Any) -> int:
@@ -333,39 +265,6 @@ def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int
             strength = float((rest / whole) ** 2) if whole > 0 else 0.0
             pairs.append((first, second, strength, float(rest * np.sqrt(both.shape[1]))))
     return sorted(pairs, key=lambda pair: -pair[3])
-
-
-def explain(table: MappedTable) -> tuple[Double, Double]:
-    """What linear terms and terms of one column add to the scores (n_rows, n_columns, n_outputs), and what others do.
-
-    The latter are of shape (n_rows, n_outputs).  Terms that read no column are constant and count with the others.
-    All kernels read the same columns.
-    """
-    reads = columns_read(table.expansion, table.sources, table.n_columns)
-    single = reads.sum(axis=1) == 1
-    alone = np.zeros((len(table.rows), table.n_columns, table.expansion.n_outputs))
-    is_linear = np.zeros(table.n_columns, dtype=bool)
-    if table.expansion.linear is not None:
-        is_linear[table.sources[table.expansion.linear.coefficients.any(axis=1)]] = True
-    for column in np.flatnonzero(reads[single].any(axis=0) | is_linear).tolist():
-        terms = some_terms(table.expansion, np.flatnonzero(single & reads[:, column]), table.mapped(column))
-        alone[:, column] = terms._scorer.score(table.rows, table.n_threads)
-    joint = some_terms(table.expansion, np.flatnonzero(~single))._scorer.score(table.rows, table.n_threads)
-    if table.expansion.kernels is not None:
-        kernels = table.expansion._only("kernels")
-        own = np.flatnonzero(columns_of_kernels(table.expansion, table.sources, table.n_columns))
-        (alone[:, own[0]] if len(own) == 1 else joint)[:] += kernels._scorer.score(table.rows, table.n_threads)
-    return alone, joint
-
-
-def as_given(column: RawColumn, rows: Indices) -> NDArray[Any]:
-    """Values of a raw column at some rows: text of categories, None where it is missing, dates in UTC, or numbers."""
-    values = column.values[rows]
-    if column.kind == CATEGORY:
-        return np.array([None if np.isnan(code) else column.levels[int(code)] for code in values], dtype=object)
-    if column.kind == DATE:
-        return (values * 1000).round().astype("datetime64[ms]")
-    return values
 
 
 def _spread(values: Double, n_points: int) -> Indices:

@@ -38,6 +38,7 @@ class DataSource(Protocol):
     center: Double  # (n_outputs,) of the targets, which are held in units of `scale`
     scale: Double  # (n_outputs,)
     column_map: Any
+    reference: dict[str, Any] | None  # what a model keeps of the columns of training rows that no map takes
     prints: RowFingerprints | None  # by which the rows are known again, with `warm_start`
     n_features: int
     n_outputs: int
@@ -105,7 +106,8 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
           seeds: Sequence[int], limit: TimeLimit, checkpoint: Checkpoint | None = None) -> Fitted:
     """Boost a model on checked rows (ECML 2020, Algorithms 2 and 3; 2019, Algorithm 1)."""
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose, limit=limit)
-    names, classes, column_map, prints = data.names, data.classes, data.column_map, data.prints
+    names, classes, column_map, reference, prints = (data.names, data.classes, data.column_map, data.reference,
+                                                     data.prints)
     center, scale = data.center, data.scale
     if checkpoint is not None and prints is not None:
         checkpoint.prints.check(prints)
@@ -159,7 +161,7 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     if model.family != "gbrff2":
         attributes["landmarks_"] = fitted_landmarks([[h for h, _ in terms] for terms in kept], omegas, scaling)
     expansion = _to_expansion(kept, omegas.shape, scaling, center + scale * intercepts, scale)
-    return Fitted(names, classes, expansion, attributes, state, column_map)
+    return Fitted(names, classes, expansion, attributes, state, column_map, reference)
 
 
 def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: Mapping[str, Sequence[OutputRows]],

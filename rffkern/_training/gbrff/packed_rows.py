@@ -306,6 +306,7 @@ class LocalData:
     def __init__(self, training: Training, model: Any) -> None:
         rows = training.rows
         self.names, self.classes, self.column_map = training.names, training.classes, training.column_map
+        self.reference = training.reference
         self.center, self.scale = training.center, training.scale
         self.prints = RowFingerprints.of_training(training) if model.warm_start else None
         self._X, self._weights, self._targets = rows.X, rows.weights, rows.targets()  # without the class indices

@@ -244,6 +244,7 @@ class PartitionedData:
     """Checked training rows and evaluation sets in partitions: a `DataSource`."""
 
     column_map = None
+    reference: dict[str, Any] | None = None
     prints: RowFingerprints | None = None
 
     def __init__(self, tables: CheckedTables, n_jobs: int | None) -> None:

@@ -89,7 +89,7 @@ def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     unit_lambda = min(max(reg_lambda * rows.weights.unit, np.finfo(np.float64).tiny), np.finfo(np.float64).max)
     return Fitted(training.names, training.classes, expansion,
                   {"kernel_parameters_": np.array([unit_lambda, *length_scale]), "n_iter_": regressions.n_iter,
-                   "residual_": regressions.residual}, column_map=training.column_map)
+                   "residual_": regressions.residual}, column_map=training.column_map, reference=training.reference)
 
 
 def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Indices, are_labels: bool,

@@ -305,7 +305,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
             "landmark_loss_": losses, "n_effective_": n_effective,
             "proba_slope_": np.array([probability_slope(margins, np.column_stack(signs), weight)]),
         }
-        return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map)
+        return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map,
+                      reference=training.reference)
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
@@ -414,7 +415,8 @@ class PBRFFTransformer(_LandmarkKernels):
         expansion = kernels.expansion(scaling, np.ones((self.n_landmarks, 1)), np.zeros(1))
         attributes = {"n_components_": self.n_components, "landmarks_": landmarks, "landmark_loss_": losses,
                       "n_effective_": n_effective}
-        self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map))
+        self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map,
+                      reference=training.reference))
         return self
 
     def _trial_copy(self, standardize: bool) -> PBRFFClassifier:

@@ -60,5 +60,6 @@ def restricted(model: Any, columns: Indices) -> Any:
     omegas[:, used] = arrays["omegas"][:, used]
     copied = type(model)(**model.get_params(deep=False))
     copied._keep(Fitted(getattr(model, "feature_names_in_", None), getattr(model, "classes_", None),
-                        Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map))
+                        Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map,
+                        reference=vars(model).get("_reference")))
     return copied

@@ -252,7 +252,7 @@ def _fitted(training: Training, state: TrainingState, best: Values, monitor: Mon
                   "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
                   "timed_out_": False, **counted_epochs(train_loss, eval_loss)}
     expansion = network.expansion(state.center, state.scale, state.scaling)
-    return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map)
+    return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map, training.reference)
 
 
 def counted_epochs(train_loss: Double, eval_loss: Double) -> dict[str, int]:

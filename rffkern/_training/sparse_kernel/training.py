@@ -122,7 +122,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
         "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
         "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
         "kernel_parameters_": np.array([machine.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale]),
-    }, TrainingState(stages, expansion, checkpoint), training.column_map)
+    }, TrainingState(stages, expansion, checkpoint), training.column_map, training.reference)
 
 
 def _grow(ensemble: Ensemble, monitor: Monitor, names: Sequence[str], counts: list[int],

@@ -144,6 +144,6 @@ def test_explanations_say_which_columns_were_clipped():
     model = FourierBoostingClassifier(**SHORT).fit(X_gaps, Y > 0)
     found = model.explain(FAR)
     np.testing.assert_array_equal(found.clipped, (X.min(axis=0) > FAR) | (np.nanmax(X_gaps, axis=0) < FAR))
-    total = found.constant + found.contributions.sum(axis=1) + found.joint
+    total = found.base_values + found.values.sum(axis=1)
     np.testing.assert_allclose(total, model.decision_function(FAR), rtol=0, atol=1e-9)
     assert not model.explain(X_gaps).clipped.any()

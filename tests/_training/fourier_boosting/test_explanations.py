@@ -98,34 +98,10 @@ def test_strengths_have_no_unit(unit):
     np.testing.assert_allclose([pair[2] for pair in pairs[1]], [pair[2] for pair in pairs[0]], rtol=1e-6)
 
 
-def test_parts_of_scores_add_up():
-    of = table(2)
-    alone, joint = inspection.explain(of)
-    np.testing.assert_allclose(of.expansion.intercept + alone.sum(axis=1) + joint, of.expansion.score(ROWS), atol=1e-13)
-    assert alone.any(axis=(0, 2)).tolist() == [True, True, False, False]
-    cells = (ROWS[:, 1] > 0.2).astype(int)
-    np.testing.assert_array_equal(alone[:, 1], of.expansion.trees.tree_values[cells])
-
-
 def test_blocks_of_points_change_nothing(monkeypatch):
     whole = inspection.partial_dependence(table(), 2, ROWS[:, 2], 30)[1]
     monkeypatch.setattr(inspection, "_BLOCK", 500)
     np.testing.assert_allclose(inspection.partial_dependence(table(), 2, ROWS[:, 2], 30)[1], whole, atol=1e-14)
-
-
-def test_lines_belong_to_their_columns():
-    """The linear part of a sum is told column by column, and the whole is the score."""
-    rows = np.random.default_rng(1).standard_normal((20, 4))
-    plain = expansion()
-    slopes = np.array([[0.0], [2.0], [0.0], [-1.0]])
-    arrays = plain.arrays() | {"coefficients": slopes}
-    lined = MappedTable(Expansion._of_arrays(arrays), rows, np.array([0, 1, 1, 2]), 3, 1)
-    alone, joint = inspection.explain(lined)
-    before, _ = inspection.explain(lined._replace(expansion=plain))
-    np.testing.assert_allclose((alone - before)[:, 1, 0], 2 * rows[:, 1], atol=1e-12)
-    np.testing.assert_allclose((alone - before)[:, 2, 0], -rows[:, 3], atol=1e-12)
-    total = alone.sum(axis=1) + joint + lined.expansion.intercept
-    np.testing.assert_allclose(total, lined.expansion.score(rows), atol=1e-12)
 
 
 # --- some of the terms of a function, and what they read

@@ -79,17 +79,10 @@ def test_interactions(model):
 
 def test_explanations_add_up(model):
     found = model.explain(TABLE)
-    assert found.columns.tolist() == list(TABLE)
-    assert (found.contributions.shape, found.joint.shape, found.constant.shape) == ((N, 5), (N,), ())
-    np.testing.assert_allclose(found.constant + found.contributions.sum(axis=1) + found.joint, model.predict(TABLE),
-                               atol=1e-10)
-    assert not found.contributions[:, 3].any()
-
-
-def test_a_contribution_depends_on_its_column_alone(model):
-    before, after = model.explain(TABLE), model.explain(set_to("height", 0.5))
-    np.testing.assert_array_equal(before.contributions[:, [0, 1, 4]], after.contributions[:, [0, 1, 4]])
-    assert np.ptp(after.contributions[:, 2]) == 0 < np.ptp(before.contributions[:, 2])
+    assert found.feature_names.tolist() == list(TABLE)
+    assert (found.values.shape, found.base_values.shape) == ((N, 5), ())
+    np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), model.predict(TABLE), atol=1e-10)
+    assert not found.values[:, 3].any()
 
 
 def test_several_classes(classifier):
@@ -100,9 +93,8 @@ def test_several_classes(classifier):
         changed[:, 0] = value
         np.testing.assert_allclose(scores, model.decision_function(changed).mean(axis=0), atol=1e-10)
     parts = model.explain(X)
-    assert parts.columns.tolist() == [0, 1]
-    np.testing.assert_allclose(parts.constant + parts.contributions.sum(axis=1) + parts.joint,
-                               model.decision_function(X), atol=1e-10)
+    assert parts.feature_names.tolist() == [0, 1]
+    np.testing.assert_allclose(parts.base_values + parts.values.sum(axis=1), model.decision_function(X), atol=1e-10)
     assert model.interaction_strength(X, 0, 1).shape == (3,)
     assert [(each.first, each.second) for each in model.interactions(X)] == [(0, 1)]
 
@@ -113,7 +105,7 @@ def test_rows_without_a_map():
     found = model.partial_dependence(X, 1, 3)
     assert found.values.tolist() == [SIZE.min(), np.sort(SIZE)[(N - 1) // 2], SIZE.max()]
     parts = model.explain(X)
-    np.testing.assert_allclose(parts.constant + parts.contributions.sum(axis=1) + parts.joint, model.predict(X))
+    np.testing.assert_allclose(parts.base_values + parts.values.sum(axis=1), model.predict(X))
 
 
 def test_importances_are_of_the_columns_of_the_table(model):

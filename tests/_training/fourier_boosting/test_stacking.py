@@ -255,8 +255,7 @@ def test_what_is_told_of_it_adds_up(trained):
     *_, last = staged(X)
     np.testing.assert_allclose(last, scores(trained, X), atol=1e-9)
     told = trained.explain(X[:30])
-    total = told.constant + told.contributions.sum(axis=1) + told.joint
-    np.testing.assert_allclose(total, scores(trained, X[:30]), atol=1e-9)
+    np.testing.assert_allclose(told.base_values + told.values.sum(axis=1), scores(trained, X[:30]), atol=1e-9)
     changed = np.repeat(X[None, :, :], 2, axis=0)
     changed[0, :, 0], changed[1, :, 0] = X[3, 0], X[4, 0]
     curve = trained.partial_dependence(X, 0, n_points=500)
@@ -265,13 +264,6 @@ def test_what_is_told_of_it_adds_up(trained):
         np.testing.assert_allclose(told, scores(trained, rows).mean(axis=0), atol=1e-9)
     strongest = trained.interactions(X)[0]
     assert {strongest.first, strongest.second} == {0, 1}
-
-
-@pytest.mark.slow
-def test_of_one_column_it_is_the_columns_own():
-    model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(X[:, :1], np.sin(9 * X[:, 0]))
-    assert model.expansion_.kernels is not None
-    assert not model.explain(X[:5, :1]).joint.any()
 
 
 @pytest.mark.slow

@@ -1,0 +1,73 @@
+"""Explanations of every family: base value and values add up to the score, by files and for single rows as well."""
+
+import copy
+
+import numpy as np
+import pytest
+from helpers.families import X, answers, fit, target_of
+
+import rffkern
+from rffkern import ColumnMap, InvalidInputError, RowBlocks
+
+
+@pytest.mark.parametrize("background", ["marginals", "rows"])
+def test_values_add_up(family, background):
+    model = fit(family)
+    if not hasattr(model, "explain"):
+        pytest.skip("gives features")
+    rows = X[:6].copy()
+    found = model.explain(rows, background if background == "marginals" else X[10:14])
+    scores = answers(model, rows)
+    scale = 1 + np.abs(scores).max()
+    np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), scores, rtol=0, atol=1e-9 * scale)
+    np.testing.assert_array_equal(rows, X[:6])
+    np.testing.assert_array_equal(found.data, rows)
+    assert found.feature_names.tolist() == list(range(6))
+    one = model.explain(rows[:1], background if background == "marginals" else X[10:14])
+    np.testing.assert_allclose(one.values, found.values[:1], rtol=0, atol=1e-13 * scale)
+
+
+def test_files_keep_the_distributions_of_columns(family):
+    model = fit(family)
+    if not hasattr(model, "explain"):
+        pytest.skip("gives features")
+    read = rffkern.loads(rffkern.dumps(model))
+    for ours, theirs in zip(read.explain(X[:5]), model.explain(X[:5]), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    without = copy.copy(model)
+    del without._reference
+    without.expansion_ = copy.copy(model.expansion_)
+    with pytest.raises(InvalidInputError, match="pass some hundred training rows as background"):
+        without.explain(X[:2])
+
+
+def test_columns_of_a_table(family):
+    """Levels, missing values and dates of a map, and a column that is read by nothing."""
+    table = {"number": X[:, 0].tolist(), "constant": [1.0] * len(X),
+             "word": np.where(X[:, 3] > 0.5, "much", np.where(X[:, 4] > 1, "other", "little")).tolist(),
+             "gaps": [None if k % 7 == 0 else value for k, value in enumerate(X[:, 3].tolist())]}
+    with pytest.warns(rffkern.ColumnWarning, match="constant"):
+        model = fit(family, table, target_of(family), columns=ColumnMap())
+    if not hasattr(model, "explain"):
+        pytest.skip("gives features")
+    few = {name: column[:9] for name, column in table.items()}
+    for background in ("marginals", {name: column[9:12] for name, column in table.items()}):
+        found = model.explain(few, background)
+        scores = answers(model, few)
+        np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), scores, rtol=0,
+                                   atol=1e-9 * (1 + np.abs(scores).max()))
+        assert found.values.shape[1] == 4
+        assert not found.values[:, 1].any()
+        assert found.data[0].tolist() == [few["number"][0], 1.0, few["word"][0], None] or np.isnan(found.data[0, 3])
+
+
+def test_what_is_refused(family):
+    model = fit(family)
+    if not hasattr(model, "explain"):
+        pytest.skip("gives features")
+    for X_given, background, message in [
+            (RowBlocks(X), "marginals", "X must be rows in memory"), (X[:2], RowBlocks(X), "background must be rows"),
+            (X[:2], "margins", "background must be"), (X[:2], X[:2, :3], "expecting 6 features"),
+            (X[:2, :3], "marginals", "expecting 6 features")]:
+        with pytest.raises(InvalidInputError, match=message):
+            model.explain(X_given, background)
