@@ -198,7 +198,7 @@ class _Products:
         self._columns = [np.nonzero(by_column[terms])[1].reshape(len(terms), k) for terms, k in self._groups]
         self._sources, self._background = sources, background
         self._means = [background.means(self._factors(background.rows, terms, columns).reshape(
-            len(background.rows), -1), columns.reshape(-1)).reshape(-1, len(terms), k)
+            len(background.rows), columns.size), columns.reshape(-1)).reshape(-1 if k else 1, len(terms), k)
             for (terms, k), columns in zip(self._groups, self._columns, strict=True)]
         products = [self._real(means.prod(axis=2), terms).mean(axis=0) @ weights[terms]
                     for (terms, _), means in zip(self._groups, self._means, strict=True)]
