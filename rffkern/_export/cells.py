@@ -28,7 +28,7 @@ typedef struct {
 """
 
 _C_CELLS = r"""
-enum { UNUSED, NUMBERS, DATES, LEVELS };
+enum { UNUSED, NUMBERS, MARKED, DATES, LEVELS };  /* MARKED: numbers whose text has marks that are not read */
 
 typedef struct {
     int kind, n_texts, n_numbers;
@@ -228,7 +228,7 @@ static int read_cell(const raw_column *column, const ${name}_cell *cell, double 
         *x = seconds(s, end);
         return !isnan(*x);
     }
-    if (!is_number(s, end, &is_whole)) return 0;
+    if (column->kind == MARKED || !is_number(s, end, &is_whole)) return 0;
     *x = strtod(s, &stop);
     return stop == end && fabs(*x) <= $largest;  /* it ends before a point where the locale has a comma */
 }
@@ -433,8 +433,10 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
             tables += [_c_table("const double", f"numbers{j}", (number(value) for value, _ in meant)),
                        _c_table("const double", f"places{j}", (str(place) for _, place in meant))]
             pointers[1:] = [f"numbers{j}", f"places{j}"]
-        rows.append(f"    {{{kinds[column.kind]}, {len(texts)}, {len(meant)}, {', '.join(pointers)}, "
-                    f"{', '.join('NAN' if value != value else f'{value:.0f}' for value in _others(column))}}}")
+        is_marked = column.kind == cells.NUMERIC and column.reading.format[:1] not in ("", ".")
+        kind = "MARKED" if is_marked else kinds[column.kind]
+        others = ["NAN" if value != value else f"{value:.0f}" for value in _others(column)]
+        rows.append(f"    {{{', '.join([kind, str(len(texts)), str(len(meant)), *pointers, *others])}}}")
     table = f"\nstatic const raw_column raw_columns[{len(rows)}] = {{\n" + ",\n".join(rows) + "};\n"
     return functions + "\n\n" + "".join(tables) + table + "\n/* The value of a cell;" + reading
 

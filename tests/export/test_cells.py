@@ -1,0 +1,138 @@
+"""Cells of text in exported files mean what they mean in Python, in JavaScript by all rules, in C by some."""
+
+import json
+import math
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from helpers.awkward_columns import columns as awkward_columns
+
+from rffkern._column_map.cells import (
+    CATEGORY,
+    DATE,
+    NUMERIC,
+    Reading,
+    infer_reading,
+    known_level,
+    levels_of_texts,
+    read_column,
+)
+from rffkern._export.cells import c_cells, c_type, js_cells
+from rffkern._export.function import Column, RowMap
+from rffkern._export.loops import _hexadecimal
+
+ODD = ["", "  ", "NA", " nan ", "None", "-", "e5", "1e5", "+1.5E-3", "1_000", "12", "007", "-0", "1.0", "1.50", "inf",
+       "-Infinity", "1e999", "١٢", "12 kg", "yes", "NO", "Sí", "True", "falso", "2024-02-29", "2023-02-29",
+       "2024-13-01",
+       "2024-03-01 12:30", "2024-03-01t12:30:15.5+01:00", "2024-03-01 12:30:15.123456789 Z", "2024-03-01 24:00",
+       "0001-01-01", "2024-03-01 12:30:15-0530", "2024-03-01 12:30+02", "2024-3-1", "never seen", "İ",
+       "\u00a0Bern\u2003"]
+LEVELS = {
+    "words": ("Bern", "Zürich", "a\"b", "o'x", "東京"), "numbers": ("-1", "0", "1", "1.5", "12", "1e+20", "7"),
+    "truth": ("False", "True"), "truth among others": ("True", "maybe"), "codes": ("007", "12"),
+    "large": ("100000000000000000000", "9007199254740993"), "none": ("None", "x")}
+
+
+def category(levels, has_rare):
+    levels = tuple(sorted(levels))
+    return Column(CATEGORY, Reading(CATEGORY, "raw"), levels, float(len(levels)) if has_rare else math.nan)
+
+
+def expected_of(column, text):
+    """The value of a text in Python; None where it has none."""
+    if column.kind == CATEGORY:
+        level = levels_of_texts([text.strip()], column.reading)[0]
+        level = None if level is None else known_level(level, column.levels)
+        return math.nan if level is None else column.levels.index(level) if level in column.levels else column.other
+    values, odd = read_column([text], column.reading)
+    return None if odd else float(values[0])
+
+
+def columns_to_read():
+    """Columns, and the texts to read in each."""
+    found = [(category(levels, has_rare), [*levels, *ODD]) for levels in LEVELS.values() for has_rare in (True, False)]
+    for each in awkward_columns():
+        reading = infer_reading(each.cells)
+        if reading is not None and reading.kind == CATEGORY:
+            levels = {level for level in levels_of_texts([*map(str.strip, each.cells)], reading) if level is not None}
+            found.append((category(levels, True), each.cells[:9]))
+        elif reading is not None:
+            found.append((Column(reading.kind, reading), [*dict.fromkeys(each.cells), *ODD]))
+    return found
+
+
+def same(found, expected):
+    return (found is None) == (expected is None) and (found is None or found == expected or (
+        math.isnan(expected) and math.isnan(found)))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
+def test_javascript(tmp_path):
+    given = columns_to_read()
+    mapping = RowMap(tuple(column for column, _ in given), (), (), [])
+    script = (f"const columns = {json.dumps([*map(str, range(len(given)))])};\n{js_cells(mapping)}\n"
+              f"const texts = {json.dumps([texts for _, texts in given])};\n"
+              "console.log(JSON.stringify(texts.map((each, j) => each.map((text) => {\n"
+              "    const value = value_of(raw_columns[j], text);\n"
+              "    return value === undefined ? null : String(value);\n}))));\n")
+    (tmp_path / "run.mjs").write_text(script, encoding="utf-8")
+    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True, encoding="utf-8")
+    wrong = []
+    for (column, texts), values in zip(given, json.loads(done.stdout), strict=True):
+        for text, value in zip(texts, values, strict=True):
+            expected, found = expected_of(column, text), None if value is None else float(value)
+            if not same(found, expected):
+                wrong.append((column.reading, text, found, expected))
+    assert not wrong
+
+
+_MAIN = """
+#include <stdio.h>
+int main(void)
+{
+    static char text[65536];
+    unsigned j, size;
+    while (fread(&j, 4, 1, stdin) == 1 && fread(&size, 4, 1, stdin) == 1) {
+        model_cell cell = {text, 0};
+        double value;
+        if (fread(text, 1, size, stdin) != size) return 1;
+        text[size] = 0;
+        if (read_cell(&raw_columns[j], &cell, &value)) printf("%.17g\\n", value);
+        else printf("odd\\n");
+    }
+    return sizeof read_row > 0 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found")
+def test_c(tmp_path):
+    given = columns_to_read()
+    mapping = RowMap(tuple(column for column, _ in given), (), (), [])
+    text = ("#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n" + c_type("model")
+            + c_cells(mapping, "model", _hexadecimal) + _MAIN.replace("sizeof read_row", "sizeof &read_row"))
+    (tmp_path / "cells.c").write_text(text, encoding="utf-8")
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined",
+                    tmp_path / "cells.c", "-lm", "-o", tmp_path / "cells"], check=True)
+    cells = [(j, column, text) for j, (column, texts) in enumerate(given) for text in texts if "\0" not in text]
+    data = b"".join(np.array([j, len(text.encode())], np.uint32).tobytes() + text.encode() for j, _, text in cells)
+    done = subprocess.run([tmp_path / "cells"], input=data, stdout=subprocess.PIPE, check=True)
+    wrong, n_unread = [], 0
+    for (_, column, text), line in zip(cells, done.stdout.decode().split(), strict=True):
+        expected, found = expected_of(column, text), None if line == "odd" else float(line)
+        n_unread += found is None and expected is not None
+        if found is None and column.kind != CATEGORY:
+            continue  # of formats that C leaves to others
+        if not same(found, expected):
+            wrong.append((column.reading, text, found, expected))
+    assert not wrong
+    assert n_unread < len(cells) / 2
+    iso, plain = ([column for column, _ in given].index(Column(kind, Reading(kind))) for kind in (DATE, NUMERIC))
+    read = {(j, text): line != "odd" for (j, _, text), line in zip(cells, done.stdout.decode().split(), strict=True)}
+    assert [text for text in ODD if read[iso, text]] == [
+        "", "  ", "NA", " nan ", "None", "2024-02-29", "2024-03-01 12:30", "2024-03-01t12:30:15.5+01:00",
+        "2024-03-01 12:30:15.123456789 Z", "0001-01-01", "2024-03-01 12:30:15-0530", "2024-03-01 12:30+02"]
+    assert [text for text in ODD if read[plain, text]] == [
+        "", "  ", "NA", " nan ", "None", "1e5", "+1.5E-3", "12", "007", "-0", "1.0", "1.50"]
