@@ -1,13 +1,18 @@
 """`rffkern export`: write a model as source code or a graph that runs without rffkern."""
 
 import argparse
+import json
 import os
 
+from .._export.engines import Results, Rows
 from .._export.export import export, options_for
-from .._files.atomic_file import is_stream
+from .._export.receipts import described, mismatches, receipt
+from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from ..errors import InvalidInputError
-from .output import STDIN, UsageError, check_output, printable, say
+from .output import STDIN, Mismatch, UsageError, check_output, printable, say
+from .predict import load_predictor
+from .verify import read_rows
 
 _ENDINGS = {"c": (".c", ".h"), "js": (".js", ".mjs"), "numpy": (".py",), "onnx": (".onnx",), "sql": (".sql",)}
 
@@ -19,14 +24,31 @@ def run(arguments: argparse.Namespace) -> None:
         options_for(arguments.to, **options)
     except InvalidInputError as error:
         raise UsageError(f"--{error}") from error
+    if arguments.data is not None and (arguments.output == STDIN or is_stream(arguments.output)):
+        raise UsageError(f"--verify needs a file as OUT, got {arguments.output!r}")
     if arguments.output != STDIN:
-        check_output(arguments.output, arguments.model)
+        check_output(arguments.output, arguments.model, *([] if arguments.data is None else [arguments.data]))
         stem, ending = os.path.splitext(arguments.output)
         if ending.lower() not in ("", *_ENDINGS[arguments.to]) and not is_stream(arguments.output):
             say(printable(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
                           f"{stem}{_ENDINGS[arguments.to][0]}"))
-    model = load(arguments.model)
+    model = load(arguments.model) if arguments.data is None else load_predictor(arguments)
+    rows_and_results = None if arguments.data is None else read_rows(arguments, model)
     try:
         export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to, **options)
     except InvalidInputError as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
+    if rows_and_results is not None:
+        _verify(arguments, {**options_for(arguments.to, **options)}, *rows_and_results)
+
+
+def _verify(arguments: argparse.Namespace, options: dict[str, str], rows: Rows, expected: Results) -> None:
+    """Write the receipt, and say what it has."""
+    found = receipt(arguments.output, arguments.to, options, arguments.model, arguments.data, rows, expected)
+    with atomic_write(f"{arguments.output}.receipt.json") as file:
+        file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
+    for line in described(found["engines"]):
+        say(printable(line))
+    wrong = mismatches(found["engines"], found["tolerance"])
+    if wrong:
+        raise Mismatch("\n".join(wrong))

@@ -16,14 +16,14 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
-from .output import JsonLog, ShiftExceeded, UsageError, discard, printable, say
+from .output import JsonLog, Mismatch, ShiftExceeded, UsageError, discard, printable, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
-EXIT_SHIFT = 3
+EXIT_SHIFT, EXIT_MISMATCH = 3, 4
 
 _MAX_JOBS, _MAX_DIGITS, _MAX_FOLDS = 256, 15, 1000
-_EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 65 invalid data, 66 input not found, " \
-              "74 input or output error"
+_EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 65 invalid data, 66 " \
+              "input not found, 74 input or output error"
 _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
          "such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe is read " \
          "as .csv"
@@ -47,7 +47,7 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
             arguments = _parser().parse_args(argv)
         finally:  # --help ends here
             sys.stdout.flush()
-        inputs = {getattr(arguments, name, None) for name in ("data", "model", "eval")} - {None}
+        inputs = {getattr(arguments, name, None) for name in ("data", "model", "eval", "artefact", "receipt")} - {None}
         if getattr(arguments, "log", "text") == "json":
             log.enter_context(contextlib.redirect_stderr(JsonLog(sys.stderr)))
         # SIGTERM cleans up as an exception does, so that no temporary file is left.
@@ -60,6 +60,8 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         return _fail(f"{error}\n(see rffkern {arguments.command} --help)", EXIT_USAGE)
     except ShiftExceeded as error:
         return _fail(error, EXIT_SHIFT)
+    except Mismatch as error:
+        return _fail(error, EXIT_MISMATCH)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except BrokenPipeError:
@@ -109,6 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(command("report", "write a page about a model on a table: how good, why, how sure, and where it fails",
                         " The page is one HTML file with charts, which loads nothing and needs no network."))
     _add_export(command("export", "write a model as source code or a graph that runs without rffkern"))
+    _add_verify(command("verify", "check an exported file by the receipt of export --verify",
+                        " Digests are compared first. With MODEL and ROWS, the file is then run in the programs that "
+                        "are installed: do so with no file that you would not run yourself."))
     info = command("info", "describe a model file")
     info.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     info.add_argument("--json", action="store_true", help="print one JSON object")
@@ -248,6 +253,27 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("--precision", choices=PRECISIONS, help="of an ONNX graph and its input (default: double)")
     export.add_argument("--table", metavar="NAME", help="the table that the SELECT reads (default: rows)")
     export.add_argument("--key", metavar="NAME", help="the column of that table that identifies a row (default: id)")
+    export.add_argument("--verify", dest="data", metavar="ROWS",
+                        help="run the file on the rows of this table in the programs that are installed, and write "
+                             "OUT.receipt.json: digests, and the largest difference from the scores of the model; exit "
+                             "with code 4 if one is too large")
+    _add_rows_to_verify(export)
+
+
+def _add_verify(verify: argparse.ArgumentParser) -> None:
+    verify.add_argument("artefact", metavar="ARTEFACT", help="file written by rffkern export")
+    verify.add_argument("receipt", metavar="RECEIPT", help="its receipt")
+    verify.add_argument("model", metavar="MODEL", nargs="?", help="model file from which it was exported")
+    verify.add_argument("data", metavar="ROWS", nargs="?", help="the table of the receipt")
+    _add_rows_to_verify(verify)
+
+
+def _add_rows_to_verify(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                         help="columns of ROWS to ignore; not needed if both ROWS and model have column names")
+    options.add_argument("--threads", type=_thread_count, metavar="N",
+                         help="number of threads of the model (default: the CPUs this process may use)")
+    _add_text_options(options)
 
 
 def _add_table_options(options: argparse.ArgumentParser) -> None:
@@ -257,6 +283,11 @@ def _add_table_options(options: argparse.ArgumentParser) -> None:
     options.add_argument("--reject", metavar="FILE",
                          help="skip rows that cannot be used, and write them to this .csv with the reason (default: "
                               "the first such row is an error, exit code 65)")
+    _add_text_options(options)
+
+
+def _add_text_options(options: argparse.ArgumentParser) -> None:
+    """Add what says how a table is written as text."""
     text = options.add_argument_group("format of .csv files")
     text.add_argument("--header", choices=["auto", "yes", "no"], default="auto",
                       help="whether the first row contains column names (auto: yes if it contains those of the model, "

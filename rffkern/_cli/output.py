@@ -51,6 +51,10 @@ class ShiftExceeded(Exception):
     """Rows that differ from training by more than is allowed."""
 
 
+class Mismatch(Exception):
+    """An exported file, a model or rows are not those of a receipt, or scores differ."""
+
+
 class UsageError(Exception):
     """Arguments that contradict each other or the files they name; reported as argparse reports its own errors."""
 

@@ -23,6 +23,8 @@ from .function import Array
 
 Double = NDArray[np.float64]
 
+SUFFIXES = {"numpy": ".py", "c": ".c", "js": ".js", "onnx": ".onnx", "sql": ".sql"}  # of files by target
+
 _EPOCH = datetime.datetime(1970, 1, 1)
 _ROWS_TOGETHER = 500  # in ONNX Runtime
 
@@ -101,6 +103,15 @@ def results_of(model: Any, X: Any) -> Results:
     answers = np.asarray(method(X))
     answers = answers.reshape(len(answers), -1)
     return Results(model._raw_scores(X) if hasattr(model, "predict") else answers, answers)
+
+
+def joined(parts: Sequence[tuple[Rows, Results]]) -> tuple[Rows, Results]:
+    """Blocks of rows, and their results, together."""
+    blocks, results = zip(*parts, strict=True)
+    cells = [[cell for block in blocks for cell in block.cells[j]] for j in range(len(blocks[0].names))]
+    arrays: list[Any] = [None if each[0] is None else np.concatenate(each)
+                         for each in zip(*(part[:3] for part in results), strict=True)]
+    return blocks[0]._replace(cells=cells), Results(arrays[0], arrays[1], arrays[2], results[0].classes)
 
 
 def errors_of(found: Results, expected: Results) -> Errors:

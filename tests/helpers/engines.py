@@ -13,9 +13,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rffkern._export import engines
-from rffkern._export.engines import Errors, Results, Rows, errors_of, of_sql, results_of, rows_of, sql_columns, sql_rows
+from rffkern._export.engines import (
+    SUFFIXES,
+    Errors,
+    Results,
+    Rows,
+    errors_of,
+    of_sql,
+    results_of,
+    rows_of,
+    sql_columns,
+    sql_rows,
+)
 
-__all__ = ["ENGINES", "Errors", "Results", "Rows", "errors_of", "lacking", "postgresql", "results_of", "rows_of"]
+__all__ = ["ENGINES", "SUFFIXES", "Errors", "Results", "Rows", "errors_of", "lacking", "postgresql", "results_of",
+           "rows_of"]
 
 Run = Callable[[pathlib.Path, Rows, Results], Results]
 
@@ -88,6 +100,3 @@ def lacking(engine: str) -> list[str]:
     _, _, programs, packages = ENGINES[engine]
     return [*(name for name in programs if shutil.which(name) is None),
             *(name for name in packages if importlib.util.find_spec(name) is None)]
-
-
-SUFFIXES = {"numpy": ".py", "c": ".c", "js": ".js", "onnx": ".onnx", "sql": ".sql"}

@@ -1,0 +1,55 @@
+"""`rffkern verify`: whether an exported file is that of a receipt, and gives what its model gives."""
+
+import argparse
+import json
+import os
+from typing import Any
+
+from .._export.engines import Results, Rows, joined, results_of, rows_of
+from .._export.receipts import checked, described, digest, mismatches, run_engines
+from ..errors import InvalidInputError
+from .open_table import open_table
+from .output import Mismatch, UsageError, printable, say
+from .predict import Scorer, feature_columns, load_predictor
+from .prediction_files import CsvWriter
+from .table import Selection, column_indices, column_label, csv_format
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Compare digests, and scores where the model and rows are given."""
+    if (arguments.model is None) != (arguments.data is None):
+        raise UsageError("MODEL and ROWS must be given together")
+    with open(arguments.receipt, "rb") as file:
+        try:
+            found: Any = json.load(file)
+        except ValueError as error:
+            raise InvalidInputError(f"{arguments.receipt}: is no JSON: {error}") from error
+    receipt = checked(found, arguments.receipt)
+    artefact = receipt["artefact"]
+    wrong = [f"{path} is not the {what} of the receipt: its SHA-256 is {digest(path)}, not {receipt[what]['sha256']}"
+             for what, path in (("artefact", arguments.artefact), ("model", arguments.model), ("rows", arguments.data))
+             if path is not None and digest(path) != receipt[what]["sha256"]]
+    if not wrong and arguments.model is not None:  # a file is run only if it is that of the receipt
+        rows, expected = read_rows(arguments, load_predictor(arguments))
+        engines = run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected)
+        for line in described(engines):
+            say(printable(line))
+        wrong = mismatches(engines, receipt["tolerance"])
+    if wrong:
+        raise Mismatch("\n".join(wrong))
+    say(printable(f"{arguments.artefact}: as {arguments.receipt} says"))
+
+
+def read_rows(arguments: argparse.Namespace, model: Any) -> tuple[Rows, Results]:
+    """The rows of the table that is given as data, and what the model gives for them."""
+    path = arguments.data
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise UsageError(f"ROWS must be one file, whose digest a receipt has, got {path!r}")
+    table = open_table(path, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    features = feature_columns(table, model, None, column_indices(table, arguments.drop))
+    scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
+    raw_blocks, parse = table.read(Selection(features, None, [], types=scorer.column_types()))
+    blocks = [scorer.rows(block) for block in map(parse, raw_blocks) if len(block.X)]
+    if not blocks:
+        raise InvalidInputError(f"{path}: the table has no rows")
+    return joined([(rows_of(model, X), results_of(model, X)) for X in blocks])

@@ -1,0 +1,109 @@
+"""Receipts: what an exported file gave on some rows beside its model, and the digests of all three.
+
+A receipt is JSON of plain values, the same for the same files and engines.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import InvalidInputError
+from .engines import ENGINES, SUFFIXES, Engine, Results, Rows, errors_of
+
+FORMAT = 1
+
+# The largest difference of a score, over the larger of 1 and the score, by the precision of the file.
+TOLERANCES = {"double": 1e-9, "single": 1e-3}
+
+_KEYS = {"rffkern receipt", "artefact", "model", "rows", "tolerance", "engines", "versions"}
+
+
+def digest(path: str) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def receipt(artefact: str, to: str, options: Mapping[str, str], model: str, data: str, rows: Rows,
+            expected: Results) -> dict[str, Any]:
+    """The receipt of an exported file, from the files of its model and of rows, and what the model gives for these."""
+    return {
+        "rffkern receipt": FORMAT,
+        "artefact": {"sha256": digest(artefact), "bytes": os.path.getsize(artefact), "target": to,
+                     "options": {**options}},
+        "model": {"sha256": digest(model)},
+        "rows": {"sha256": digest(data), "n_rows": rows.n_rows},
+        "tolerance": TOLERANCES[options.get("precision", "double")],
+        "engines": run_engines(artefact, to, options, rows, expected),
+        "versions": {"rffkern": __version__, "numpy": np.__version__}}
+
+
+def checked(found: Any, name: str) -> dict[str, Any]:
+    """A receipt from a file; InvalidInputError for anything else."""
+    try:
+        if {*found} != _KEYS or found["rffkern receipt"] != FORMAT or not 0 < found["tolerance"] < 1:
+            raise ValueError("its fields are none of those of this version")
+        artefact = found["artefact"]
+        texts = [artefact["sha256"], artefact["target"], found["model"]["sha256"], found["rows"]["sha256"],
+                 *artefact["options"].values()]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(found["engines"], dict):
+            raise ValueError("a field is malformed")
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise InvalidInputError(f"{name}: is no receipt of rffkern export --verify: {error}") from error
+    return dict(found)
+
+
+def run_engines(artefact: str, to: str, options: Mapping[str, str], rows: Rows, expected: Results
+                ) -> dict[str, dict[str, Any]]:
+    """What each engine of a target gives for the rows, beside what the model gives."""
+    return {name: _run(engine, artefact, options, rows, expected) for name, engine in ENGINES.items()
+            if engine.target == to}
+
+
+def _run(engine: Engine, artefact: str, options: Mapping[str, str], rows: Rows, expected: Results) -> dict[str, Any]:
+    """Run a copy of the file in a folder of its own."""
+    lacking = engine.lacking()
+    if lacking:
+        return {"not run": f"{' and '.join(lacking)} not found"}
+    found: dict[str, Any] = {"version": engine.version()}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "exported" + SUFFIXES[engine.target])
+        shutil.copy(artefact, copy)
+        try:
+            errors = errors_of(engine.run(copy, rows, expected, options), expected)
+        except subprocess.CalledProcessError as error:
+            return found | {"failed": f"{error}: {(error.stderr or b'').decode(errors='replace')[:500]}"}
+        except Exception as error:  # whatever the engine raises
+            return found | {"failed": f"{type(error).__name__}: {error}"[:500]}
+    return found | {"largest_difference": errors.scores, "largest_difference_ulp": errors.ulp,
+                    "same_labels": errors.labels}
+
+
+def mismatches(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> list[str]:
+    """What engines gave that the model did not."""
+    found = []
+    for name, result in engines.items():
+        if "failed" in result:
+            found.append(f"{name} failed: {result['failed']}")
+        elif "not run" not in result:
+            if not result["largest_difference"] <= tolerance:  # nan too
+                found.append(f"{name} gives a score that differs by {result['largest_difference']:.2g}, above "
+                             f"{tolerance:g}")
+            if result["same_labels"] < 1:
+                found.append(f"{name} gives other labels for {100 * (1 - result['same_labels']):.2g} % of the rows")
+    return found
+
+
+def described(engines: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A line for each engine."""
+    return [f"{name}: not run, {result['not run']}" if "not run" in result else f"{name}: failed" if "failed" in result
+            else f"{name}: largest difference of a score {result['largest_difference']:.2g} "
+            f"({result['largest_difference_ulp']:g} ULP), {100 * result['same_labels']:g} % of labels equal"
+            for name, result in engines.items()]

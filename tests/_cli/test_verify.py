@@ -1,0 +1,104 @@
+"""`rffkern export --verify` and `rffkern verify`: receipts of exported files."""
+
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from rffkern._export.engines import ENGINES
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def exported(command, folder):
+    """The folder with m.py and its receipt."""
+    assert command("export", "m.npz", "--to", "numpy", "-o", "m.py", "--verify", "test.csv")[0] == 0
+    return folder
+
+
+def test_what_a_receipt_has(exported):
+    receipt = json.loads((exported / "m.py.receipt.json").read_text())
+    assert receipt["artefact"] == {"sha256": sha256(exported / "m.py"), "bytes": (exported / "m.py").stat().st_size,
+                                   "target": "numpy", "options": {}}
+    assert receipt["model"] == {"sha256": sha256(exported / "m.npz")}
+    assert receipt["rows"] == {"sha256": sha256(exported / "test.csv"), "n_rows": 100}
+    assert receipt["engines"]["numpy"]["largest_difference"] < 1e-14
+    assert receipt["engines"]["numpy"]["same_labels"] == 1.0
+
+
+def test_the_same_receipt_again(exported, command):
+    first = (exported / "m.py.receipt.json").read_bytes()
+    assert command("export", "m.npz", "--to", "numpy", "-o", "m.py", "--verify", "test.csv")[0] == 0
+    assert (exported / "m.py.receipt.json").read_bytes() == first
+
+
+@pytest.mark.parametrize("target", ["c", "js", "onnx", "sql"])
+def test_engines_that_are_not_here_are_named(target, command, folder, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    code, _, said = command("export", "m.npz", "--to", target, "-o", "out", "--verify", "test.csv", "--drop", "answer")
+    assert code == 0
+    engines = json.loads((folder / "out.receipt.json").read_text())["engines"]
+    assert {*engines} == {name for name, engine in ENGINES.items() if engine.target == target}
+    if target in ("c", "js"):
+        (name,) = engines
+        assert engines[name] == {"not run": f"{name} not found"}
+        assert f"{name}: not run, {name} not found" in said
+
+
+def test_verify(exported, command):
+    assert command("verify", "m.py", "m.py.receipt.json")[::2] == (0, "m.py: as m.py.receipt.json says\n")
+    code, _, said = command("verify", "m.py", "m.py.receipt.json", "m.npz", "test.csv")
+    assert code == 0
+    assert "numpy: largest difference of a score" in said
+
+
+@pytest.mark.parametrize(("changed", "what"), [("m.py", "artefact"), ("m.npz", "model"), ("test.csv", "rows")])
+def test_what_was_changed(changed, what, exported, command):
+    """Nothing is run."""
+    with (exported / changed).open("ab") as file:
+        file.write(b"\nraise SystemExit\n")
+    shown = ("m.npz", "test.csv")
+    code, _, said = command("verify", "m.py", "m.py.receipt.json", *shown)
+    if changed == "m.npz":
+        assert code == 4
+    assert code == 4
+    assert f"{changed} is not the {what} of the receipt" in said
+    assert "largest difference" not in said
+
+
+def test_scores_that_differ(exported, command):
+    receipt = json.loads((exported / "m.py.receipt.json").read_text())
+    text = (exported / "m.py").read_text()
+    (exported / "m.py").write_text(text + "\n\ndef scores(X):\n    return np.zeros((len(X), 1))\n")
+    receipt["artefact"]["sha256"] = sha256(exported / "m.py")
+    (exported / "forged.json").write_text(json.dumps(receipt))
+    code, _, said = command("verify", "m.py", "forged.json", "m.npz", "test.csv")
+    assert code == 4
+    assert "numpy gives a score that differs by" in said
+    assert "numpy gives other labels for" in said
+    (exported / "m.py").write_text("1 / 0\n")
+    receipt["artefact"]["sha256"] = sha256(exported / "m.py")
+    (exported / "forged.json").write_text(json.dumps(receipt))
+    code, _, said = command("verify", "m.py", "forged.json", "m.npz", "test.csv")
+    assert code == 4
+    assert "numpy failed: ZeroDivisionError" in said
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), [
+    (["verify", "m.py", "m.py.receipt.json", "m.npz"], 2, "MODEL and ROWS must be given together"),
+    (["verify", "m.py", "none.json"], 66, "none.json: No such file"),
+    (["verify", "none.py", "m.py.receipt.json"], 66, "none.py: No such file"),
+    (["verify", "m.py", "test.csv"], 65, "test.csv: is no JSON"),
+    (["verify", "m.py", "other.json"], 65, "other.json: is no receipt of rffkern export --verify"),
+    (["verify", "m.py", "m.py.receipt.json", "m.npz", "."], 66, "."),
+    (["export", "m.npz", "--to", "numpy", "-o", "-", "--verify", "test.csv"], 2, "--verify needs a file as OUT"),
+    (["export", "m.npz", "--to", "numpy", "-o", "m.py", "--verify", "none.csv"], 66, "none.csv: No such file")])
+def test_failures_are_one_clear_line(arguments, code, words, exported, command):
+    (exported / "other.json").write_text('{"a": [1]}')
+    found, _, said = command(*arguments)
+    assert found == code
+    assert words in said
