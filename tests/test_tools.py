@@ -78,7 +78,7 @@ def test_a_comparison_goes_on_where_its_log_ends(tmp_path):
     assert [record["seed"] for record in records] == [1, 1, 2, 2]
     assert {record["rows"] for record in records} == {56}
     assert 'gbrff less sparse:{"n_estimators": 3}' in table
-    assert "expected --data DIR to measure" in run("compare", "--log", log, code=2)
+    assert "expected --data DIR or --sets to measure" in run("compare", "--log", log, code=2)
     assert "--models must be among" in run("compare", "--data", tmp_path, "--log", log, "--models", "trees", code=2)
 
 

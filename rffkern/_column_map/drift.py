@@ -161,11 +161,17 @@ def values_of_training(column: FittedColumn, reference: ColumnReference) -> tupl
     """Values of a column of the training table, as its forms take them, nan for missing ones, and their shares.
 
     Levels that the reference does not name share their rows evenly: they are the others that the column knows, the rare
-    ones among them.
+    ones among them.  Of a column of texts, those that it names stand for all others too.
     """
     if column.kind == CATEGORY:
         named = column.values_of(RawColumn(CATEGORY, np.arange(float(len(reference.levels))),
                                            tuple(reference.levels)), "")
+        if column.text is not None:
+            values = np.hstack([named, column.missing_values(1)])
+            shares = np.array([*reference.shares[:-1], 0.0])
+            shares *= (1 - reference.missing) / shares.sum()
+            shares[-1] = reference.missing
+            return values[:, shares > 0], shares[shares > 0]
         others = np.setdiff1d(np.arange(float(len(column.levels) + column.has_rare)), named)
         others = others if len(others) else np.full(1, float(len(column.levels)) if column.has_rare else np.nan)
         values = np.concatenate([named, others])

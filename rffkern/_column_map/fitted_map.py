@@ -13,11 +13,13 @@ from ..errors import InvalidInputError
 from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
 from .imputation import Imputation, impute
 from .tables import RawColumn, RawTable, category_of_numbers, column_name, read_table
+from .text import TextForm
 from .transforms import (
     PARTS,
     BinsForm,
     BoundedForm,
     Form,
+    FrequencyForm,
     LevelsForm,
     MissingForm,
     PartForm,
@@ -32,7 +34,8 @@ Double = NDArray[np.float64]
 
 NUMERIC_FORMS: dict[str, Any] = {
     "raw": RawForm, "standard": StandardForm, "bounded": BoundedForm, "rank": RankForm, "bins": BinsForm}
-_LEVEL_FORMS: dict[str, Any] = {"levels": LevelsForm, "target": TargetForm}
+_LEVEL_FORMS: dict[str, Any] = {
+    "levels": LevelsForm, "target": TargetForm, "frequency": FrequencyForm}
 
 
 class FittedColumn(NamedTuple):
@@ -53,24 +56,54 @@ class FittedColumn(NamedTuple):
         return [(form.name, output) for form in self.forms for output in form.outputs]
 
     @property
+    def text(self) -> TextForm | None:
+        """The form of texts, if there is one."""
+        return next((form for form in self.forms if isinstance(form, TextForm)), None)
+
+    @property
     def reading(self) -> Reading:
         """How cells of text are read."""
         if not self.forms:
             return Reading(EMPTY)
         return Reading(CATEGORY, "raw") if self.kind == CATEGORY else Reading(self.kind, self.format, self.words)
 
-    def values_of(self, column: RawColumn, name: str) -> Double:
-        """Values of rows: numbers, seconds, or indices of levels; rare levels share the index after the last."""
+    def values_of(self, column: RawColumn, name: str, places: Mapping[str, int] | None = None) -> Double:
+        """Values of rows: numbers, seconds, or indices of levels; rare levels share the index after the last.
+
+        Where there is a form of texts, they are the first row of an array, which has its outputs in the others.  Of
+        training rows a last one has the `places` of their texts among those that it was learned from; only texts that
+        it was not learned from have outputs.
+        """
         if EMPTY in (column.kind, self.kind):
-            return np.full(len(column.values), np.nan)
+            return self.missing_values(len(column.values))
         if self.kind == CATEGORY:
-            return self._codes_of(column, name)
+            codes = self._codes_of(column, name)
+            if self.text is None:
+                return codes
+            column = category_of_numbers(column)
+            outputs = self._text_outputs(self.text, column.levels, places)
+            taken = outputs[:, np.where(np.isnan(column.values), 0, column.values).astype(np.intp)]
+            return np.vstack([codes, np.where(np.isnan(codes), np.nan, taken)])
         if column.kind == CATEGORY and set(column.levels) <= {*BOOLEANS} and self.kind == NUMERIC:
             return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))
         if column.kind != self.kind:
             got = f"text such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
             raise InvalidInputError(f"{name} must hold {self.kind} values, as in training, got {got}")
         return column.values
+
+    @staticmethod
+    def _text_outputs(form: TextForm, texts: Sequence[str], places: Mapping[str, int] | None) -> Double:
+        if places is None:
+            return form.of_texts(texts)
+        found = np.array([places.get(text, np.nan) for text in texts])
+        new = np.flatnonzero(np.isnan(found))
+        outputs = np.zeros((len(form.outputs) + 1, len(texts)))
+        outputs[:-1, new], outputs[-1] = form.of_texts([texts[k] for k in new.tolist()]), found
+        return outputs
+
+    def missing_values(self, n_rows: int) -> Double:
+        """The same of rows without a value."""
+        return np.full(n_rows if self.text is None else (1 + len(self.text.outputs), n_rows), np.nan)
 
     def _codes_of(self, column: RawColumn, name: str) -> Double:
         if column.kind == DATE:
@@ -85,7 +118,7 @@ class FittedColumn(NamedTuple):
         return _codes(column, index, other)
 
     def apply(self, values: Double, out_of_fold: Mapping[int, Double] | None = None) -> Double:
-        """Outputs for what `values_of` gives, shape (n_outputs, n_rows).
+        """Outputs for what `values_of` gives, shape (n_outputs, n_rows), some of the rows or all.
 
         `out_of_fold` has the outputs of target statistics on training rows, by the index of their form.
         """
@@ -93,10 +126,11 @@ class FittedColumn(NamedTuple):
         parts = []
         missing = bool(np.isnan(values).any())
         for k, form in enumerate(self.forms):
-            outputs = out_of_fold[k] if out_of_fold and k in out_of_fold else form(values)
+            own = values if values.ndim == 1 else values[1:] if isinstance(form, TextForm) else values[0]
+            outputs = out_of_fold[k] if out_of_fold and k in out_of_fold else form(own)
             outputs = np.where(np.isnan(outputs), 0.0, outputs) if missing else outputs
             parts.append(outputs / math.sqrt(n_numeric) if n_numeric > 1 and form.name in NUMERIC_FORMS else outputs)
-        return np.concatenate(parts) if parts else np.empty((0, len(values)))
+        return np.concatenate(parts) if parts else np.empty((0, values.shape[-1]))
 
     def describe(self, name: str) -> list[dict[str, object]]:
         """A row for each form, or one that says why the column is dropped."""
@@ -185,7 +219,9 @@ def _form(kind: str, name: str, numbers: Double, levels: tuple[str, ...]) -> For
     if name in PARTS and kind == DATE:
         require(numbers.size == 0, "a part of a date has no numbers")
         return PartForm(name)
-    if name in _LEVEL_FORMS and kind == CATEGORY:
+    if name == "text" and kind == CATEGORY:
+        found = TextForm.from_numbers(numbers)
+    elif name in _LEVEL_FORMS and kind == CATEGORY:
         found = _LEVEL_FORMS[name].from_numbers(numbers, levels)
     elif name == "missing":
         found = MissingForm.from_numbers(numbers)
@@ -206,15 +242,30 @@ class OutOfFold(NamedTuple):
 
     tables: Sequence[Mapping[int, Double]]  # for each column, by form: its outputs by level and fold
     row_folds: NDArray[np.intp] | None  # (n_rows,) None for the index of the row modulo the number of folds
+    places: Mapping[int, Mapping[str, int]]  # of a column of texts, by its index: where each text is in the table
 
-    def of_column(self, j: int, codes: Double, first_row: int) -> dict[int, Double]:
-        """Outputs of the forms of a column for some training rows."""
-        missing = np.isnan(codes)
-        rows = first_row + np.arange(len(codes))
-        places = np.where(missing, 0, codes).astype(np.intp)
-        return {k: np.where(missing, np.nan, table[places, (rows if self.row_folds is None else self.row_folds[rows])
-                                                   % table.shape[1]].T) for k, table in self.tables[j].items()}
+    def of_column(self, j: int, values: Double, first_row: int) -> dict[int, Double]:
+        """Outputs of the forms of a column for the values of some training rows."""
+        rows = first_row + np.arange(values.shape[-1])
+        codes = values if values.ndim == 1 else values[0]
+        found = {}
+        for k, table in self.tables[j].items():
+            is_text = j in self.places and k == max(self.tables[j])  # the form of texts comes last
+            places = values[-1] if is_text else codes
+            known = ~np.isnan(places)
+            folds = (rows if self.row_folds is None else self.row_folds[rows]) % table.shape[1]
+            outputs = table[np.where(known, places, 0).astype(np.intp), folds].T
+            found[k] = np.where(known, outputs, values[1:-1] if is_text else np.nan)
+            found[k][:, np.isnan(codes)] = np.nan
+        return found
 
+
+def is_missing(values: Double) -> NDArray[np.bool_]:
+    """Which rows have no value, of what `values_of` gives."""
+    return np.isnan(values if values.ndim == 1 else values[0])
+
+
+_NO_PLACES: Mapping[int, Mapping[str, int]] = {}
 
 # Rows that are mapped together, so that intermediate results stay in the cache.
 _BLOCK_ROWS = 4096
@@ -270,26 +321,26 @@ class FittedMap(NamedTuple):
 
         With `folds` they are the training rows, in their order from `first_row` on.
         """
-        values = self.values_of(table)
+        values = self.values_of(table, {} if folds is None else folds.places)
         imputations = [imputation for column in self.columns for imputation in column.imputations]
         neutral = self.neutral() if any(column.imputations and np.isnan(each).any() for column, each
                                         in zip(self.columns, values, strict=True)) else None
         outputs = np.empty((table.n_rows, self.n_outputs))
         for start in range(0, table.n_rows, _BLOCK_ROWS):
-            of_block = [each[start : start + _BLOCK_ROWS] for each in values]
+            of_block = [each[..., start : start + _BLOCK_ROWS] for each in values]
             block = self.outputs_of(of_block, folds, first_row + start)
             if neutral is not None:
-                missing = {imputation.output: np.isnan(each)
+                missing = {imputation.output: is_missing(each)
                            for column, each in zip(self.columns, of_block, strict=True)
                            for imputation in column.imputations}
                 impute(block, imputations, missing, neutral)
             outputs[start : start + _BLOCK_ROWS] = block.T
         return outputs
 
-    def values_of(self, table: RawTable) -> list[Double]:
-        """The values of each column, as its forms take them."""
-        return [each.values_of(raw, column_name(self.names, j, table.title)) if each.forms else raw.values
-                for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
+    def values_of(self, table: RawTable, places: Mapping[int, Mapping[str, int]] = _NO_PLACES) -> list[Double]:
+        """The values of each column, as its forms take them; of training rows those of texts by their places."""
+        return [each.values_of(raw, column_name(self.names, j, table.title), places.get(j)) if each.forms
+                else raw.values for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
 
     def outputs_of(self, values: Sequence[Double], folds: OutOfFold | None = None, first_row: int = 0) -> Double:
         """Outputs for such values, (n_outputs, n_rows), neutral where they are missing."""
@@ -302,7 +353,7 @@ class FittedMap(NamedTuple):
 
     def neutral(self) -> Double:
         """Outputs of a row in which everything is missing."""
-        return self.outputs_of([np.array([np.nan])] * len(self.columns))[:, 0]
+        return self.outputs_of([column.missing_values(1) for column in self.columns])[:, 0]
 
     def header(self) -> list[dict[str, Any]]:
         """The entries of all columns in the header of a file."""

@@ -15,15 +15,17 @@ from .._native.array_types import NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
-from .fitted_map import FittedColumn, FittedMap, OutOfFold
+from .fitted_map import FittedColumn, FittedMap, OutOfFold, is_missing
 from .imputation import Sample, learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
+from .text import learn_text
 from .transforms import (
     PARTS,
     BinsForm,
     BoundedForm,
     Form,
+    FrequencyForm,
     Levels,
     LevelsForm,
     MissingForm,
@@ -40,8 +42,14 @@ Double = NDArray[np.float64]
 # Levels of a category at most; a column of more is taken for an identifier.
 MAX_KEPT_LEVELS = 100_000
 
+# Rows of levels that have target statistics; rare levels, of so large a share of the rows, are read as text.
+_FEWEST_ROWS, _SHARE_OF_RARE = 2, 0.1
+
 # Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
+
+# Seconds that training covers at least where "auto" takes a part of dates: two days, two weeks, a year.
+_SPANS = {"hour": 2 * 86400.0, "weekday": 14 * 86400.0, "month": 365 * 86400.0}
 
 N_FOLDS = 5  # of target statistics; `Division.folds` says in which a row is
 
@@ -239,7 +247,7 @@ class MapSettings(NamedTuple):
     n_bins: int
     max_levels: int
     min_level_rows: float  # in units of weight
-    date_parts: bool
+    date_parts: bool | str  # True, False or "auto"
     unit: float  # weight of one row
     has_targets: bool
 
@@ -262,22 +270,20 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
     if statistics.kind == CATEGORY:
         if statistics.levels is None:
             return BuiltColumn(FittedColumn(CATEGORY, (), dropped="too many levels"), {})
-        found, form, table = _of_levels(statistics, settings)
+        found, forms, folds = _of_levels(statistics.levels, settings)
         levels, has_rare = found.kept, bool(found.weights[-1].sum() > 0)
         if not levels and np.count_nonzero(statistics.levels.weights.any(axis=1)) > 1:
-            reason = _reason_of_rare(statistics.levels, settings.unit)
-        if form is not None:
-            forms.append(form)
-        if table is not None:
-            folds[0] = table
+            reason = _reason_of_rare(statistics.levels, settings)
     elif statistics.moments.deviation * _LARGEST_INVERSE <= 1:
         if abs(statistics.moments.mean) >= LARGEST_INTEGER:
             reason = "constant in float64, which rounds integers of 2^53 or more"
     else:
         _warn_of_outliers(statistics, settings)
         forms += [_numeric_form(name, statistics, settings) for name in settings.numeric]
-    if statistics.kind == DATE and settings.date_parts:
-        forms += [PartForm(part) for part in statistics.varying_parts]
+    if statistics.kind == DATE and settings.date_parts is not False:
+        span = statistics.range[1] - statistics.range[0]
+        forms += [PartForm(part) for part in statistics.varying_parts
+                  if settings.date_parts is True or span >= _SPANS[part]]
     if statistics.missing > 0:
         forms.append(MissingForm(statistics.missing / total))
     column = FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason)
@@ -287,12 +293,14 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
 
 
 # Why columns are dropped, and what to do.
-_RARE, _IDENTIFIER, _TEXT = ("all levels are rare", "a different value in each row, as identifiers have",
-                             "a different text in each row")
+_RARE, _IDENTIFIER, _TEXT, _SILENT_TEXT = (
+    "all levels are rare", "a different value in each row, as identifiers have", "a different text in each row",
+    "a different text in each row, by whose words and letters the target is not predicted")
 _ADVICE = {
     _RARE: "lower min_level_rows to learn from them, or leave the column out",
     _IDENTIFIER: "leave the column out, or split it into parts that rows have in common",
-    _TEXT: "leave the column out, or make columns of what it says",
+    _TEXT: "leave the column out, or give fit the target, which texts are learned by",
+    _SILENT_TEXT: "leave the column out, or make columns of what it says",
     "too many levels": "leave the column out, or join levels"}
 
 
@@ -301,12 +309,13 @@ def advice_on(reason: str) -> str:
     return _ADVICE.get(reason, "leave the column out")
 
 
-def _reason_of_rare(levels: LevelStatistics, unit: float) -> str:
+def _reason_of_rare(levels: LevelStatistics, settings: MapSettings) -> str:
     """Why a category of rare levels is dropped."""
-    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.weights.sum(axis=1).max()) > unit:
+    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.weights.sum(axis=1).max()) > settings.unit:
         return _RARE
-    n_words = sum(len(name.split()) for name in levels.names)
-    return _TEXT if n_words >= _WORDS_OF_TEXT * len(levels.names) else _IDENTIFIER
+    if sum(len(name.split()) for name in levels.names) < _WORDS_OF_TEXT * len(levels.names):
+        return _IDENTIFIER
+    return _SILENT_TEXT if settings.has_targets and len(levels.names) > settings.max_levels else _TEXT
 
 
 def _warn_of_outliers(statistics: ColumnStatistics, settings: MapSettings) -> None:
@@ -336,15 +345,32 @@ def _numeric_form(name: str, statistics: ColumnStatistics, settings: MapSettings
     return BinsForm.of(statistics.summary, settings.n_bins)
 
 
-def _of_levels(statistics: ColumnStatistics, settings: MapSettings) -> tuple[Levels, Form | None, Double | None]:
-    """The levels kept, and the form of them: none where only one group occurs."""
-    assert statistics.levels is not None
-    found = Levels.of(statistics.levels, settings.min_level_rows, None)
-    if len(found.kept) > settings.max_levels and settings.has_targets:
-        target, folds = TargetForm.of(found, settings.unit)
-        return found, target, folds
-    found = Levels.of(statistics.levels, settings.min_level_rows, settings.max_levels)
-    return found, LevelsForm.of(found) if len(found.shares()) > 1 else None, None
+def _of_levels(levels: LevelStatistics, settings: MapSettings) -> tuple[Levels, list[Form], dict[int, Double]]:
+    """The levels kept, their forms, and what these are on training rows; no form where only one group occurs."""
+    found = Levels.of(levels, settings.min_level_rows, None)
+    forms: list[Form] = []
+    folds: dict[int, Double] = {}
+    if len(levels.names) <= settings.max_levels or not settings.has_targets:
+        found = Levels.of(levels, settings.min_level_rows, settings.max_levels)
+        return found, [LevelsForm.of(found)] if len(found.shares()) > 1 else [], folds
+    if len(found.kept) <= settings.max_levels:
+        if len(found.shares()) > 1:
+            forms.append(LevelsForm.of(found))
+    else:
+        found = Levels.of(levels, min(_FEWEST_ROWS * settings.unit, settings.min_level_rows), None)
+        target = TargetForm.of(found, settings.unit)
+        if target is not None:
+            folds[len(forms)] = target[1]
+            forms.append(target[0])
+        frequency = FrequencyForm.of_rows(found, settings.unit)
+        forms += [] if frequency is None else [frequency]
+    totals = levels.weights.sum(axis=1)
+    if totals[totals < settings.min_level_rows].sum() >= _SHARE_OF_RARE * totals.sum():
+        text = learn_text(levels.names, levels.weights, levels.targets, settings.unit)
+        if text is not None:
+            folds[len(forms)] = text[1]
+            forms.append(text[0])
+    return found, forms, folds
 
 
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
@@ -363,7 +389,9 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
     if any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True)):
         table, weights = collector.sample()
         found = _with_imputations(found, table, weights / settings.unit)
-    return found, OutOfFold([folds for _, folds in built], row_folds)
+    places = {j: {level: k for k, level in enumerate(each.levels.names)} for j, (each, (column, _)) in enumerate(
+        zip(statistics, built, strict=True)) if column.text is not None and each.levels is not None}
+    return found, OutOfFold([folds for _, folds in built], row_folds, places)
 
 
 def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -> FittedMap:
@@ -371,7 +399,7 @@ def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -
     columns, values = fitted_map.columns, fitted_map.values_of(table)
     of_values = np.array([form != "missing" for column in columns for form, _ in column.outputs])
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
-    missing = {j: np.isnan(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
+    missing = {j: is_missing(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
     outputs = Sample(fitted_map.outputs_of(values), weights, sources, fitted_map.neutral())
     imputations = learn_imputations(outputs, missing, of_values)

@@ -388,8 +388,8 @@ class PartForm:
         return np.where(np.isnan(values), np.nan, part_angles(values, self.part))
 
 
-# Weight, in rows, of the overall mean in the target statistic of a level.
-_SHRINKAGE = 10.0
+# Weights, in rows, of the overall mean in the target statistic of a level; with the last one all levels are alike.
+_SHRINKAGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 1e12)
 
 
 class Levels(NamedTuple):
@@ -398,6 +398,7 @@ class Levels(NamedTuple):
     kept: tuple[str, ...]  # sorted
     weights: Double  # (n_kept + 1, N_FOLDS) the rare ones last
     targets: Double  # (n_kept + 1, N_FOLDS, n_outputs)
+    n_rare: int = 0
 
     @classmethod
     def of(cls, statistics: LevelStatistics, smallest: float, most: int | None) -> Self:
@@ -410,7 +411,8 @@ class Levels(NamedTuple):
         kept = np.flatnonzero(own)
         return cls(tuple(statistics.names[k] for k in kept),
                    np.concatenate([statistics.weights[own], statistics.weights[~own].sum(axis=0)[None]]),
-                   np.concatenate([statistics.targets[own], statistics.targets[~own].sum(axis=0)[None]]))
+                   np.concatenate([statistics.targets[own], statistics.targets[~own].sum(axis=0)[None]]),
+                   int(np.count_nonzero(~own & (totals > 0))))
 
     def shares(self) -> Double:
         """Shares of the kept levels, and of the rare ones if there are any."""
@@ -461,6 +463,9 @@ def _labels(kept: tuple[str, ...], n_outputs: int) -> tuple[str, ...]:
 class TargetForm:
     """The mean target of the rows of a level, shrunk towards the mean of all, in one unit for all outputs.
 
+    The weight m of the mean of all, s = (t + m mean) / (w + m) for a level of weight w and target sum t, is the one of
+    `_SHRINKAGES` with the smallest squared error in folds whose rows s does not know, for each output.
+
     On training rows it is estimated from the rows of the other folds (`of` returns these values), not kept in files.
     """
 
@@ -470,22 +475,28 @@ class TargetForm:
         self.values = values  # (n_kept + 1, n_outputs) the rare ones last
 
     @classmethod
-    def of(cls, levels: Levels, unit: float) -> "tuple[TargetForm, Double]":
+    def of(cls, levels: Levels, unit: float) -> "tuple[TargetForm, Double] | None":
         """The form, and its values for the training rows of each fold, shape (n_kept + 1, N_FOLDS, n_outputs).
 
-        `unit` is the weight of one row.
+        `unit` is the weight of one row.  None where levels that differ have no smaller error.
         """
         weights, targets = levels.weights.sum(axis=1), levels.targets.sum(axis=1)
         total = weights.sum()
-        mean = targets.sum(axis=0) / total
-        values = _shrunk(weights, targets, mean, unit)
+        others = total - levels.weights.sum(axis=0)
+        means = (targets.sum(axis=0) - levels.targets.sum(axis=0)) / np.where(others > 0, others, 1.0)[:, None]
+        rest, rest_targets = weights[:, None] - levels.weights, targets[:, None] - levels.targets
+        held_out = [_shrunk(rest, rest_targets, means, m * unit) for m in _SHRINKAGES]
+        # The squared error of p in a cell of weight w and target sum t is w p^2 - 2 p t, less what p does not change.
+        errors = np.array([(levels.weights[..., None] * p * p - 2 * p * levels.targets).sum(axis=(0, 1))
+                           for p in held_out])
+        best = errors.argmin(axis=0)
+        if (best == len(_SHRINKAGES) - 1).all():
+            return None
+        values = _shrunk(weights, targets, targets.sum(axis=0) / total, np.array(_SHRINKAGES)[best] * unit)
+        folds = np.stack([held_out[m][..., k] for k, m in enumerate(best.tolist())], axis=-1)
         center = (weights[:, None] / total * values).sum(axis=0)
         spread = math.sqrt(float((weights[:, None] / total * (values - center) ** 2).sum()))
         spread = spread if spread > 0 else 1.0
-        others = total - levels.weights.sum(axis=0)
-        means = (targets.sum(axis=0) - levels.targets.sum(axis=0)) / np.where(others > 0, others, 1.0)[:, None]
-        folds = np.stack([_shrunk(weights - levels.weights[:, f], targets - levels.targets[:, f], means[f], unit)
-                          for f in range(levels.weights.shape[1])], axis=1)
         return cls((values - center) / spread), (folds - center) / spread
 
     @property
@@ -515,6 +526,32 @@ class TargetForm:
         return np.where(missing, np.nan, self.values[np.where(missing, 0, codes).astype(np.intp)].T)
 
 
-def _shrunk(weights: Double, targets: Double, mean: Double, unit: float) -> Double:
-    prior = _SHRINKAGE * unit
-    return (targets + prior * mean) / (weights + prior)[:, None]
+def _shrunk(weights: Double, targets: Double, mean: Double, prior: Double | float) -> Double:
+    return (targets + prior * mean) / (weights[..., None] + prior)
+
+
+class FrequencyForm(TargetForm):
+    """The logarithm of the number of rows of a level, standardised; of the rare ones that of their mean."""
+
+    name: ClassVar[str] = "frequency"
+
+    @classmethod
+    def of_rows(cls, levels: Levels, unit: float) -> Self | None:
+        """Learn it, `unit` being the weight of one row; None where all levels have equally many rows."""
+        weights = levels.weights.sum(axis=1)
+        sizes = weights / np.append(np.ones(len(levels.kept)), max(levels.n_rare, 1))
+        logs = np.log(sizes + unit)
+        center = float(np.average(logs, weights=weights))
+        spread = math.sqrt(float(np.average((logs - center) ** 2, weights=weights)))
+        return cls(((logs - center) / spread)[:, None]) if spread > 1e-6 else None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """One."""
+        return ("frequency",)
+
+    @classmethod
+    def from_numbers(cls, numbers: Double, kept: tuple[str, ...]) -> Self:
+        """Rebuild it."""
+        require(numbers.size == len(kept) + 1, "levels and their values differ in number")
+        return super().from_numbers(numbers, kept)

@@ -190,23 +190,24 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
     their means.
     """
     from .._column_map.drift import values_of_training
+    from .._column_map.fitted_map import is_missing
     from .._model.shapley import Marginals
 
     points, shares, missing = [], [], []
     for column, kept in zip(fitted_map.columns, reference.columns, strict=True):
-        values, of_values = np.array([np.nan]), np.ones(1)
+        values, of_values = column.missing_values(1), np.ones(1)
         if column.forms and kept is not None:
             if kept.values is None and not kept.levels:
                 raise InvalidInputError(refused)
             values, of_values = values_of_training(column, kept)
         points.append(column.apply(values).T)
         shares.append(of_values)
-        missing.append(np.isnan(values))
+        missing.append(is_missing(values))
     means = np.concatenate([each @ of_points for of_points, each in zip(points, shares, strict=True)])
     neutral = fitted_map.neutral()
     starts = np.cumsum([0, *(of_points.shape[1] for of_points in points)])
-    for start, column, of_points, is_missing in zip(starts, fitted_map.columns, points, missing, strict=False):
+    for start, column, of_points, are_missing in zip(starts, fitted_map.columns, points, missing, strict=False):
         for imputation in column.imputations:
             imputed = imputation.values(means[:, None], np.zeros(1, dtype=np.intp), neutral)
-            of_points[is_missing, imputation.output - start] = imputed
+            of_points[are_missing, imputation.output - start] = imputed
     return Marginals(points, shares)

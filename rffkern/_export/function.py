@@ -221,6 +221,10 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
 
 def _mapping_of(column_map: Any) -> RowMap:
     frozen = column_map._fitted_map()
+    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
+        if column.text is not None:
+            raise InvalidInputError("models of free text cannot be exported, whose words and letters no target counts: "
+                                    f"leave out column {name!r} before training, or score with rffkern")
     columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
                            float(len(column.levels)) if column.has_rare else math.nan) for column in frozen.columns)
     outputs = tuple(output for source, column in enumerate(frozen.columns) for output in _outputs_of(column, source))

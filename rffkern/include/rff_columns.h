@@ -15,9 +15,10 @@
 typedef enum { RFF_NUMERIC, RFF_CATEGORY, RFF_DATE, RFF_EMPTY } rff_column_kind;
 
 /* Names of forms in files; a numeric one has the number of its kind, but for bins. */
-enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_PART };
+enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_FREQUENCY, RFF_NAMED_TEXT,
+       RFF_NAMED_PART };
 static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank", "bins", "missing", "levels",
-                                             "target", "hour", "weekday", "month"};
+                                             "target", "frequency", "text", "hour", "weekday", "month"};
 enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
 
 /* A column while it is read. */
@@ -172,8 +173,21 @@ static int rff_read_levels(rff_file *file, rff_map_reader *map, rff_column *colu
         n_outputs = size < n + 1 ? size : n + 1;
         RFF_REQUIRE(&file->refusal, n_outputs == (column->n_groups == 2 ? 1 : column->n_groups),
                     "levels and shares differ in number");
-    } else if (name == RFF_NAMED_TARGET) {
-        RFF_REQUIRE(&file->refusal, size && size % (n + 1) == 0, "levels and their values differ in number");
+    } else if (name == RFF_NAMED_TEXT) {
+        const double given = size ? map->numbers[0] : 0;
+        const size_t n_buckets = given >= 1 << 10 && given <= 1 << 16 ? (size_t)given : 0;
+        file->unsupported = "a column holds text, of which C does not count n-grams";
+        RFF_REQUIRE(&file->refusal, n_buckets && (double)n_buckets == given && !(n_buckets & (n_buckets - 1)),
+                    "the number of buckets of a text is malformed");
+        RFF_REQUIRE(&file->refusal, size - 1 > 2 * n_buckets && (size - 1 - n_buckets) % (1 + n_buckets) == 0,
+                    "buckets and coefficients of a text differ in number");
+        for (k = 0; k < size; k++)
+            RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT,
+                        "coefficients of a text are too large");
+        n_outputs = (size - 1 - n_buckets) / (1 + n_buckets);
+    } else if (name == RFF_NAMED_TARGET || name == RFF_NAMED_FREQUENCY) {
+        RFF_REQUIRE(&file->refusal, size && (name == RFF_NAMED_FREQUENCY ? size == n + 1 : size % (n + 1) == 0),
+                    "levels and their values differ in number");
         for (k = 0; k < size; k++)
             RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "values of levels are too large");
         n_outputs = size / (n + 1);

@@ -95,7 +95,8 @@ def test_columns_that_are_not_used_are_named(command, folder):
              "id": [f"id{k}" for k in range(60)], "text": [f"this is the text of row {k}" for k in range(60)]}
     expected = ["one' (constant: leave the column out)", "none' (all values are missing: leave the column out)",
                 "id' (a different value in each row, as identifiers have: leave the column out, or split it into parts "
-                "that rows have in common)", "text' (a different text in each row: leave the column out, or make "]
+                "that rows have in common)", "text' (a different text in each row, by whose words and letters "
+                "the target is not predicted: leave "]
     with pytest.warns(ColumnWarning, match="columns that are not used: ") as caught:
         GBRFF2Classifier(3, random_state=0).fit(table, ["ab"[k % 2] for k in range(60)])
     assert len(caught) == 1

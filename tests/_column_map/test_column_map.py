@@ -172,15 +172,15 @@ def test_target_statistics(rng):
     y = effect[level] + 0.1 * rng.standard_normal(3000)
     X = {"level": np.char.add("L", level.astype(str))}
     found = ColumnMap().fit(X, y)
-    assert found.forms_.tolist() == ["target"]
+    assert found.forms_.tolist() == ["target", "frequency"]
     values = found.transform({"level": [f"L{k}" for k in range(60)]})[:, 0]
     assert np.corrcoef(values, effect)[0, 1] > 0.99
     trained = ColumnMap().fit_transform(X, y)[:, 0]
     assert 0.99 < np.corrcoef(trained, found.transform(X)[:, 0])[0, 1] < 1
     labels = np.where(y > 0, "p", "q")
-    np.testing.assert_allclose(ColumnMap().fit(X, labels).transform(X),
-                               -ColumnMap().fit(X, labels == "p").transform(X), atol=1e-9)
-    assert ColumnMap().fit(X, np.digitize(y, [-1, 1]).astype(str)).forms_.tolist() == ["target"] * 3
+    np.testing.assert_allclose(ColumnMap().fit(X, labels).transform(X)[:, 0],
+                               -ColumnMap().fit(X, labels == "p").transform(X)[:, 0], atol=1e-9)
+    assert ColumnMap().fit(X, np.digitize(y, [-1, 1]).astype(str)).forms_.tolist() == ["target"] * 3 + ["frequency"]
     without = ColumnMap(max_levels=8).fit(X)
     assert len(without.forms_) == 9
     assert without.get_feature_names_out()[-1] == "level=rare levels"

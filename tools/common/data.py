@@ -4,6 +4,8 @@ import os
 
 import numpy as np
 
+from common.tables import TABLE_GROUPS, TABLES, rows_of_table
+
 MOST_TEST_ROWS = 20_000
 
 # Groups of data sets: those of the ECML paper, larger ones of two classes, regressions, several classes.
@@ -40,7 +42,8 @@ def load(folder, name):
 
 def names_of(text):
     """Data sets of a comma-separated list of names and groups, each once."""
-    return list(dict.fromkeys(name for part in text.split(",") for name in GROUPS.get(part, [part])))
+    return list(dict.fromkeys(name for part in text.split(",")
+                              for name in (GROUPS | TABLE_GROUPS).get(part, [part])))
 
 
 def numbers_of(text):
@@ -68,6 +71,8 @@ def permuted_split(X, y, seed, n_test):
 
 def rows_of(folder, name, seed, most_rows):
     """Training rows, test rows and the targets of both, classes as 0, 1, ...; 70 % of the rows are for training."""
+    if name.partition(":")[0] in TABLES:
+        return rows_of_table(name, seed, most_rows)
     X, y = load(folder, name)
     if y.dtype.kind == "f":
         X, X_test, y, y_test = permuted_split(X, y, seed, len(y) - min(most_rows, int(0.7 * len(y))))

