@@ -15,12 +15,13 @@ from ._column_map.cells import CATEGORY, DATE
 from ._estimator.metrics import reliability
 from ._native.array_types import NDArray
 from ._protocol.arguments import check_scalar
+from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
 from ._report.effects import dependence as dependence_of
 from ._report.effects import importance_metric, pair_dependence, permutation_importance
 from ._report.labelled_rows import BINARY, LabelledRows
 from .errors import InvalidInputError
 
-__all__ = ["calibration", "decision_boundary", "dependence", "importance", "learning_curve"]
+__all__ = ["calibration", "decision_boundary", "dependence", "importance", "learning_curve", "summary", "waterfall"]
 
 Double = NDArray[np.float64]
 
@@ -207,6 +208,140 @@ def _pair(rows: LabelledRows, first: int, second: int, ax: Any) -> Any:
     ax.set(xlabel=_text(rows.names[first]), ylabel=_text(rows.names[second]))
     ax.figure.colorbar(mesh, ax=ax, label=f"mean {_text(rows.responses[rows.ranked_responses[0]])}")
     return ax
+
+
+def waterfall(model: Any, X: Any, row: int = 0, *, output: int | None = None, background: Any = None,
+              n_columns: int = 10, ax: Any = None) -> Any:
+    """Plot how the columns of a row add up to its score: Shapley values, from the base value up.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features)
+    row : int, default 0
+        Index of a row of X.
+    output : int, default None
+        Of several outputs the one to show: the index of a class, target or quantile.  None for that of the predicted
+        class, or the first one.
+    background : array or table of shape (n_rows, n_features), default None
+        Rows with which the row is compared; None for the distributions of columns that the model keeps.
+    n_columns : int >= 1, default 10
+        Columns at most, the strongest ones; all others are one bar.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If X is not what `fit` saw, or has no such row; or without background, if the model keeps no distributions.
+    ImportError
+        If matplotlib is not installed.
+    """
+    check_scalar("n_columns", n_columns, int, 1)
+    rows = _rows(model, X)
+    check_scalar("row", row, int, -len(rows), len(rows) - 1)
+    one = rows.take(np.array([row]))
+    found = contributions(one, None if background is None else _rows(model, background))
+    output = _output(one, found.values.shape[2], output)
+    values = found.values[0, :, output]
+    order = np.argsort(-np.abs(values), kind="stable")
+    shown, rest = order[:n_columns], order[n_columns:]
+    names = [_text(f"{one.names[j]} = {one.text(j, 0)}") for j in shown.tolist()]
+    sizes = values[shown].tolist()
+    if len(rest):
+        names.append(f"{len(rest)} other columns")
+        sizes.append(float(values[rest].sum()))
+    ax = _axes(ax)
+    level, places = float(found.base_values[output]), range(len(sizes))[::-1]
+    starts = level + np.cumsum([0.0, *sizes[::-1]])[:-1][::-1]  # from the smallest, at the bottom, to the largest
+    ax.barh(places, sizes, left=starts, color=[_HIGH if size > 0 else _LOW for size in sizes])
+    for place, start, size in zip(places, starts, sizes, strict=True):
+        ax.annotate(f"{size:+.3g}", (start + max(size, 0.0), place), xytext=(3, 0), textcoords="offset points",
+                    va="center", fontsize="small")
+    ax.axvline(level, color=_MUTED, linestyle=":", linewidth=1)
+    ax.set_yticks(list(places), names)
+    ax.margins(x=0.15)
+    of = f" of {_text(one.classes[1 if one.task == BINARY else output])}" if one.classes else ""
+    ax.set_xlabel(f"score{of}: from {level:.4g} (base value) to {level + values.sum():.4g}")
+    return ax
+
+
+def _output(rows: LabelledRows, n_outputs: int, output: int | None) -> int:
+    if output is not None:
+        check_scalar("output", output, int, 0, n_outputs - 1)
+        return output
+    return int(rows.predicted_codes[0]) if n_outputs > 1 and rows.classes else 0
+
+
+def summary(model: Any, X: Any, *, output: int | None = None, background: Any = None, n_columns: int = 12,
+            ax: Any = None) -> Any:
+    """Plot the Shapley values of rows by column, coloured by the value of the column.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features)
+        Of more than 200 rows these are shown evenly spaced.
+    output : int, default None
+        Of several outputs the one to show: the index of a class, target or quantile.  None for that of the class that
+        is most likely in the mean, or of the quantile in the middle.
+    background : array or table of shape (n_rows, n_features), default None
+        Rows with which rows are compared; None for the distributions of columns that the model keeps.
+    n_columns : int >= 1, default 12
+        Columns at most, the strongest ones.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    InvalidInputError
+        If X is not what `fit` saw; or without background, if the model keeps no distributions.
+    ImportError
+        If matplotlib is not installed.
+    """
+    check_scalar("n_columns", n_columns, int, 1)
+    rows = _rows(model, X)
+    found = summary_of(rows, None if background is None else _rows(model, background))
+    n_outputs = found.values.shape[2]
+    output = main_output(rows) if output is None else _output(rows, n_outputs, output)
+    chosen = [column for column, *_ in strengths(found, output)[:n_columns]]
+    ax = _axes(ax)
+    span = float(np.ptp(found.values[:, chosen, output])) or 1.0
+    for place, column in enumerate(chosen):
+        values = found.values[:, column, output]
+        shades = ranks(found.rows, column)
+        y = len(chosen) - 1 - place + _side_by_side(values, span)
+        known = np.array([rank is not None for rank in shades])
+        ax.scatter(values[~known], y[~known], s=8, color=_MUTED)
+        ax.scatter(values[known], y[known], s=8, cmap="coolwarm", vmin=0, vmax=1,
+                   c=[rank for rank in shades if rank is not None])
+    ax.axvline(0, color=_MUTED, linestyle=":", linewidth=1)
+    ax.set_yticks(range(len(chosen))[::-1], [_text(rows.names[column]) for column in chosen])
+    of = f" of {_text(rows.classes[1 if rows.task == BINARY else output])}" if rows.classes else ""
+    ax.set_xlabel(f"contribution to the score{of}; low values of a column are blue, high ones red")
+    return ax
+
+
+def _side_by_side(values: Double, span: float) -> Double:
+    """Offsets from -0.4 to 0.4 that put points of about the same value side by side."""
+    places = np.round(values / span * 100).astype(np.intp)
+    order = np.argsort(places, kind="stable")
+    starts = np.flatnonzero(np.diff(places[order], prepend=places.min() - 1))
+    counts = np.empty(len(values), dtype=np.intp)
+    counts[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
+    return np.minimum(0.4, 0.05 * ((counts + 1) // 2)) * np.where(counts % 2, 1, -1)
 
 
 def calibration(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:

@@ -62,6 +62,30 @@ def test_every_plot_takes_and_returns_axes(models, table, task, ax):
     assert plot.decision_boundary(model, table, resolution=10, ax=ax) is ax
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_plots_of_contributions(models, table, task, ax):
+    model, _ = models[task]
+    assert plot.summary(model, table, ax=ax) is ax
+    assert plot.summary(model, table, background={name: values[:20] for name, values in table.items()}, ax=ax) is ax
+    assert plot.waterfall(model, table, 3, ax=ax) is ax
+    if task in ("multiclass", "quantiles"):
+        assert plot.waterfall(model, table, output=2, ax=ax) is ax
+        with pytest.raises(rffkern.InvalidInputError, match="output must be"):
+            plot.summary(model, table, output=3, ax=ax)
+
+
+def test_bars_of_a_waterfall_end_at_the_score(models, table, ax):
+    model, _ = models["binary"]
+    plot.waterfall(model, table, 7, n_columns=2, ax=ax)
+    first, *_, last = ax.patches
+    one = {name: values[7:8] for name, values in table.items()}
+    found = model.explain(one)
+    assert first.get_x() + first.get_width() == pytest.approx(model.decision_function(one)[0])
+    assert last.get_x() == pytest.approx(float(found.base_values))
+    assert first.get_width() == pytest.approx(found.values[0][np.abs(found.values[0]).argmax()])
+    assert ax.get_yticklabels()[-1].get_text() == "2 other columns"
+
+
 def test_importances_are_those_of_the_model(models, ax):
     model, _ = models["binary"]
     plot.importance(model, n_columns=2, ax=ax)

@@ -91,6 +91,29 @@ def learning_chart(facts: Facts) -> str:
     return plot.svg("loss after each round")
 
 
+def summary_chart(columns: Sequence[Facts]) -> str:
+    """Shapley values of rows, a line for each column: right is up, and colours go from low values to high ones."""
+    span = padded([0.0, *(value for each in columns for value in each["values"])])
+    left = min(110, 16 + 6 * max(len(each["column"]) for each in columns))
+    plot = Plot(span, (0, len(columns)), left=left, height=26 * len(columns) + 40, bottom=34)
+    plot.add(f'<path class="zero" d="M{plot.x(0):.1f} {plot.top}V{plot.bottom}"/>')
+    for k, each in enumerate(columns):
+        middle = plot.y(len(columns) - k - 0.5)
+        plot.text(left - 8, middle + 3.5, each["column"], "end", most=16)
+        taken: dict[int, int] = {}
+        paths: dict[str, list[str]] = {}
+        for value, rank in zip(each["values"], each["ranks"], strict=True):
+            place = round(plot.x(value) / 3)
+            count = taken[place] = taken.get(place, -1) + 1  # points at the same place are put side by side
+            offset = min(10.0, 2.2 * ((count + 1) // 2)) * (1 if count % 2 else -1)
+            shade = "none" if rank is None else f"s{min(4, int(5 * rank))}"
+            paths.setdefault(shade, []).append(f"M{plot.x(value):.1f} {middle + offset:.1f}h0")
+        for shade, points in sorted(paths.items()):
+            plot.add(f'<path class="dot {shade}" d="{"".join(points)}"/>')
+    plot.x_axis("contribution to the score")
+    return plot.svg("Shapley values of rows by column")
+
+
 # --- dependence
 
 def response_range(columns: Sequence[Facts]) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from .._estimator.metrics import (
 from .._native.array_types import NDArray
 from .._version import __version__
 from ..errors import InvalidInputError
+from .contributions import background_of, contributions, main_output, ranks, reasons, strengths, summary_of
 from .effects import dependence, importance_metric, pair_dependence, permutation_importance
 from .labelled_rows import BINARY, LabelledRows, value_text
 from .slices import worst_rows, worst_slices
@@ -36,6 +37,7 @@ _N_BINS = 20  # of histograms
 _MOST_POINTS = 400  # rows of a scatter plot
 _MOST_CLASSES = 20  # of a confusion table
 _MOST_LEVELS = 6  # that are named
+_MOST_SUMMARISED = 10  # columns whose Shapley values are shown row by row
 
 
 class LeftOut(Exception):
@@ -258,6 +260,22 @@ def importances(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
             "columns": [{"column": rows.names[j], **found[j]} for j in ranked]}
 
 
+def shapley(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+    """Shapley values of some rows: mean absolute contributions of the columns, and those of each row."""
+    background = background_of(rows)
+    found, output = summary_of(rows, background), main_output(rows)
+    columns = []
+    for k, (column, mean, error) in enumerate(strengths(found, output)):
+        entry: Facts = {"column": rows.names[column], "mean_absolute": mean, "standard_error": error}
+        if k < _MOST_SUMMARISED:
+            entry |= {"values": found.values[:, column, output], "ranks": ranks(found.rows, column)}
+        columns.append(entry)
+    return {"rows": len(found.rows), "background": "marginals" if background is None else f"{len(background)} rows",
+            "base_value": float(found.base_values[output]),
+            "of": rows.classes[1 if rows.task == BINARY else output] if rows.classes else
+            rows.responses[output] if len(rows.responses) > 1 else "", "columns": columns}
+
+
 def strongest(rows: LabelledRows, facts: Facts) -> list[int]:
     """Indices of the columns that matter most, from the section of importances."""
     if "importances" not in facts:
@@ -321,10 +339,11 @@ def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """The rows that the model is most wrong about."""
     _need_targets(rows, source)
     chosen = worst_rows(rows, _N_WORST)
+    explained = contributions(rows.take(chosen), background_of(rows))
     found = []
-    for i in chosen.tolist():
+    for k, i in enumerate(chosen.tolist()):
         values = {name: rows.text(j, i) for j, name in enumerate(rows.names)}
-        entry: Facts = {"row": i + 1, "values": values}
+        entry: Facts = {"row": i + 1, "values": values, "reasons": reasons(explained, k)}
         if rows.classes:
             code = int(rows.codes[i])
             entry |= {"label": rows.labels[i], "predicted": rows.classes[int(rows.predicted_codes[i])],
@@ -359,5 +378,6 @@ def receipt(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
 Section = Callable[[LabelledRows, Source, Facts], Facts]
 SECTIONS: dict[str, Section] = {
     "data": data, "validation": validation, "calibration": calibration, "confusion": confusion_table,
-    "learning_curve": learning_curve, "importances": importances, "dependence": dependences,
+    "learning_curve": learning_curve, "importances": importances, "shapley": shapley,
+    "dependence": dependences,
     "interactions": interactions, "slices": slices, "worst_rows": rows_most_wrong, "drift": drift, "receipt": receipt}

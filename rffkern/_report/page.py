@@ -15,6 +15,7 @@ from .charts import (
     response_range,
     scatter_chart,
     shade_key,
+    summary_chart,
 )
 from .svg import error_bar, escape, padded, share_bar, strip
 
@@ -65,6 +66,11 @@ path.dot{stroke:var(--c0);stroke-width:4}path.dot.large{stroke-width:7}path.dot.
 path.bars{fill:var(--c0);opacity:.55}rect.bars{fill:var(--c0);opacity:.55}rect.shade{fill:var(--c0)}
 path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}path.c2{stroke:var(--c2)}path.c3{stroke:var(--c3)}
 path.c4{stroke:var(--c4)}path.c5{stroke:var(--c5)}
+path.s0{stroke:var(--c0)}path.s1{stroke:color-mix(in srgb,var(--warm) 25%,var(--c0))}
+path.s2{stroke:color-mix(in srgb,var(--warm) 50%,var(--c0))}path.s3{stroke:color-mix(in srgb,var(--warm) 75%,var(--c0))}
+path.s4{stroke:var(--warm)}path.dot.none{stroke:var(--muted)}
+.keys .s0{color:var(--c0)}.keys .s4{color:var(--warm)}.keys .s2{color:color-mix(in srgb,var(--warm) 50%,var(--c0))}
+.pair{grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))}.pair svg.chart{max-width:560px}
 svg text.key.c0{fill:var(--c0)}svg text.key.c1{fill:var(--c1)}
 .keys{font-size:.875rem}.keys span{margin-right:1rem;white-space:nowrap}
 .keys .c0{color:var(--c0)}.keys .c1{color:var(--c1)}.keys .c2{color:var(--c2)}
@@ -80,7 +86,9 @@ ul{margin:.4rem 0;padding-left:1.2rem}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,320px),1fr));gap:.8rem 1.4rem;margin:.8rem 0}
 .card{background:var(--soft);padding:.7rem .9rem;border-radius:6px;font-size:.875rem;break-inside:avoid}
 .card p{margin:.2rem 0}
-@media (max-width:600px){.more{display:none}h2{margin-top:2rem}body{padding-top:1rem}th,td{padding-right:.6rem}}
+@media (min-width:900px){.pair svg text{font-size:8px}}
+@media (max-width:600px){.more{display:none}td svg.strip{width:88px;height:auto}
+h2{margin-top:2rem}body{padding-top:1rem}th,td{padding-right:.6rem}}
 @media print{:root{--paper:#fff;--soft:#f3f5f7;--ink:#000;--muted:#444;--line:#ccc;--accent:#1f5fa8;--warm:#b4501b;
 --c0:#1f5fa8;--c1:#b4501b;--c2:#2d7a3e;--c3:#7a4aa8;--c4:#b02a4c;--c5:#5f6b76}
 body{max-width:none;padding:0;font-size:10.5pt}nav{display:none}h2{break-after:avoid}tr{break-inside:avoid}
@@ -124,9 +132,9 @@ def _how(text: str) -> str:
     return f'<p class="how">{text}</p>'
 
 
-def _figures(charts: Iterable[tuple[str, str]]) -> str:
+def _figures(charts: Iterable[tuple[str, str]], kind: str = "grid") -> str:
     """Charts side by side, each below its caption."""
-    return '<div class="grid">' + "".join(
+    return f'<div class="{kind}">' + "".join(
         f"<figure>{f'<figcaption>{caption}</figcaption>' if caption else ''}{chart}</figure>"
         for caption, chart in charts) + "</div>"
 
@@ -316,6 +324,23 @@ def _importances(facts: Facts) -> str:
             + _table(["column", "permutation", "#", "training", "#"], lines) + more)
 
 
+def _shapley(facts: Facts) -> str:
+    found = facts["shapley"]
+    columns = found["columns"]
+    lines = [[escape(each["column"], 40), _with_error(each["mean_absolute"], each["standard_error"])]
+             for each in columns[:20]]
+    of = f"the score of {escape(found['of'])}" if found["of"] else "the score"
+    drawn = "values of each column of the training rows" if found["background"] == "marginals" else (
+        f"{found['background']} of these")
+    key = ('<p class="keys"><span class="key s0">lowest value of the column</span><span class="key s2">middle</span>'
+           '<span class="key s4">highest</span></p>')
+    return (_how(f"Shapley values: what the value of a column adds to {of}, compared with {drawn}. With the base value "
+                 f"{_number(found['base_value'], 4)} they add up to the score of a row. Points are {found['rows']:,} "
+                 "rows; grey ones have a missing value, or one of several levels. The table has their mean size.")
+            + key + _figures([("", summary_chart([each for each in columns if "values" in each])),
+                              ("", _table(["column", "#mean size"], lines))], "grid pair"))
+
+
 def _dependence(facts: Facts) -> str:
     found = facts["dependence"]
     shown, columns = found["shown"], found["columns"]
@@ -386,7 +411,7 @@ def _worst(facts: Facts) -> str:
         if reasons:
             listed = "".join(f"<li>{escape(reason['column'], 40)} = {escape(reason['value'], 40)}: "
                              f"{_signed(reason['contribution'])}</li>" for reason in reasons)
-            rest = f"<p>What speaks for the prediction, in units of the score:</p><ul>{listed}</ul>"
+            rest = f"<p>{_because(each)}, in units of the score:</p><ul>{listed}</ul>"
         else:
             values = list(each["values"].items())
             rest = '<p class="sub">' + "; ".join(f"{escape(name, 30)} {escape(value, 30)}"
@@ -395,6 +420,10 @@ def _worst(facts: Facts) -> str:
         cards.append(f'<div class="card"><p class="sub">row {each["row"]:,}</p>{said}{rest}</div>')
     return (_how("The rows that the model is most wrong about: errors of the data, or cases that it does not know.")
             + f'<div class="cards">{"".join(cards)}</div>')
+
+
+def _because(row: Facts) -> str:
+    return f"What speaks for {escape(row['predicted'], 40)}" if "label" in row else "What moves the prediction"
 
 
 def _signed(value: float) -> str:
@@ -433,6 +462,7 @@ SECTIONS: list[tuple[str, str, Callable[[Facts], str]]] = [
     ("data", "Data as read", _data), ("validation", "How good", _validation),
     ("calibration", "Calibration", _calibration), ("confusion", "Confusion", _confusion),
     ("learning_curve", "Learning curve", _learning), ("importances", "What matters", _importances),
+    ("shapley", "Contributions", _shapley),
     ("dependence", "How it depends on columns", _dependence), ("interactions", "Interactions", _interactions),
     ("slices", "Where it is worst", _slices), ("worst_rows", "Worst rows", _worst),
     ("drift", "Drift from training", _drift), ("receipt", "Receipt", _receipt)]

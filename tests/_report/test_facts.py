@@ -155,6 +155,30 @@ def test_worst_rows_are_those_of_the_largest_loss(messy):
     assert found[0]["values"]["colour"] == table["colour"][found[0]["row"] - 1]
 
 
+def test_contributions_are_those_of_the_model(messy):
+    model, table, y, facts = messy
+    found = facts["shapley"]
+    some = {name: values[np.linspace(0, len(y) - 1, 200).astype(int)] for name, values in table.items()}
+    expected = model.explain(some)
+    for each in found["columns"]:
+        own = expected.values[:, list(table).index(each["column"])]
+        assert each["mean_absolute"] == pytest.approx(np.abs(own).mean(), abs=1e-12)
+        assert each["values"] == pytest.approx(own.tolist(), abs=1e-12)
+        assert each["standard_error"] == pytest.approx(np.abs(own).std(ddof=1) / math.sqrt(200), abs=1e-12)
+    sums = np.sum([each["values"] for each in found["columns"]], axis=0) + found["base_value"]
+    assert sums == pytest.approx(model.decision_function(some), abs=1e-9)
+    ranks = {each["column"]: each["ranks"] for each in found["columns"]}
+    assert np.corrcoef(some["day"].astype(float), ranks["day"])[0, 1] > 0.99
+    assert [rank is None for rank in ranks["size"]] == np.isnan(some["size"]).tolist()
+    assert {*ranks["colour"]} == {None}  # more than two levels
+    for each in facts["worst_rows"]["rows"]:
+        row = model.explain({name: values[[each["row"] - 1]] for name, values in table.items()}).values[0]
+        first = each["reasons"][0]
+        sign = 1 if each["predicted"] == "yes" else -1
+        assert first["contribution"] == pytest.approx((sign * row).max())
+        assert first["column"] == list(table)[int((sign * row).argmax())]
+
+
 def test_drift_is_that_of_the_model(messy):
     model, table, _, facts = messy
     expected = model.drift(table)
