@@ -1,10 +1,7 @@
 """Exported models give what the models give, in the programs that run them."""
 
-import pathlib
-import tempfile
-
 import pytest
-from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, postgresql, results_of, rows_of
+from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, results_of, rows_of
 from helpers.exported import CASES, model_of, rounding
 
 import rffkern
@@ -42,16 +39,6 @@ def test_some(case, engine, tmp_path):
     if lacking(engine):
         pytest.skip(f"{', '.join(lacking(engine))} not found")
     check(case, engine, ENGINES[engine][1], tmp_path)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    if lacking("postgresql"):
-        pytest.skip(f"{', '.join(lacking('postgresql'))} not found")
-    with tempfile.TemporaryDirectory() as name:  # whose path is short enough for a socket
-        pathlib.Path(name).chmod(0o755)
-        with postgresql(pathlib.Path(name, "server")) as run:
-            yield run
 
 
 @pytest.mark.parametrize("case", FEW)

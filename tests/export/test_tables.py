@@ -7,17 +7,17 @@ from helpers.exported_tables import CASES, case_of
 
 import rffkern
 
-QUICK = {"dates and their parts, regression", "hostile names, levels and labels"}
+QUICK = ("dates and their parts, regression", "hostile names, levels and labels")
 
 
-def check(case, engine, folder, n_rows=120):
+def check(case, engine, run, folder, n_rows=120):
     model, table = case_of(case)
     X = table(n_rows, 1)
     expected = results_of(model, X)
-    target, run, *_ = ENGINES[engine]
+    target = ENGINES[engine][0]
     path = folder / f"model{SUFFIXES[target]}"
     rffkern.export(model, path, to=target)
-    errors = errors_of(run(str(path), rows_of(model, X), expected), expected)
+    errors = errors_of(run(path, rows_of(model, X), expected), expected)
     assert errors.ulp <= rounding_of(model)
     assert errors.answers <= 1e-15 * rounding_of(model)
     assert errors.labels == 1
@@ -29,4 +29,10 @@ def check(case, engine, folder, n_rows=120):
 def test_all(case, engine, tmp_path):
     if lacking(engine):
         pytest.skip(f"{', '.join(lacking(engine))} not found")
-    check(case, engine, tmp_path)
+    check(case, engine, ENGINES[engine][1], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", QUICK)
+def test_in_postgresql(case, server, tmp_path):
+    check(case, "postgresql", server, tmp_path)
