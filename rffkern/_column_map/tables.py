@@ -123,10 +123,10 @@ def of_texts(cells: Sequence[str], reading: Reading | None, name: str) -> RawCol
     if reading is None or reading.kind == EMPTY:
         return _empty(len(cells))
     if reading.kind == CATEGORY:
-        index: dict[str, int] = {}
-        codes = [index.setdefault(cell, len(index)) for cell in cells]
+        index = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
+        codes = np.fromiter(map(index.__getitem__, cells), dtype=np.int64, count=len(cells))
         levels = levels_of_texts([*map(str.strip, index)], reading)
-        return category(np.array(codes), levels)._replace(reading=reading)
+        return category(codes, levels)._replace(reading=reading)
     values, odd = read_column(cells, reading)
     if odd:
         if is_unbounded(odd[0]):

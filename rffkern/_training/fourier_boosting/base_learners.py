@@ -169,7 +169,7 @@ class FourierLearner(BaseLearner):
         self._cost = n_read * (len(columns) + _ROW_COST * amplitudes.shape[1])
         term = FourierTerm(columns, omega, amplitudes)
         rows.set_direction(term)
-        return term if amplitudes.any() else None
+        return term if np.count_nonzero(amplitudes) else None
 
     def record_term(self, term: FourierTerm, step: float) -> None:
         """Relevances are squares of amplitude times omega."""
@@ -210,6 +210,7 @@ class TreeLearner(BaseLearner):
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
         self._bin_counts = columns.bin_counts
         self._sources = columns.sources[columns.binned]
+        self._all_outputs = np.arange(len(rows.sample.scores))
         self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> TreeTerm | None:
@@ -224,11 +225,11 @@ class TreeLearner(BaseLearner):
                                   + (_BIN_COST << self._depth) * len(candidates))
         columns, threshold_bins = np.zeros((2, self._depth), dtype=np.intp)
         values = np.zeros((1 << self._depth, n_outputs))
-        sizes = [boosting.store_size(n_train, n_outputs, n, self._depth)
-                 for n in (len(candidates), len(self._sources))]
-        if self._scratch.size < sizes[0]:  # at once for all columns: memory is taken when it is used
+        size = boosting.store_size(n_train, n_outputs, len(candidates), self._depth)
+        if self._scratch.size < size:  # at once for all columns: memory is taken when it is used
             self._scratch = np.empty(0)  # before its successor takes memory
-            self._scratch = np.empty(max(sizes))
+            of_all = boosting.store_size(n_train, n_outputs, len(self._sources), self._depth)
+            self._scratch = np.empty(max(size, of_all))
         if not boosting.grow_tree(
                 bins, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
                 _LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch,
@@ -240,9 +241,9 @@ class TreeLearner(BaseLearner):
 
     def _sample_outputs(self, rows: LocalRows, rng: "np.random.Generator") -> Indices:
         """The outputs that splits are searched for: all, or of many some, by how much is left to learn of each."""
-        n_outputs = len(rows.scores)
+        n_outputs = len(self._all_outputs)
         if n_outputs == self._n_searched:
-            return np.arange(n_outputs)
+            return self._all_outputs
         n_read = min(rows.n_train, _BLOCK_TILES * TILE)
         gradient, hessian = rows.gradient[:, :n_read], rows.hessian[:, :n_read].sum(axis=1, dtype=np.float64)
         left = np.einsum("kn,kn->k", gradient, gradient) / (hessian + _LEAF_RIDGE * n_read / rows.n_train)

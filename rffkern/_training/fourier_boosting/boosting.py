@@ -145,10 +145,10 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
     if round_index < _TURNS or len(learners) == 1:
         turns = [each for each in learners for _ in range(2 if each.searches_step and len(learners) > 1 else 1)]
         return turns[round_index % len(turns)]
-    gains = [max(learner.mean_gain, 0.0) for learner in learners]
-    least = _LEAST_CHANCE * (max(gains) or 1.0) * min(learner.mean_cost for learner in learners)
-    chances = [gain + least / (learner.mean_cost * (1 + learner.n_misses / _MISSES))
-               for learner, gain in zip(learners, gains, strict=True)]
+    largest = max([learner.mean_gain for learner in learners])
+    least = _LEAST_CHANCE * (largest if largest > 0 else 1.0) * min([learner.mean_cost for learner in learners])
+    chances = [max(learner.mean_gain, 0.0) + least / (learner.mean_cost * (1 + learner.n_misses / _MISSES))
+               for learner in learners]
     place = rng.random() * sum(chances)
     for learner, chance in zip(learners, chances, strict=True):
         place -= chance
