@@ -54,7 +54,7 @@ def _print_case(case, n_rows, runs, targets):
         X = rows(model.n_features_in_, gaps=getattr(model, "column_map_", None) is not None, n_rows=n_rows)
     expected, given, errors, sizes = results_of(model, X), rows_of(model, X), {}, []
     with tempfile.TemporaryDirectory() as name:
-        for target in targets:
+        for target in targets if not case.startswith("free text") else [t for t in targets if t in ("js", "numpy")]:
             path = pathlib.Path(name, f"model{SUFFIXES[target]}")
             rffkern.export(model, path, to=target)
             sizes.append(f"{path.stat().st_size:,}")
@@ -63,7 +63,7 @@ def _print_case(case, n_rows, runs, targets):
                     start = time.perf_counter()
                     errors[engine] = errors_of(run(path, given, expected), expected)
                     print(f"{case}: {engine} took {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    ulps = " | ".join(f"{errors[engine].ulp:.0f}" for engine in runs)
+    ulps = " | ".join(f"{errors[engine].ulp:.0f}" if engine in errors else "refused" for engine in runs)
     answers, labels = max(each.answers for each in errors.values()), min(each.labels for each in errors.values())
     same = f"{100 * labels:g} %" if expected.labels is not None else ""
     print(f"| {case} | {ulps} | {answers:.1e} | {same} | {', '.join(sizes)} |", flush=True)

@@ -4,15 +4,16 @@ A value is a number, the seconds of a date since 1970, or the place of a level. 
 `_column_map/cells.py`, whose patterns stand in the file; C reads levels, plain numbers and ISO dates.
 """
 
+import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
 from string import Template
 from typing import Any
 
-from .._column_map import cells
+from .._column_map import cells, text
 from .._rows.validation import LARGEST_VALUE
-from .function import Column, RowMap
+from .function import Array, Column, RowMap
 
 # What `str.strip` takes away.
 _BLANKS = [character for character in map(chr, range(0x3001)) if character.isspace()]
@@ -303,7 +304,7 @@ function value_of(column, cell) {
 
 // The values of a row: an array of cells in the order of columns, or an object that has them by name.
 function read_row(cells) {
-    const by_place = Array.isArray(cells) || ArrayBuffer.isView(cells), x = new Float64Array($n_columns);
+    const by_place = Array.isArray(cells) || ArrayBuffer.isView(cells), x = new Float64Array($n_values);
     raw_columns.forEach((column, j) => {
         if (!by_place && column.kind !== "unused" && !(columns[j] in cells)) {
             throw new RangeError("the row has no column " + JSON.stringify(columns[j]));
@@ -315,6 +316,13 @@ function read_row(cells) {
         }
         x[j] = value;
     });
+    let first = $n_columns;
+    for (const [j, text] of free_texts) {
+        const cell = by_place ? cells[j] : cells[columns[j]];
+        const scores = Number.isNaN(x[j]) ? text.shifts.map(() => NaN) : scores_of_text(cell, text);
+        x.set(scores, first);
+        first += scores.length;
+    }
     return x;
 }
 """
@@ -402,6 +410,49 @@ function time_of(text, found) {
 }
 """
 
+# Scores of free text; the names are those of `_column_map/text.py`.
+_JS_TEXT = r"""
+const numbers_of = (text) => new Float64Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+const u64 = (value) => BigInt.asUintN(64, value);
+
+function bucket_of(letters, kind, n_bits) {
+    let z = 0n, power = 1n;
+    for (const letter of letters) {
+        z += (letter + 1n) * power;
+        power = u64(power * ${base}n);
+    }
+    z = u64(z + kind * 0xD1B54A32D192ED03n);
+    z = u64((z ^ (z >> 30n)) * 0xBF58476D1CE4E5B9n);
+    z = u64((z ^ (z >> 27n)) * 0x94D049BB133111EBn);
+    return Number((z ^ (z >> 31n)) >> BigInt(64 - n_bits));
+}
+
+function scores_of_text(cell, { shifts, idf, coefficients }) {
+    let text = typeof cell === "boolean" ? (cell ? "True" : "False") : String(cell);
+    text = text.replace(blanks_before, "").replace(blanks_after, "");
+    const words = ([...text].slice(0, $most_letters).join("").toLowerCase().match(/[\p{L}\p{N}]+/gu) || [])
+        .map((word) => [...word].map((letter) => BigInt(letter.codePointAt(0))));
+    const n_bits = Math.round(Math.log2(idf.length)), blank = 32n, counts = new Map();
+    const add = (letters, kind) => {
+        const bucket = bucket_of(letters, kind, n_bits);
+        counts.set(bucket, (counts.get(bucket) || 0) + 1);
+    };
+    words.forEach((word, k) => {
+        add(word, 1n);
+        if (k > 0) add([...words[k - 1], blank, ...word], 2n);
+        const padded = [blank, ...word, blank];
+        for (const length of $lengths) {
+            for (let i = 0; i + length <= padded.length; i++) add(padded.slice(i, i + length), BigInt(10 + length));
+        }
+    });
+    const buckets = [...counts.keys()].sort((a, b) => a - b);
+    const values = buckets.map((bucket) => (1 + Math.log(counts.get(bucket))) * idf[bucket]);
+    const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+    return Array.from(shifts, (shift, k) => values.reduce((sum, value, i) =>
+        sum + value / length * coefficients[k * idf.length + buckets[i]], 0) + shift);
+}
+"""
+
 
 # --- C
 
@@ -464,11 +515,17 @@ def js_text(value: Any) -> str:
 
 def js_cells(mapping: RowMap) -> str:
     """Tables of the columns, and the function `read_row(cells)`."""
-    words = {key: js_text(words) for key, words in _words().items()} | {
-        "n_columns": len(mapping.columns), "largest": repr(LARGEST_VALUE)}
+    words: dict[str, Any] = {key: js_text(words) for key, words in _words().items()} | {
+        "n_columns": len(mapping.columns), "n_values": mapping.n_values, "largest": repr(LARGEST_VALUE),
+        "base": text._BASE, "most_letters": text.MOST_LETTERS, "lengths": [*text._LENGTHS]}
     blanks = "".join(f"\\u{ord(character):04x}" for character in _BLANKS)
     head = (f"\nconst blanks_before = /^[{blanks}]+/, blanks_after = /[{blanks}]+$/;\nconst raw_columns = [\n"
             + "".join(f"    {{ {', '.join(_js_column(column))} }},\n" for column in mapping.columns) + "];\n")
+    if mapping.texts:
+        head += Template(_JS_TEXT).substitute(words)
+    head += "const free_texts = [\n" + "".join(
+        f"    [{j}, {{ shifts: {_js_array(form.shifts)}, idf: {_js_array(form.idf)}, "
+        f"coefficients: {_js_array(form.coefficients)} }}],\n" for j, form in mapping.texts) + "];\n"
     return head + Template(_JS_CELLS).substitute(
         words, reading=Template(_JS_READING).substitute(words, **_js_patterns()))
 
@@ -483,6 +540,10 @@ def _js_column(column: Column) -> Iterator[str]:
     elif column.kind != cells.EMPTY:
         yield f"format: {js_text(column.reading.format)}"
         yield f"words: new Set({js_text(column.reading.words)})"
+
+
+def _js_array(array: Array) -> str:
+    return f'numbers_of("{base64.b64encode(array.astype("<f8").tobytes()).decode()}")'
 
 
 def _js_patterns() -> dict[str, Any]:

@@ -21,6 +21,7 @@ from .._column_map.cells import (
 from .._column_map.compiled import entries_of
 from .._column_map.fitted_map import FittedColumn
 from .._column_map.imputation import Imputation
+from .._column_map.text import TextForm
 from .._column_map.transforms import LevelsForm, PartForm, RankForm, TargetForm
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
@@ -37,7 +38,7 @@ _POSITIVE = {LogisticLink: "0.5 * (1 + tanh(0.5 * slope * h))", LinearLink: "max
 _LOG_ODDS = {SoftmaxLink: "h", LogisticLink: "min(0, slope * h) - log(1 + exp(-abs(slope * h)))",
              LinearLink: "log(0.5 * max(1 + h, tail)) + min(0, (1 + h) / tail - 1)"}
 _TARGETS = {"scores": "h", "means": "exp(min(h, largest))"}
-_OF_OTHERS = (LevelsForm, PartForm, TargetForm)  # forms of what is no number
+_OF_OTHERS = (LevelsForm, PartForm, TargetForm, TextForm)  # forms of what is no number
 _SHORT = 5  # letters of words that are listed in all cases
 LEAST = "least"  # of all scores: the target of several quantiles
 
@@ -116,6 +117,12 @@ class RowMap(NamedTuple):
     outputs: tuple[Output, ...]
     imputations: tuple[Imputation, ...]  # for outputs whose raw value is missing
     neutral: list[float]  # outputs of a row in which all is missing
+    texts: tuple[tuple[int, TextForm], ...] = ()  # of some columns, whose scores are values behind those of the columns
+
+    @property
+    def n_values(self) -> int:
+        """Number of values of a row."""
+        return len(self.columns) + sum(len(form.outputs) for _, form in self.texts)
 
     @property
     def reads_cells(self) -> bool:
@@ -197,7 +204,12 @@ def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
 
 
 def check_texts(function: Function, to: str, without: str = "") -> None:
-    """InvalidInputError for labels and levels that a target cannot hold: of no UTF-8, or with some character."""
+    """InvalidInputError for what a target cannot hold: free text, and labels and levels with some character."""
+    if function.mapping is not None and function.mapping.texts:
+        name = function.column_names()[function.mapping.texts[0][0]]
+        raise InvalidInputError(f"column {name!r} of the model holds free text, of which files of the target {to!r} "
+                                "count no words and letters; export the model to 'js' or 'numpy', or leave the column "
+                                "out before training")
     texts = {"a label": [label for label in function.answer.labels or () if isinstance(label, str)]}
     if function.mapping is not None:
         texts |= {f"a level of column {name!r}": [*column.levels, *column.reading.words]
@@ -221,18 +233,19 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
 
 def _mapping_of(column_map: Any) -> RowMap:
     frozen = column_map._fitted_map()
-    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
-        if column.text is not None:
-            raise InvalidInputError("models of free text cannot be exported, whose words and letters no target counts: "
-                                    f"leave out column {name!r} before training, or score with rffkern")
     columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
                            float(len(column.levels)) if column.has_rare else math.nan) for column in frozen.columns)
-    outputs = tuple(output for source, column in enumerate(frozen.columns) for output in _outputs_of(column, source))
+    texts = tuple((j, column.text) for j, column in enumerate(frozen.columns) if column.text is not None)
+    firsts = itertools.accumulate((len(form.outputs) for _, form in texts), initial=len(columns))
+    of_texts = {j: first for (j, _), first in zip(texts, firsts, strict=False)}
+    outputs = tuple(output for source, column in enumerate(frozen.columns)
+                    for output in _outputs_of(column, source, of_texts.get(source, -1)))
     imputations = tuple(imputation for column in frozen.columns for imputation in column.imputations)
-    return RowMap(columns, outputs, imputations, frozen.neutral().tolist())
+    return RowMap(columns, outputs, imputations, frozen.neutral().tolist(), texts)
 
 
-def _outputs_of(column: FittedColumn, source: int) -> Iterator[Output]:
+def _outputs_of(column: FittedColumn, source: int, of_text: int) -> Iterator[Output]:
+    """Outputs of a column from its value, and from its scores of free text, of which `of_text` is the first."""
     if column.kind == EMPTY:  # whatever stands there counts as missing: the outputs are always the same
         yield from (Output("within", source, value, 1.0, [-math.inf, math.inf, value, value])
                     for value in column.apply(np.array([np.nan]))[:, 0].tolist())
@@ -242,6 +255,8 @@ def _outputs_of(column: FittedColumn, source: int) -> Iterator[Output]:
     for form in column.forms:
         if isinstance(form, PartForm):
             yield from (Output(kind, source, 0.0) for kind in form.outputs)
+        elif isinstance(form, TextForm):
+            yield from (Output("raw", of_text + k, 0.0) for k in range(len(form.outputs)))
         elif isinstance(form, TargetForm):
             yield from (Output("table", source, 0.0, heights=heights) for heights in form.values.T)
         elif isinstance(form, LevelsForm):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._column_map import cells, tables
+from .._column_map import cells, tables, text
 from .._rows.validation import LARGEST_VALUE
 from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
 from .function import Array, Function, RowMap
@@ -119,11 +119,25 @@ def _read(X):
     by_name = hasattr(X, "keys") or hasattr(X, "columns")
     cells = X if by_name else np.asarray(X, dtype=object)
     n_rows = len(X[columns[0]] if hasattr(X, "keys") and not hasattr(X, "columns") else X)
-    x = np.full((n_rows, len(columns)), np.nan)
+    x = np.full((n_rows, {n_values}), np.nan)
     for j, (name, (reading, levels, other)) in enumerate(zip(columns, _readings)):
         if reading.kind != "empty":
             x[:, j] = _values(cells[name] if by_name else cells[:, j], reading, levels, other)
+    first = len(columns)
+    for j, shifts, idf, coefficients in _texts:
+        found = _scores_of_texts(cells[columns[j]] if by_name else cells[:, j], shifts, idf, coefficients)
+        x[:, first : first + len(shifts)] = np.where(np.isnan(x[:, [j]]), np.nan, found)
+        first += len(shifts)
     return x
+
+
+def _scores_of_texts(cells, shifts, idf, coefficients):
+    """Scores of free text, shape (n_rows, n_scores)."""
+    texts = [cell.strip() if isinstance(cell, str) else level_text(cell) for cell in np.asarray(cells, object).tolist()]
+    distinct = [*dict.fromkeys(texts)]
+    grams = Grams.of(distinct, len(idf).bit_length() - 1)
+    scores = (_products(grams, grams.weighted(idf), coefficients) + shifts[:, None]).T
+    return scores[[*map({text: k for k, text in enumerate(distinct)}.__getitem__, texts)]]
 '''
 
 _FILL = """\
@@ -211,13 +225,17 @@ def _cells(mapping: RowMap) -> Iterator[str]:
     """The function `_read(X)`, and those of this package by which it reads cells."""
     yield f"LARGEST_VALUE = {LARGEST_VALUE!r}\n"
     yield source_of(cells, ["Reading", "read_column", "known_level", "level_text"])
+    yield source_of(text, ["Grams", "_products"])
     yield source_of(tables, ["_group", "_is_nan", "_moment"])
     yield "\n_readings = [\n"
     for column in mapping.columns:
         other = "np.nan" if column.other != column.other else repr(column.other)
         levels = {level: float(k) for k, level in enumerate(column.levels)}
         yield f"    (Reading{tuple(column.reading)}, {levels!r}, {other}),\n"
-    yield "]\n" + _CELLS
+    yield "]\n_texts = [\n"
+    for j, form in mapping.texts:
+        yield f"    ({j}, {_array(form.shifts)}, {_array(form.idf)}, {_array(form.coefficients)}),\n"
+    yield "]\n" + _CELLS.replace("{n_values}", str(mapping.n_values))
 
 
 def _mapped(mapping: RowMap) -> Iterator[str]:

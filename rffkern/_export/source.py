@@ -31,8 +31,12 @@ def _names_of(statement: ast.stmt) -> list[str]:
 
 
 def _strip_annotations(statement: ast.stmt) -> None:
-    """Annotations of functions, which name types of this package; those of classes are their fields."""
+    """Annotations, which name types of this package; those of classes stay, as their fields, but say nothing."""
     for node in ast.walk(statement):
+        if isinstance(node, ast.ClassDef):
+            for field in node.body:
+                if isinstance(field, ast.AnnAssign):
+                    field.annotation = ast.Name("object")
         if isinstance(node, ast.FunctionDef):
             node.returns = None
             for argument in node.args.args:

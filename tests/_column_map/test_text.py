@@ -145,7 +145,7 @@ def test_numbers_that_no_form_has_are_refused(numbers, message):
     assert TextForm.from_numbers(np.array([1024.0] + [0.0] * 2049)).outputs == ("text",)
 
 
-def test_a_model_of_text_is_explained_and_not_exported(rng, tmp_path):
+def test_a_model_of_text_is_explained_and_exported_where_words_are_counted(rng, tmp_path):
     texts, y = texts_of(rng, 300, 0.9)
     table = {"text": [None, *texts[1:]], "a": rng.standard_normal(300)}
     model = FourierBoostingClassifier(10, kernel_ridge=False, random_state=0).fit(table, y)
@@ -153,6 +153,8 @@ def test_a_model_of_text_is_explained_and_not_exported(rng, tmp_path):
     np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base_values, model.decision_function(table),
                                atol=1e-6)
     assert np.abs(explanation.values[:, 0]).mean() > np.abs(explanation.values[:, 1]).mean()
-    with pytest.raises(InvalidInputError, match="leave out column 'text' before training"):
-        export(model, tmp_path / "m.py", to="numpy")
+    export(model, tmp_path / "m.py", to="numpy")
+    for to in ("c", "onnx", "sql"):
+        with pytest.raises(InvalidInputError, match=r"column 'text' .* free text, .* to 'js' or 'numpy'"):
+            export(model, tmp_path / "m", to=to)
     assert model.drift({"text": texts[:9], "a": np.zeros(9)})["columns"][0]["column"] == "text"

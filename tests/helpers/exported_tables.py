@@ -90,6 +90,17 @@ def marked(n_rows: int, seed: int) -> dict[str, Any]:
                             object)}
 
 
+def free_text(n_rows: int, seed: int) -> dict[str, Any]:
+    """Sentences of few words, all of them different, in some scripts; some missing."""
+    rng = np.random.default_rng(seed)
+    words = ["bright", "happy", "gloomy", "awful", "the", "house", "Straße", "日本語", "went", "ΟΔΟΣ", "don't",
+             "x_y", "²"]
+    texts = [" ".join(rng.choice(words, 8)) + f" no. {rng.integers(10**6)}" for _ in range(n_rows)]
+    texts = np.array(texts, object)
+    texts[rng.random(n_rows) < 0.05] = None
+    return {"review": texts, "size": _numbers(rng, n_rows)}
+
+
 def hostile(n_rows: int, seed: int) -> dict[str, Any]:
     """Names and levels that would end a text, a comment or a script."""
     rng = np.random.default_rng(seed)
@@ -131,6 +142,12 @@ _MAP = ColumnMap(("standard", "rank"), n_knots=20)
 _PARTS = ColumnMap(("bounded", "rank", "bins"), n_knots=20, n_bins=5, date_parts=True)
 
 
+def _of_text() -> Any:
+    X = free_text(N_TRAINING, 0)
+    y = np.array(["bright" in str(text) or "happy" in str(text) for text in X["review"]])
+    return FourierBoostingClassifier(8, n_bags=1, random_state=0, kernel_ridge=False).fit(X, y)
+
+
 def _several_targets() -> Any:
     X = words(N_TRAINING, 0)
     y = _target(X)
@@ -161,6 +178,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[int, int], dict[str, Any]]]]
     "words, regions of kernels": (lambda: _regions(rffkern.KernelRidgeRegressor, words), words),
     "many levels, regions, three classes": (lambda: _regions(rffkern.KernelRidgeClassifier, many_levels, [*"abc"]),
                                             many_levels),
+    "free text, two classes": (_of_text, free_text),
     "hostile names, levels and labels": (lambda: _boosted(hostile, HOSTILE[:4]), hostile),
     "words, GBRFF2": (lambda: rffkern.GBRFF2Classifier(10, columns=_MAP, random_state=0).fit(
         words(N_TRAINING, 0), _classes(words(N_TRAINING, 0), ["x", "y"])), words),
