@@ -28,8 +28,8 @@ def run(tool, *arguments, code=0, **options):
     return done.stdout + done.stderr * (code != 0)
 
 
-@pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "compare", "fixtures", "fuzz", "release", "reproduce",
-                                  "soak"])
+@pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "compare", "coverage", "fixtures", "fuzz", "release",
+                                  "reproduce", "soak"])
 def test_help(tool):
     assert run(tool, "--help").startswith("usage: ")
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._column_map.cells import is_number, number_level
-from .._estimator.evaluation import Evaluation, Predictions, joined, label_codes, predictions_of
+from .._estimator.evaluation import Evaluation, Predictions, joined, predictions_of
+from .._estimator.metrics import label_codes
 from .._native.array_types import NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS, advice_on
-from .._estimator.evaluation import Evaluation, Predictions, predictions_of
+from .._estimator.evaluation import Evaluation, Predictions, metric_lines, predictions_of, sentence
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
@@ -36,6 +36,9 @@ from .training_table import Roles, TrainingTable, column_roles, matching_roles, 
 # Columns of fewer rows may contain distinct integers by chance.
 _MIN_ROWS_OF_IDENTIFIERS = 50
 _IDENTIFIER = re.compile(r"(?:.*[ _.-])?(?:id|key|index|uuid|guid|no|nr)|unnamed: 0|", re.IGNORECASE)
+
+# Where the rows come from that intervals are made from, in families that have none.
+_SOURCES = {"held_out": "rows of --holdout", "cross_validation": "cross-validation"}
 
 # How errors of `fit` name the rows of --eval if a column of them is wrong.
 _OF_EVAL = " of eval_set X "
@@ -83,6 +86,9 @@ def run(arguments: argparse.Namespace) -> None:
         evaluations["eval"] = _evaluate(model, eval_X, eval_rows)
     if validation is not None:
         evaluations["cross_validation"] = validation
+    for name in {"held_out", "cross_validation"} & {*evaluations}:  # of which there is one at most
+        if vars(model).get("_out_of_fold") is None:
+            model._keep_record(evaluations[name].predictions.record(_SOURCES[name]))
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output, metadata=_metadata(arguments, table, roles, rows, {
         which: each.figures() for which, each in evaluations.items()}))
@@ -102,6 +108,8 @@ def run(arguments: argparse.Namespace) -> None:
     which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}", "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])
+    if not evaluations:
+        _report_held_out(model)
 
 
 def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]:
@@ -176,6 +184,18 @@ def _report(evaluation: Evaluation, which: str) -> None:
     weighted = "" if evaluation.predictions.weights is None else "weighted "
     say(printable(evaluation.sentence(f"{n_rows} {weighted}{which}")))
     for line in evaluation.lines(with_shares=False):
+        say(printable(line))
+
+
+def _report_held_out(model: Any) -> None:
+    """Say the same of the rows that the parts of the model have held out, if it has such."""
+    record = vars(model).get("_out_of_fold")
+    if record is None or "figures" not in record:
+        return
+    figures = record["figures"]
+    guess = model.classes_[figures["guess"]] if "guess" in figures else None
+    say(printable(sentence(figures, f"{figures['rows']} {record['source']}", guess)))
+    for line in metric_lines(figures):
         say(printable(line))
 
 

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import Any
 
-from .._estimator.evaluation import metric_name, with_error
+from .._estimator.evaluation import metric_name, names_of_metrics, with_error
 from .._files.archive import decode
 from .._files.model_files import loads
 from ..errors import FormatError
@@ -26,6 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(facts | _numbers(model, content)))
         return
+    if "held-out rows" in facts:
+        facts["held-out rows"] = _figures(facts["held-out rows"])
     metadata = facts.get("metadata", {})
     judged = {key: each for key, each in metadata.items() if isinstance(each, dict) and "standard_errors" in each}
     if judged:
@@ -38,10 +40,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _figures(judged: dict[str, Any]) -> str:
     """Metrics in a line."""
-    errors = judged["standard_errors"]
     return f"{judged['rows']} rows, " + ", ".join(
-        f"{metric_name(name)} {with_error(value, errors.get(name))}" for name, value in judged.items()
-        if name not in ("rows", "standard_errors", "constant"))
+        f"{metric_name(name)} {with_error(judged[name], judged['standard_errors'].get(name))}"
+        for name in names_of_metrics(judged))
 
 
 def _loaded(content: bytes, path: str) -> Any:
@@ -100,6 +101,11 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         facts |= _describe_columns(model.column_map_)
     if hasattr(model, "get_params"):
         facts["parameters"] = _parameters(model)
+    record = vars(model).get("_out_of_fold") if hasattr(model, "family") else None
+    if record is not None:
+        facts["intervals"] = f"from {record['rows']} rows: {record['source']}"
+        if "figures" in record:
+            facts["held-out rows"] = record["figures"]
     if getattr(model, "metadata_", None):
         facts["metadata"] = model.metadata_
     return facts

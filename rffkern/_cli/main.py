@@ -187,6 +187,10 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
                               "or device gets .csv, block by block (default: -, which is stdout)")
     predict.add_argument("--proba", action="store_true",
                          help="write class probabilities too (to a .npy: the probabilities only)")
+    predict.add_argument("--interval", type=_coverage, metavar="COVERAGE",
+                         help="also write, for numbers, lower and upper ends of an interval that contains the target "
+                              "with this probability, such as 0.9; for classes, the set of labels that contains the "
+                              "true one, with | between labels (not to a .npy)")
     predict.add_argument("--target", metavar="COLUMN",
                          help="column of true labels or targets, to report the score; it may be missing from a table "
                               "with column names")
@@ -335,6 +339,13 @@ def _seconds(text: str) -> float:
         if 0 < float(text) <= 1e9:
             return float(text)
     raise argparse.ArgumentTypeError(f"expected a number of seconds > 0, got {text!r}")
+
+
+def _coverage(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected a number above 0 and below 1, such as 0.9, got {text!r}")
 
 
 def _shift(text: str) -> float:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ from .._estimator.columns import reference_of
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from .._native.array_types import NDArray
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, TrainingStateError
 from .jobs import map_in_processes
 from .open_table import open_table
 from .output import (
@@ -61,9 +62,9 @@ def run(arguments: argparse.Namespace) -> None:
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
     features = feature_columns(table, model, target, column_indices(table, arguments.drop))
-    writer = make_writer(output, model, arguments.proba, table, kept, arguments.names)
+    writer = make_writer(output, model, arguments.proba, table, kept, arguments.names, arguments.interval)
     scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
-                    arguments.round)
+                    arguments.round, arguments.interval)
     if scorer.reference is None and (arguments.check is not None or arguments.max_shift is not None):
         raise UsageError(f"--check and --max-shift need a model with a column map, {arguments.model} has none: train "
                          "it with --columns map")
@@ -140,6 +141,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         if output.endswith((".npy", *ARROW_ENDINGS)) and stream:
             raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
                              f"{output!r} is a pipe or a device")
+        if output.endswith(".npy") and arguments.interval is not None:
+            raise UsageError(f"--interval needs a table as OUT, such as a .csv, got {output!r}")
         if output.endswith(".npy") and arguments.keep:
             raise UsageError(f"--keep needs a table as OUT, such as a .csv, got {output!r}: a .npy contains only "
                              "predictions")
@@ -166,9 +169,27 @@ def load_predictor(arguments: argparse.Namespace) -> Any:
         raise InvalidInputError(f"{arguments.model}: contains the class {name}, which has no predict method; {advice}")
     if getattr(arguments, "proba", False) and not hasattr(model, "predict_proba"):
         raise UsageError(f"--proba needs a classifier, {arguments.model} contains a {name}")
+    coverage = getattr(arguments, "interval", None)
+    if coverage is not None:
+        _check_coverage(model, coverage, arguments.model)
     if arguments.threads is not None or getattr(arguments, "jobs", 1) > 1:
         model.set_params(n_jobs=arguments.threads or 1)
     return model
+
+
+def _check_coverage(model: Any, coverage: float, path: str) -> None:
+    """Refuse a coverage that the model cannot promise, before a row is read."""
+    from .._estimator.conformal import check_rows, record_for
+
+    if not hasattr(model, "predict_interval") and not hasattr(model, "predict_set"):
+        raise UsageError(f"--interval needs a classifier or regressor, {path} contains a {type(model).__name__}")
+    try:
+        check_rows(record_for(model), coverage)
+    except TrainingStateError as error:
+        raise UsageError(f"--interval: {path}: the model knows no rows that it was not trained on: train it with "
+                         "--cv 5 or --holdout 0.2, or call its conformalize(X, y) in Python") from error
+    except InvalidInputError as error:
+        raise UsageError(f"--interval: {path}: {error}") from error
 
 
 def _target_column(table: Table, text: str | None) -> int | None:
@@ -230,8 +251,9 @@ class Scorer:
     """Predicts blocks of rows; it can be sent to other processes."""
 
     def __init__(self, model: Any, writer: Writer, proba: bool, path: str, labels: list[str],
-                 digits: int | None = None) -> None:
+                 digits: int | None = None, coverage: float | None = None) -> None:
         self.model, self.writer, self.proba, self.digits = model, writer, proba, digits
+        self.coverage = coverage  # of intervals or sets, None for none
         self.path, self.labels = path, labels  # of the table and its columns, for messages
         self._has_labels = hasattr(model, "classes_")
         column_map = getattr(model, "column_map_", None)
@@ -260,7 +282,7 @@ class Scorer:
         if self.digits is not None:
             shown = predicted if self._has_labels else np.round(predicted, self.digits)
             shown_proba = None if proba is None else np.round(proba, self.digits)
-        data = self.writer.rows(shown, shown_proba, block.kept)
+        data = self.writer.rows(shown, shown_proba, block.kept, self._covering(rows))
         counts = None
         if self.reference is not None:
             table = rows if isinstance(rows, RawTable) else RawTable(None, [
@@ -268,6 +290,17 @@ class Scorer:
             counts = count_rows(self.fitted_map, self.reference, table)
         return ScoredBlock(len(block.X), data, block.labels, None if block.labels is None else predicted, block.done,
                            block.rejected, block.rounded, counts)
+
+    def _covering(self, rows: Any) -> list[NDArray[Any]]:
+        """Columns of the ends of intervals, or of sets of labels as text."""
+        if self.coverage is None:
+            return []
+        if self._has_labels:
+            labels = [str(label).replace("\\", "\\\\").replace("|", "\\|") for label in self.model.classes_.tolist()]
+            sets = self.model.predict_set(rows, self.coverage).tolist()
+            return [np.array(["|".join(itertools.compress(labels, chosen)) for chosen in sets], dtype=object)]
+        ends = self.model.predict_interval(rows, self.coverage)
+        return [*(ends if self.digits is None else np.round(ends, self.digits)).reshape(len(ends), -1).T]
 
     def rows(self, block: Block) -> Any:
         """The rows as the model takes them; a column of another kind than in training is an error."""

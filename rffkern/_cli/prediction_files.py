@@ -41,33 +41,49 @@ class Writer(Protocol):
     def keeps_text(self) -> bool:
         """Whether columns that are kept are written as text."""
 
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any]) -> bytes:
-        """Predictions, probabilities if there are any, and columns of the table that are kept."""
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any],
+             covering: Sequence[NDArray[Any]] = ()) -> bytes:
+        """Predictions, probabilities, ends of intervals or sets if there are any, and columns that are kept."""
 
     def sink(self, file: BinaryIO) -> contextlib.AbstractContextManager[Sink]:
         """What writes such bytes to an empty file."""
 
 
-def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str) -> Writer:
+def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str,
+                coverage: float | None = None) -> Writer:
     """The writer for a name of a file; None and all names without a known end mean text."""
     if path is not None and path.endswith(".npy"):
         return _npy_writer(model, proba)
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
-    header = _header(model, proba, kept_names, names)
+    covering = [] if coverage is None else _covering_names(model, coverage, names)
+    header = _header(model, proba, covering, kept_names, names)
     if path is None or not path.endswith(ARROW_ENDINGS):
         return CsvWriter(header)
     pyarrow = import_pyarrow()
     predicted = getattr(model, "classes_", np.empty(0)).dtype
     n_proba = len(model.classes_) if proba else 0
     predicted_type = pyarrow.string() if predicted.kind in "UO" else pyarrow.from_numpy_dtype(predicted)
-    types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * (len(header) - len(kept) - n_proba),
-             *[pyarrow.float64()] * n_proba]
+    n_predicted = len(header) - len(kept) - n_proba - len(covering)
+    covering_type = pyarrow.string() if hasattr(model, "classes_") else pyarrow.float64()
+    types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * n_predicted, *[pyarrow.float64()] * n_proba,
+             *[covering_type] * len(covering)]
     return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
 
 
-def _header(model: Any, proba: bool, kept: list[str], names: str) -> list[str]:
-    """Names of columns: those that are kept, predictions, and probabilities."""
-    n_outputs = 1 if hasattr(model, "classes_") else model.expansion_.n_outputs
+def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
+    """Names of the columns of the ends of intervals, or of sets."""
+    percent = f"{100 * coverage:g}"
+    blank, percent = (" ", f"{percent} %") if names == "words" else ("_", percent.replace(".", "_"))
+    if hasattr(model, "classes_"):
+        return [f"set{blank}{percent}"]
+    n_targets = model._n_targets()
+    return [f"{end}{blank}{percent}" + (f"{blank}{k}" if n_targets > 1 else "")
+            for k in range(n_targets) for end in ("lower", "upper")]
+
+
+def _header(model: Any, proba: bool, covering: list[str], kept: list[str], names: str) -> list[str]:
+    """Names of columns: those that are kept, predictions, probabilities, and intervals or sets."""
+    n_outputs = 1 if hasattr(model, "classes_") else model._n_targets()
     blank, before = (" ", "probability of ") if names == "words" else ("_", "probability_")
     written = ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)]
     if proba:
@@ -75,6 +91,7 @@ def _header(model: Any, proba: bool, kept: list[str], names: str) -> list[str]:
         if names == "identifiers":
             labels = _distinct([re.sub(r"\W", "_", label, flags=re.ASCII) for label in labels])
         written += [before + label for label in labels]
+    written += covering
     twice = next((name for name in kept if [*kept, *written].count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"--keep: the output would have two columns named {twice!r}")
@@ -96,9 +113,10 @@ class CsvWriter(NamedTuple):
     header: list[str]
     keeps_text: bool = True
 
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]]) -> bytes:
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]],
+             covering: Sequence[NDArray[Any]] = ()) -> bytes:
         """A line for each row."""
-        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
+        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T), *covering]
         columns: list[Iterable[str]] = [map(_cell, column) for column in kept]
         columns += [map(str if column.dtype.kind in "biuf" else _cell, column.tolist()) for column in numbers]
         return _lines(columns)
@@ -138,7 +156,7 @@ def _cell(value: object) -> str:
 
 def _npy_writer(model: Any, proba: bool) -> "NpyWriter":
     if not hasattr(model, "classes_"):
-        n_outputs = model.expansion_.n_outputs
+        n_outputs = model._n_targets()
         return NpyWriter(np.dtype(np.float64), (n_outputs,) if n_outputs > 1 else ())
     classes = model.classes_
     if proba:
@@ -156,7 +174,8 @@ class NpyWriter(NamedTuple):
     row_shape: tuple[int, ...]
     keeps_text: bool = True
 
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]]) -> bytes:
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]],
+             covering: Sequence[NDArray[Any]] = ()) -> bytes:
         """The rows as they are in memory."""
         return np.ascontiguousarray(predicted if proba is None else proba, dtype=self.dtype).tobytes()
 
@@ -193,10 +212,11 @@ class ArrowWriter(NamedTuple):
     is_parquet: bool
     keeps_text: bool = False
 
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any]) -> bytes:
+    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any],
+             covering: Sequence[NDArray[Any]] = ()) -> bytes:
         """The rows as a message of Arrow."""
         pyarrow = import_pyarrow()
-        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T)]
+        numbers = [*np.atleast_2d(predicted.T), *(() if proba is None else proba.T), *covering]
         columns = [*kept, *(column.astype(str) if column.dtype.kind == "O" else np.ascontiguousarray(column)
                             for column in numbers)]
         arrays = [column if isinstance(column, pyarrow.Array) else pyarrow.array(column, each)

@@ -100,7 +100,8 @@ class Model(Parametrised):
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""
         new = vars(self) | {"expansion_": fitted.expansion, "n_features_in_": fitted.expansion.n_features}
-        new.pop("metadata_", None)  # of the file that an earlier model comes from
+        for name in ("metadata_", "_out_of_fold"):  # of the file that an earlier model comes from, or of its rows
+            new.pop(name, None)
         new |= fitted.attributes
         if fitted.column_map is not None:
             new["n_features_in_"] = fitted.column_map.n_features_in_
@@ -289,6 +290,10 @@ class Model(Parametrised):
         from .columns import drift_of
 
         return drift_of(vars(now).get("column_map_"), X, type(self).__name__)
+
+    def _keep_record(self, record: dict[str, Any]) -> None:
+        """Replace what is known of rows that the model was not trained on."""
+        self.__dict__ = vars(self) | {"_out_of_fold": record}
 
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""

@@ -1,27 +1,31 @@
 """How good a model is: its predictions on rows, their metrics beside those of a constant, and both in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._native.array_types import NDArray
+from .conformal import record_of_labels, record_of_targets
 from .metrics import (
+    ASCENDING,
     Metrics,
     classification_metrics,
     confusion,
     constant_classifier,
     constant_regressor,
     figures,
+    label_codes,
+    most_common,
     quantile_metrics,
     regression_metrics,
     reliability,
 )
 
 Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _CLEAR = 2.0  # standard errors, by which a difference is taken for more than chance
+_DOUBT = "; these rows do not show that the model is better than a guess"
 
 _NAMES = {"roc_auc": "ROC AUC", "r2": "R^2", "mae": "mean absolute error", "rmse": "root mean squared error",
           "brier": "Brier score", "pinball": "pinball loss"}
@@ -43,6 +47,15 @@ class Predictions(NamedTuple):
         if self.quantiles is not None:
             return quantile_metrics(self.truth, self.predicted, self.quantiles, self.weights)
         return regression_metrics(self.truth, self.predicted, self.weights)
+
+    def record(self, source: str) -> dict[str, Any]:
+        """What a model keeps of rows that it was not trained on, for intervals and sets."""
+        weights = None if self.weights is None or (self.weights == self.weights[0]).all() else self.weights
+        if self.classes is not None:
+            own = np.where(self.truth < 0, 0.0, self.predicted[np.arange(len(self.truth)), self.truth])
+            return record_of_labels(own, weights, source)
+        predicted = np.atleast_2d(self.predicted.T)
+        return record_of_targets(predicted, self.truth.T - predicted, weights, len(self.quantiles or "1") == 1, source)
 
     def constant(self) -> Metrics:
         """Metrics of the best constant, which does not look at the rows."""
@@ -69,16 +82,6 @@ def quantiles_of(model: Any) -> tuple[float, ...] | None:
     if getattr(model, "loss", None) != "quantile":
         return None
     return tuple(model.quantile) if isinstance(model.quantile, (tuple, list)) else (model.quantile,)
-
-
-def label_codes(labels: NDArray[Any], classes: NDArray[Any]) -> Indices:
-    """The index of the class of each label; -1 for one that is no class."""
-    kinds = {labels.dtype.kind, classes.dtype.kind}
-    if "O" in kinds or ("U" in kinds and len(kinds) > 1):
-        labels, classes = labels.astype(str), classes.astype(str)
-    order = np.argsort(classes, kind="stable")
-    places = order[np.searchsorted(classes, labels, sorter=order).clip(0, len(classes) - 1)]
-    return np.where(classes[places] == labels, places, -1)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -125,45 +128,14 @@ class Evaluation(NamedTuple):
 
     def sentence(self, where: str) -> str:
         """What a person should think of it."""
-        if self.predictions.classes is not None:
-            return self._of_classes(where)
-        if "pinball" in self.metrics:
-            return (f"the best constant has a pinball loss of {_short(self.constant['pinball'].value)} on {where}; the "
-                    f"model one of {self._pair('pinball')}") + self._doubt("pinball")
-        return (f"guessing the median is off by {_short(self.constant['mae'].value)} on average on {where}; the model "
-                f"by {self._pair('mae')} (R^2 {self._pair('r2')})") + self._doubt("rmse")
-
-    def _of_classes(self, where: str) -> str:
-        classes, truth = self.predictions.classes, self.predictions.truth
-        assert classes is not None
-        most = classes[constant_classifier(truth, len(classes), self.predictions.weights)[0].argmax()]
-        said = (f"guessing {str(most)!r} is right on {100 * self.constant['accuracy'].value:.1f} % of {where}; the "
-                f"model on {_percent(self.metrics['accuracy'].value, self.metrics['accuracy'].standard_error)}")
-        if self._gain("accuracy"):
-            return said
-        if self._gain("log_loss"):
-            return f"{said}; its probabilities are better than the shares of the labels: log loss " \
-                   f"{self._pair('log_loss')}, and {_short(self.constant['log_loss'].value)} of these"
-        return said + self._doubt("log_loss")
-
-    def _gain(self, name: str) -> bool:
-        """Whether the model is better than a constant by more than chance."""
-        difference = self.metrics[name].less(self.constant[name])
-        gain = difference.value if name in ("accuracy", "r2") else -difference.value
-        return gain > _CLEAR * (difference.standard_error or 0.0)
-
-    def _doubt(self, name: str) -> str:
-        return "" if self._gain(name) else "; these rows do not show that the model is better than a guess"
-
-    def _pair(self, name: str) -> str:
-        return with_error(self.metrics[name].value, self.metrics[name].standard_error)
+        classes, guess = self.predictions.classes, None
+        if classes is not None:
+            guess = classes[most_common(self.predictions.truth, len(classes), self.predictions.weights)]
+        return sentence(self.figures(), where, guess)
 
     def lines(self, with_shares: bool = True) -> list[str]:
         """A table of the metrics; of a classifier the confusion table, and how probabilities compare with shares."""
-        rows = [["", "model", "constant"]]
-        rows += [[metric_name(name), with_error(each.value, each.standard_error), _short(self.constant[name].value)]
-                 for name, each in self.metrics.items()]
-        lines = aligned(rows)
+        lines = metric_lines(self.figures())
         tables = self.tables()
         if not tables:
             return lines
@@ -179,6 +151,48 @@ class Evaluation(NamedTuple):
                  for each in tables["reliability"]]
         what = f"of {labels[1]!r}" if len(labels) == 2 else "of the most likely label"
         return [*lines, "", f"probability {what}, and the share of rows of which it came true:", *aligned(rows)]
+
+
+def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:
+    """What a person should think of a model with these figures; `guess` is the label that is guessed."""
+    value, constant = figures, figures["constant"]
+    if "accuracy" in figures:
+        said = (f"guessing {str(guess)!r} is right on {100 * constant['accuracy']:.1f} % of {where}; the model on "
+                f"{_percent(value['accuracy'], figures['standard_errors'].get('accuracy'))}")
+        if _is_better(figures, "accuracy"):
+            return said
+        if _is_better(figures, "log_loss"):
+            return f"{said}; its probabilities are better than the shares of the labels: log loss " \
+                   f"{_pair(figures, 'log_loss')}, and {_short(constant['log_loss'])} of these"
+        return said + _DOUBT
+    if "pinball" in figures:
+        said, judged = (f"the best constant has a pinball loss of {_short(constant['pinball'])} on {where}; the model "
+                        f"one of {_pair(figures, 'pinball')}"), "pinball"
+    else:
+        said, judged = (f"guessing the median is off by {_short(constant['mae'])} on average on {where}; the model by "
+                        f"{_pair(figures, 'mae')} (R^2 {_pair(figures, 'r2')})"), "rmse"
+    return said if _is_better(figures, judged) else said + _DOUBT
+
+
+def _is_better(figures: Mapping[str, Any], name: str) -> bool:
+    """Whether the model is better than a constant by more than chance."""
+    gain = (figures[name] - figures["constant"][name]) * (1 if name in ASCENDING else -1)
+    return bool(gain > _CLEAR * figures["difference_errors"].get(name, 0.0))
+
+
+def _pair(figures: Mapping[str, Any], name: str) -> str:
+    return with_error(figures[name], figures["standard_errors"].get(name))
+
+
+def names_of_metrics(figures: Mapping[str, Any]) -> list[str]:
+    """The metrics that figures have."""
+    return [name for name in figures if name in figures["constant"]]
+
+
+def metric_lines(figures: Mapping[str, Any]) -> list[str]:
+    """A table of the metrics."""
+    return aligned([["", "model", "constant"], *([metric_name(name), _pair(figures, name), _short(
+        figures["constant"][name])] for name in names_of_metrics(figures))])
 
 
 def metric_name(name: str) -> str:

@@ -57,8 +57,9 @@ ASCENDING = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "r
 
 def _mean(values: Double, weights: Double) -> Metric:
     """The mean of the values of rows."""
-    mean = float(np.average(values, weights=weights))
-    return Metric(mean, values - mean, weights)
+    with np.errstate(over="ignore", invalid="ignore"):  # `figures` leaves out what is not finite
+        mean = float(np.average(values, weights=weights))
+        return Metric(mean, values - mean, weights)
 
 
 def _mean_of(metrics: Sequence[Metric]) -> Metric:
@@ -72,6 +73,16 @@ def _weights(weights: Any, n_rows: int) -> Double:
 
 
 # --- classes
+
+def label_codes(labels: NDArray[Any], classes: NDArray[Any]) -> Indices:
+    """The index of the class of each label; -1 for one that is no class."""
+    kinds = {labels.dtype.kind, classes.dtype.kind}
+    if "O" in kinds or ("U" in kinds and len(kinds) > 1):
+        labels, classes = labels.astype(str), classes.astype(str)
+    order = np.argsort(classes, kind="stable")
+    places = order[np.searchsorted(classes, labels, sorter=order).clip(0, len(classes) - 1)]
+    return np.where(classes[places] == labels, places, -1)
+
 
 def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -> Metrics:
     """Metrics of class probabilities.
@@ -279,6 +290,11 @@ def pinball(targets: Double, predictions: Double, quantile: float) -> Double:
     return np.maximum(quantile * above, (quantile - 1) * above)
 
 
+def most_common(codes: Indices, n_classes: int, weights: Any = None) -> int:
+    """The class that is guessed without looking at rows."""
+    return int(constant_classifier(codes, n_classes, weights)[0].argmax())
+
+
 def constant_regressor(targets: Double, quantiles: Sequence[float] | None = None, weights: Any = None) -> Metrics:
     """Metrics of the best constants with hindsight: mean for "r2" and "rmse", median for "mae", or quantiles."""
     w = _weights(weights, len(targets))
@@ -297,8 +313,17 @@ def constant_regressor(targets: Double, quantiles: Sequence[float] | None = None
 # --- what is printed and kept
 
 def figures(metrics: Metrics, constant: Metrics) -> dict[str, Any]:
-    """Numbers that JSON can hold: "rows", each metric by its name, "standard_errors", and those of the "constant"."""
-    first = next(iter(metrics.values()))
-    errors = {name: error for name, each in metrics.items() if (error := each.standard_error) is not None}
-    return {"rows": int(np.count_nonzero(first.weights)), **{name: each.value for name, each in metrics.items()},
-            "standard_errors": errors, "constant": {name: constant[name].value for name in metrics}}
+    """Numbers that JSON can hold.
+
+    They are "rows", each metric by its name, "standard_errors", metrics of the "constant", and the standard errors of
+    the differences from it, "difference_errors".
+    """
+    rows = int(np.count_nonzero(next(iter(metrics.values())).weights))
+    metrics = {name: each for name, each in metrics.items() if np.isfinite(each.value) and np.isfinite(
+        each.influence).all() and np.isfinite(constant[name].influence).all()}  # sums of 1e308 are none
+    differences = {name: each.less(constant[name]) for name, each in metrics.items()}
+    errors, difference_errors = (
+        {name: error for name, each in some.items() if (error := each.standard_error) is not None}
+        for some in (metrics, differences))
+    return {"rows": rows, **{name: each.value for name, each in metrics.items()}, "standard_errors": errors,
+            "constant": {name: constant[name].value for name in metrics}, "difference_errors": difference_errors}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -147,6 +147,84 @@ class Classifier(Explained):
         scores = now._raw_scores(X)
         return log_probabilities(now._link(), scores)
 
+    def predict_set(self, X: Any, coverage: float = 0.9, *, groups: Any = None) -> NDArray[np.bool_]:
+        """Return for each row of X a set of labels that contains the true one with a probability of `coverage`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), table or RowBlocks
+        coverage : float above 0 and below 1, default 0.9
+        groups : array of shape (n_samples,) or None
+            The group of each row, after `conformalize(groups=)`: the coverage is that of each group.
+
+        Returns
+        -------
+        bool array of shape (n_samples, n_classes)
+            Which labels are in the set, columns in the order of `classes_`: the most likely one, and all that are at
+            least as likely as the true ones of a share `coverage` of rows that the model was not trained on.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        TrainingStateError
+            If the model has no such rows: call `conformalize` with some.
+        InvalidInputError
+            If `coverage` is none, or needs more rows than there are, or X is not what `fit` saw.
+
+        Notes
+        -----
+        The probability is that of a row drawn like those that the model was not trained on: the promise holds on
+        average over rows, not for each of them, and neither for rows of a later time that differ, nor for classes or
+        groups apart (docs/intervals.md).
+        """
+        from .conformal import check_coverage, label_sets, of_groups, record_for
+
+        now = self._snapshot()
+        now._check_fitted()
+        coverage, record = check_coverage(coverage), record_for(now)
+        proba = now.predict_proba(X)
+        return of_groups(record, groups, proba, lambda part, rows: label_sets(part, rows, coverage))
+
+    def conformalize(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Take rows that the model was not trained on for `predict_set`, in place of those that it has.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), table or RowBlocks
+        y : array of shape (n_samples,), labels
+        sample_weight : array of shape (n_samples,) or None
+        groups : array of shape (n_samples,) or None
+            The group of each row, such as a country: sets then cover the labels of each group, which takes more rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            For rows, labels, weights or groups that do not belong together.
+        """
+        from .._rows.weights import check_weights
+        from .conformal import record_of_labels, with_groups
+        from .metrics import label_codes
+
+        now = self._snapshot()
+        proba = now.predict_proba(X)
+        refuse_masked(y, "y")
+        y = to_array(y, "y")
+        if y.shape != proba.shape[:1]:
+            raise InvalidInputError(f"y must have shape {proba.shape[:1]}, got {y.shape}")
+        codes = label_codes(y, now.classes_)
+        own = np.where(codes >= 0, proba[np.arange(len(codes)), codes], 0.0)
+        weights = check_weights(sample_weight, len(own)).values
+        self._keep_record(with_groups(groups, len(own), lambda rows: record_of_labels(
+            own[rows], None if weights is None else weights[rows], "conformalize")))
+        return self
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of rows of X whose label in y is predicted."""
         from .._rows.weights import check_weights  # which scoring rows of a file does not need
@@ -221,6 +299,104 @@ class Regressor(Explained):
     def _targets_of(self, scores: Double) -> Double:
         """Targets (n_samples, n_targets) from scores."""
         return scores
+
+    def _quantiles(self) -> tuple[float, ...] | None:
+        """The quantiles that scores estimate, None where they estimate targets."""
+        return None
+
+    def _outputs(self, X: Any) -> Double:
+        """What intervals are put around: quantiles, or predictions (n_samples, n_outputs)."""
+        quantiles, scores = self._quantiles(), self._raw_scores(X)
+        return scores if quantiles is not None and len(quantiles) > 1 else self._targets_of(scores)
+
+    def _n_targets(self) -> int:
+        """Number of targets that intervals are for."""
+        quantiles = self._quantiles()
+        n_outputs: int = self.expansion_.n_outputs
+        return 1 if quantiles is not None and len(quantiles) > 1 else n_outputs
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, *, groups: Any = None) -> Double:
+        """Return for each row of X an interval that contains its target with a probability of `coverage`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), table or RowBlocks
+        coverage : float above 0 and below 1, default 0.9
+        groups : array of shape (n_samples,) or None
+            The group of each row, after `conformalize(groups=)`: the coverage is that of each group.
+
+        Returns
+        -------
+        float64 array: (n_samples, 2) of lower and upper ends; (n_samples, n_targets, 2) for several targets, each of
+        which is covered for itself
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        TrainingStateError
+            If the model has no residuals of rows that it was not trained on: call `conformalize` with some.
+        InvalidInputError
+            If `coverage` is none, or needs more rows than there are, or X is not what `fit` saw.
+
+        Notes
+        -----
+        Below and above the interval lie equal shares of rows.  The probability is that of a row drawn like those that
+        the model was not trained on: the promise holds on average over rows, not for each of them, and not for rows of
+        a later time that differ (docs/intervals.md).
+        """
+        from .conformal import check_coverage, intervals, of_groups, record_for
+
+        now = self._snapshot()
+        now._check_fitted()
+        coverage, record, quantiles = check_coverage(coverage), record_for(now), now._quantiles()
+        ends = of_groups(record, groups, now._outputs(X), lambda part, rows: intervals(part, rows, coverage, quantiles))
+        if now._is_positive():
+            ends = np.maximum(ends, 0)
+        return ends[:, 0] if ends.shape[1] == 1 else ends
+
+    def _is_positive(self) -> bool:
+        """Whether no target is below 0."""
+        return False
+
+    def conformalize(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Take residuals of rows that the model was not trained on for `predict_interval`, in place of those it has.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), table or RowBlocks
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,) or None
+        groups : array of shape (n_samples,) or None
+            The group of each row, such as a country: intervals then cover the targets of each group, which takes more
+            rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            For rows, targets, weights or groups that do not belong together.
+        """
+        from .._rows.weights import check_weights
+        from .conformal import record_of_targets, with_groups
+
+        now = self._snapshot()
+        now._check_fitted()
+        predictions, quantiles = now._outputs(X), now._quantiles()
+        values, several = check_targets(y, len(predictions)), quantiles is not None and len(quantiles) > 1
+        if values.shape[1] != (1 if several else predictions.shape[1]):
+            raise InvalidInputError(f"y must have {predictions.shape[1]} targets, got {values.shape[1]}")
+        weights = check_weights(sample_weight, len(predictions)).values
+        residuals = values - predictions
+        self._keep_record(with_groups(groups, len(predictions), lambda rows: record_of_targets(
+            predictions[rows].T, residuals[rows].T, None if weights is None else weights[rows], not several,
+            "conformalize")))
+        return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.

@@ -49,7 +49,7 @@ _MUCH = 1 << 22  # bytes for which OpenSSL is worth loading
 CHECKPOINT_MARK = b"rffkern training state "  # what files of `checkpoint` begin with
 _HEADER_KEYS = {"format", "version", "package", "family", "class", "params", "classes", "feature_names", "columns",
                 "arrays"}
-_OPTIONAL_KEYS = {"metadata", "reference"}  # that only headers with some have
+_OPTIONAL_KEYS = {"metadata", "out_of_fold", "reference"}  # that only headers with some have
 
 
 class _Member(NamedTuple):

@@ -333,6 +333,8 @@ def _describe_model(model: Model) -> Contents:
         columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
                          feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
+    if vars(model).get("_out_of_fold") is not None:
+        header = {**header, "out_of_fold": vars(model)["_out_of_fold"]}
     return _with_reference(header, model if column_map is None else column_map), arrays
 
 
@@ -415,6 +417,11 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
                                 reference=header.get("reference") if column_map is None else None))
     if "metadata" in header:
         vars(model)["metadata_"] = header["metadata"]
+    if "out_of_fold" in header:
+        from .._estimator.conformal import check_record
+
+        check_record(header["out_of_fold"], None if classes is not None else expansion.n_outputs)
+        vars(model)["_out_of_fold"] = header["out_of_fold"]
     return model
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, NUMERIC
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
-from .._estimator.evaluation import Evaluation, Predictions, label_codes, quantiles_of
+from .._estimator.evaluation import Evaluation, Predictions, quantiles_of
 from .._estimator.links import probabilities
-from .._estimator.metrics import pinball
+from .._estimator.metrics import label_codes, pinball
 from .._native.array_types import NDArray
 from .._rows.validation import check_array, check_targets, feature_names, to_array
 from ..errors import InvalidInputError

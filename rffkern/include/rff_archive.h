@@ -340,8 +340,8 @@ static int rff_read_header(rff_file *file, rff_span data)
 {
     static const char *const keys[] = {"format", "version", "package", "family", "class", "params", "classes",
                                        "feature_names", "columns", "arrays"};
-    static const char *const optional[] = {"metadata", "reference"}; /* nothing here reads them */
-    const char *present[12];
+    static const char *const optional[] = {"metadata", "out_of_fold", "reference"}; /* nothing here reads them */
+    const char *present[13];
     rff_refusal *refusal = &file->refusal;
     rff_json *json = &file->header;
     char prefix[RFF_MAX_PREFIX];
@@ -364,9 +364,10 @@ static int rff_read_header(rff_file *file, rff_span data)
     RFF_REQUIRE_AS(refusal, rff_whole_number(json, version, 1, RFF_FORMAT_VERSION, &file->version), RFF_E_NEWER,
                    "written by a newer rffkern, whose rffscore.c reads it");
     memcpy(present, keys, sizeof keys);
-    for (k = 0; k < 2; k++) {
+    for (k = 0; k < 3; k++) {
         value = rff_value_of(json, 0, optional[k]);
-        RFF_REQUIRE(refusal, !value || json->nodes[value].type == RFF_OBJECT, "metadata or reference is malformed");
+        RFF_REQUIRE(refusal, !value || json->nodes[value].type == RFF_OBJECT,
+                    "metadata, out_of_fold or reference is malformed");
         if (value) present[n_keys++] = optional[k];
     }
     RFF_REQUIRE(refusal, rff_has_keys(json, 0, present, n_keys), "the keys of the header are not those of its version");

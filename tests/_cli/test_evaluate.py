@@ -9,8 +9,8 @@ from helpers.command_line import write_csv
 from rffkern import FourierBoostingRegressor, GBRFF2Classifier, load, save
 from rffkern._cli.cross_validation import folds_of
 from rffkern._cli.training_table import TrainingTable
-from rffkern._estimator.evaluation import Evaluation, Predictions, joined, label_codes, with_error
-from rffkern._estimator.metrics import classification_metrics
+from rffkern._estimator.evaluation import Evaluation, Predictions, joined, with_error
+from rffkern._estimator.metrics import classification_metrics, label_codes
 
 
 def evaluated(command, *arguments):

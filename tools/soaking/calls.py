@@ -97,6 +97,10 @@ def _partial_fit(model, X, y):
     return fresh.predict(X)
 
 
+def _conformal(model, X, y):
+    return copy.copy(model).conformalize(X, y, np.linspace(0.0, 1.0, len(X)))
+
+
 def _routing(model):
     """What scikit-learn routes, where it is installed."""
     try:
@@ -121,6 +125,9 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
     "drift": lambda model, X, y: model.drift(X)["largest_shift"],
     "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[:2]],
+    "predict_interval": lambda model, X, y: _conformal(model, X, y).predict_interval(X, 0.5),
+    "predict_set": lambda model, X, y: _conformal(model, X, y).predict_set(X, 0.5).astype(float),
+    "conformalize": lambda model, X, y: len(vars(_conformal(model, X, y))),
     "pac_bayes_bound": lambda model, X, y: model.pac_bayes_bound(),
     "score": lambda model, X, y: model.score(X, y),
     "get_metadata_routing": lambda model, X, y: _routing(model),

@@ -1,10 +1,22 @@
-"""Calibration of scores on out-of-fold rows: temperature scaling for classes, and shifts of quantiles."""
+"""What out-of-fold rows are for: temperature scaling of classes, shifts of quantiles, residuals, and figures."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._estimator.conformal import record_of_labels, record_of_targets
+from ..._estimator.links import SoftmaxLink, probabilities
+from ..._estimator.metrics import (
+    classification_metrics,
+    constant_classifier,
+    constant_regressor,
+    figures,
+    most_common,
+    quantile_metrics,
+    regression_metrics,
+)
 from ..._native import boosting
 from ..._rows.tiles import TILE
 from ..._rows.weights import weighted_quantile
@@ -18,6 +30,9 @@ Indices = NDArray[np.intp]
 
 # The factor lies between this and its inverse, and is found by so many halvings of the logarithm.
 _LEAST_FACTOR, _N_HALVINGS = 0.5, 16
+
+# What is left at least of the variance of out-of-fold residuals.
+_LEAST_VARIANCE = 0.1
 
 # Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
 _PRIOR_ROWS = 50.0
@@ -43,6 +58,28 @@ def mean_scores(validation: Iterable[tuple[Indices, Single]], n_outputs: int, n_
         counts[rows] += 1
     rows = np.flatnonzero(counts)
     return rows, sums[:, rows] / counts[rows]
+
+
+def excess_variance(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int) -> Double:
+    """By how much the scores of out-of-fold rows vary more than those of the mean of all bags, (n_outputs,).
+
+    A row is out of fold in c of M bags.  Bags vary by v around their mean, as rows with c > 1 show, so that the mean
+    of c has v (1 / c - 1 / M) more.  It is 0 where no row has c > 1.
+    """
+    n_outputs = len(bags[0].validation_scores)
+    sums, squares, counts = np.zeros((n_outputs, n_rows)), np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
+    for bag, order in zip(bags, orders, strict=True):
+        rows, scores = order.validation_rows(), order.validation_scores(bag.validation_scores).astype(np.float64)
+        sums[:, rows] += scores
+        squares[:, rows] += scores**2
+        counts[rows] += 1
+    several, known = counts > 1, counts > 0
+    if not several.any():
+        return np.zeros(n_outputs)
+    c = counts[several]
+    variance = np.maximum(squares[:, several] - sums[:, several] ** 2 / c, 0).sum(axis=1) / (c - 1).sum()
+    excess: Double = variance * float((1 / counts[known] - 1 / len(bags)).mean())
+    return excess
 
 
 def pad_to_tiles(scores: Double) -> Single:
@@ -90,3 +127,56 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
         shifts[:] = [weighted_quantile(-each.astype(np.float64), weights, float(quantile))
                      for each, quantile in zip(scores[:, :n_rows], data.parameters, strict=True)]
     return shifts
+
+
+def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Indices, weights: Double, center: Double,
+                       scale: Double, quantiles: Sequence[float] | None, source: str) -> dict[str, Any] | None:
+    """What a model keeps of the rows that its bags have not learned from: residuals for intervals, and figures.
+
+    None where targets are so large that their differences are not finite.
+
+    Parameters
+    ----------
+    scores : array of shape (n_outputs, n_rows)
+        Calibrated scores of out-of-fold rows; those of values are less the targets.
+    excess : array of shape (n_outputs,)
+        By how much they vary more than those of the model.
+    data : LossData
+    rows : indices of these rows
+    weights : array of shape (n_rows,)
+    center, scale : arrays of shape (n_outputs,) or (1,), units of targets
+    quantiles : sequence of float or None
+        That are estimated, None for other losses.
+    source : str
+        Where the rows come from, in words.
+    """
+    w = None if (weights == weights[0]).all() else weights
+    if data.kernel in (boosting.LOGISTIC, boosting.SOFTMAX):
+        proba = probabilities(SoftmaxLink(), scores.T)
+        codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
+        constant = classification_metrics(codes, constant_classifier(codes, proba.shape[1], w), w)
+        record = record_of_labels(proba[np.arange(len(codes)), codes], w, source)
+        of_model = figures(classification_metrics(codes, proba, w), constant)
+        return record | {"figures": {**of_model, "guess": most_common(codes, proba.shape[1], w)}}
+    if data.kernel in (boosting.POISSON, boosting.TWEEDIE):
+        unit: Double = np.exp(center)[:, None]
+        targets, predictions = unit * data.targets[rows].astype(np.float64), unit * np.exp(scores)
+    else:
+        values: Double = data.intercept[:, None] - data.initial_scores[:, rows].astype(np.float64)
+        targets = center[:, None] + scale[:, None] * values
+        predictions = targets + scale[:, None] * scores
+    with np.errstate(over="ignore"):
+        residuals = targets - predictions
+    if not np.isfinite(residuals).all():
+        return None
+    if data.kernel in (boosting.SQUARED, boosting.HUBER):
+        squares = np.average(scores**2, axis=1, weights=w)
+        left = np.maximum(1 - excess / np.maximum(squares, np.finfo(np.float64).tiny), _LEAST_VARIANCE)
+        residuals *= np.sqrt(left)[:, None]
+    record = record_of_targets(predictions, residuals, w, len(quantiles or "1") == 1, source)
+    if quantiles is None or len(center) > 1:
+        of_model, constant = regression_metrics(targets.T, predictions.T, w), constant_regressor(targets.T, None, w)
+    else:
+        of_model = quantile_metrics(targets[0], predictions.T, quantiles, w)
+        constant = constant_regressor(targets[0], quantiles, w)
+    return record | {"figures": figures(of_model, constant)}

@@ -347,7 +347,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         """
         now = self._snapshot()
         now._check_fitted()
-        if now.loss != "quantile" or now.expansion_.n_outputs != len(now._quantiles()):
+        if now.loss != "quantile" or now.expansion_.n_outputs != len(now._levels()):
             raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
         return np.sort(now._raw_scores(X), axis=1)
 
@@ -366,15 +366,22 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     def _target_rule(self) -> str:
         """How targets follow from scores."""
-        several = self.loss == "quantile" and len(self._quantiles()) > 1
+        several = self.loss == "quantile" and len(self._levels()) > 1
         return "means" if self.loss in LOG_LINKS else "least" if several else "scores"
 
-    def _quantiles(self) -> tuple[float, ...]:
+    def _levels(self) -> tuple[float, ...]:
+        """The parameter `quantile` as a tuple."""
         quantile: Any = self.quantile
         return tuple(quantile) if isinstance(quantile, (tuple, list)) else (quantile,)
 
+    def _quantiles(self) -> tuple[float, ...] | None:
+        return self._levels() if self.loss == "quantile" else None
+
+    def _is_positive(self) -> bool:
+        return self.loss in LOG_LINKS
+
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
-        if self.loss == "quantile" and len(self._quantiles()) not in (1, expansion.n_outputs):
+        if self.loss == "quantile" and len(self._levels()) not in (1, expansion.n_outputs):
             raise ValueError("quantiles and outputs do not agree in number")
         return super()._restored(expansion, arrays, classes)

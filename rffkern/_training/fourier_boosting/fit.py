@@ -22,7 +22,7 @@ from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .boosting import Bag, Callback, Checkpoint, train_bags
-from .calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
+from .calibration import excess_variance, inverse_temperature, out_of_fold_record, out_of_fold_scores, quantile_shifts
 from .ensemble import mean_of_bags
 from .losses import in_units_of_mean, loss_of
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
@@ -152,7 +152,16 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         if model.verbose:
             sentence = KernelRidgeReport.of_numbers(stack.report).reason
             print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    shifts = stack.terms * (data.intercept + quantile_shifts(data, scores, weights[rows]))
+    quantiles = quantile_shifts(data, scores, weights[rows])
+    shifts = stack.terms * (data.intercept + quantiles)
+
+    # What out-of-fold rows say of the model: figures, and residuals for intervals.
+    record = None
+    if len(rows):
+        of_bags = scores[:, : len(rows)] + quantiles[:, None]
+        excess = stack.terms**2 * excess_variance(bags, orders, len(weights))
+        record = out_of_fold_record(stack.scores(of_bags, data, rows), excess, data, rows, weights[rows], center, scale,
+                                    model._quantiles() if classes is None else None, "the evaluation set" if evaluation else "rows held out by bags")
 
     # The mean of the bags, as one function of raw rows.
     expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * (shifts + stack.shifts),
@@ -166,7 +175,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     importances[used] = feature_importances(bags, len(used))
     attributes = fitted_attributes(bags, set_names) | {
         "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report,
-        "timed_out_": timed_out}
+        "timed_out_": timed_out, "_out_of_fold": record}
     state = None
     if prints is not None:
         state = WarmStart(fixed_params(model), prints, orders,

@@ -179,7 +179,7 @@ def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
         return ClassLoss(n_classes)
     if model.loss in LOG_LINKS:
         return TweedieLoss({"poisson": 1.0, "gamma": 2.0}.get(model.loss, float(model.power)))
-    quantiles = model._quantiles()
+    quantiles = model._levels()
     if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
     kernels = {"squared_error": (boosting.SQUARED, (0.0,)), "huber": (boosting.HUBER, (_HUBER_DELTA,)),

@@ -56,6 +56,16 @@ class Stack(NamedTuple):
     shifts: Double
     regression: "StackedRegression | None"  # None where kernel ridge regression is not used
     report: Double  # numbers of `KernelRidgeReport`
+    out_of_fold: Double | None = None  # (n_outputs, n_rows) predictions of the regression for the out-of-fold rows
+
+    def scores(self, of_bags: Double, data: LossData, rows: Indices) -> Double:
+        """Scores of the out-of-fold rows from those of the bags, which of values are less the targets, as these."""
+        scores: Double = self.terms[:, None] * of_bags + self.shifts[:, None]
+        if self.out_of_fold is not None:
+            scores += self.kernels[:, None] * self.out_of_fold
+            if data.kernel == boosting.SQUARED:
+                scores -= self.kernels[:, None] * regression_targets(data, rows)
+        return scores
 
 
 def without_kernels(factor: float, n_outputs: int, reason: Reason, gain: Gain | None = None,
@@ -113,12 +123,13 @@ def stack_kernel_ridge(bags: Sequence[Bag], orders: Sequence[RowOrder], columns:
 
     def stack(regression: StackedRegression) -> Stack:
         covered = regression.covers(columns, rows)
-        found = weighed(rows[covered], scores[:, covered], regression.predict(columns, rows[covered], n_jobs))
+        predictions = regression.predict(columns, rows[covered], n_jobs)
+        found = weighed(rows[covered], scores[:, covered], predictions)
         if not found.kernels.any() or not (is_forced or found.gain.is_enough):
             return without_kernels(factor, len(data.intercept), Reason.LITTLE, found.gain, choice)
         reason = Reason.ASKED if is_forced else Reason.GAINS
         return Stack(found.terms, found.kernels, found.shifts + found.kernels * regression.intercepts, regression,
-                     _report(reason, found.gain, choice))
+                     _report(reason, found.gain, choice), predictions - regression.intercepts[:, None])
 
     if regressions.n_regions > 1 and not is_forced:
         some = regressions.learn(regressions.trial_regions())

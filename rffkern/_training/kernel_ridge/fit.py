@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
+from ..._estimator.conformal import record_of_labels, record_of_targets
+from ..._estimator.links import SoftmaxLink, probabilities
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
@@ -17,8 +19,9 @@ from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
 from .calibration import calibrated
+from .dense_regression import DenseRegression
 from .kernel_matrix import KernelMatrix, pack_rows
-from .length_scales import MORE_ROWS, N_FOLDS, ChoiceRows, Lengths, choose, choose_scale
+from .length_scales import FEW_ROWS, MORE_ROWS, N_FOLDS, Choice, ChoiceRows, Lengths, choose, choose_scale
 from .parameters import LARGEST_INVERSE, given_length_scales
 from .regions import Division, Region, divide, undivided
 from .ridge_systems import ALL_ROWS, RidgeSystems
@@ -77,11 +80,16 @@ def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     regressions = join_regions([learner.learn(region) if len(region.learned) else None for region in division.regions])
 
     factors, shifts = training.scale, training.center + training.scale * intercepts
+    record: dict[str, Any] | None
     if is_class:
         row = min(max(rows.weights.unit, _LEAST_ROW), _LARGEST_ROW)
         slope, class_shifts = calibrated(regressions.out_of_fold + intercepts[:, None], rows.codes[regressions.own],
                                          row * rows.weights.each[regressions.own])
         factors, shifts = np.full(len(targets), slope), class_shifts + slope * intercepts
+        record = _record_of_labels(slope * (regressions.out_of_fold + intercepts[:, None]) + class_shifts[:, None],
+                                   rows.codes[regressions.own], rows.weights.of(regressions.own))
+    else:
+        record = _record_of_targets(rows, targets, units, model, reg_lambda, shifts, factors)
     kernels = kernel_terms(regressions, division, scaling, units.inverse_scale, model.kernel,
                            lambda centers: take_rows(rows.X, centers), factors)
     expansion = Expansion(shifts, np.zeros(len(units.inverse_scale)), kernels)
@@ -89,7 +97,33 @@ def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     unit_lambda = min(max(reg_lambda * rows.weights.unit, np.finfo(np.float64).tiny), np.finfo(np.float64).max)
     return Fitted(training.names, training.classes, expansion,
                   {"kernel_parameters_": np.array([unit_lambda, *length_scale]), "n_iter_": regressions.n_iter,
-                   "residual_": regressions.residual}, column_map=training.column_map, reference=training.reference)
+                   "residual_": regressions.residual, "_out_of_fold": record},
+                  column_map=training.column_map, reference=training.reference)
+
+
+def _record_of_labels(scores: Double, codes: Indices, weights: RowWeights) -> dict[str, Any]:
+    """What the model keeps of the probabilities of labels by regressions without their folds."""
+    counted = weights.positive()
+    proba = probabilities(SoftmaxLink(), scores.T[counted])
+    own = proba[np.arange(len(counted)), codes[counted]]
+    return record_of_labels(own, weights.of(counted).values, f"{N_FOLDS} folds")
+
+
+def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, reg_lambda: float, shifts: Double,
+                       factors: Double) -> dict[str, Any] | None:
+    """What it keeps of leave-one-out errors of targets, which take the inverse of the kernels: of few rows alone."""
+    counted = rows.weights.positive()
+    if not 1 < len(counted) <= FEW_ROWS:
+        return None
+    few = ChoiceRows(_scaled(rows.X, counted, units), np.ascontiguousarray(targets[:, counted]),
+                     rows.weights.each[counted], model.n_jobs)
+    regression = DenseRegression(few, model.kernel)
+    if not regression.fit(Choice(Lengths(np.ones(few.X.shape[1]), 1.0), reg_lambda, 0.0)):
+        return None
+    residuals = regression.residuals()
+    predictions = shifts[:, None] + factors[:, None] * (few.targets - residuals)
+    return record_of_targets(predictions, factors[:, None] * residuals, rows.weights.of(counted).values, True,
+                             "leave-one-out")
 
 
 def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Indices, are_labels: bool,

@@ -1,0 +1,87 @@
+"""How many test rows intervals and label sets of Fourier boosting contain, and how wide they are, over data sets.
+
+With --mapie, intervals of split conformal regression around LightGBM (a fifth of the rows calibrates, as MAPIE does it)
+stand beside them.
+"""
+
+import argparse
+
+import numpy as np
+from common.data import load, names_of, numbers_of
+
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+
+MOST_TRAINING, MOST_TEST = 2000, 8000
+
+
+def split(X, y, seed):
+    """At most 2,000 rows, and two thirds of them, to train on; at most 8,000 others."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    n_train = min(MOST_TRAINING, int(0.67 * len(y)))
+    training, test = order[:n_train], order[n_train : n_train + MOST_TEST]
+    return X[training], y[training], X[test], y[test]
+
+
+def of_targets(X, y, X_test, y_test, coverages, seed):
+    """Coverage and mean width, in standard deviations of the target, for each coverage."""
+    model = FourierBoostingRegressor(random_state=seed).fit(X, y)
+    ends = [model.predict_interval(X_test, coverage) for coverage in coverages]
+    return [((y_test >= each[:, 0]) & (y_test <= each[:, 1]), np.diff(each).mean() / y_test.std()) for each in ends]
+
+
+def of_labels(X, y, X_test, y_test, coverages, seed):
+    """Coverage and mean number of labels, for each coverage that the rows suffice for."""
+    model = FourierBoostingClassifier(random_state=seed).fit(X, y)
+    sets = [model.predict_set(X_test, coverage) for coverage in coverages]
+    return [(each[np.arange(len(each)), np.searchsorted(model.classes_, y_test)], each.sum(axis=1).mean())
+            for each in sets]
+
+
+def of_mapie(X, y, X_test, y_test, coverages, seed):
+    """The same of split conformal regression around LightGBM."""
+    from lightgbm import LGBMRegressor
+    from mapie.regression import SplitConformalRegressor
+
+    n_fit, found = int(0.8 * len(y)), []
+    for coverage in coverages:
+        model = SplitConformalRegressor(LGBMRegressor(verbose=-1, random_state=seed), confidence_level=coverage,
+                                        prefit=False)
+        model.fit(X[:n_fit], y[:n_fit]).conformalize(X[n_fit:], y[n_fit:])
+        _, ends = model.predict_interval(X_test)
+        found.append(((y_test >= ends[:, 0, 0]) & (y_test <= ends[:, 1, 0]),
+                      (ends[:, 1, 0] - ends[:, 0, 0]).mean() / y_test.std()))
+    return found
+
+
+def main():
+    """Print a line for each set, and means over sets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True, metavar="DIR", help="folder of NAME.npz files with arrays X and y")
+    parser.add_argument("--sets", default="targets", help="names or groups of data sets (default: targets)")
+    parser.add_argument("--seeds", default="0-2", help="FIRST-LAST (default: 0-2)")
+    parser.add_argument("--coverages", type=float, nargs="+", default=[0.8, 0.9, 0.95])
+    parser.add_argument("--mapie", action="store_true", help="also LightGBM in MAPIE")
+    arguments = parser.parse_args()
+    rows = []
+    for name in names_of(arguments.sets):
+        X, y = load(arguments.data, name)
+        X, is_number = X.astype(np.float64), y.dtype.kind == "f"
+        methods = [of_targets if is_number else of_labels, *([of_mapie] if arguments.mapie and is_number else [])]
+        runs = [[method(*split(X, y, seed), arguments.coverages, seed) for method in methods]
+                for seed in numbers_of(arguments.seeds)]
+        rows.append(np.array([[[(inside.mean(), width) for inside, width in method] for method in run] for run in runs]
+                             ).mean(axis=0))
+        print(f"{name:18s}", "  ".join(" ".join(f"{covered:.3f} {width:6.3f}" for covered, width in method)
+                                     for method in rows[-1]), flush=True)
+    for k, coverage in enumerate(arguments.coverages):
+        found = np.array([[method[k] for method in row] for row in rows])
+        n_worst = max(1, len(found) // 10)
+        for m in range(found.shape[1]):
+            covered, widths = found[:, m].T
+            ratio = np.exp(np.log(widths / found[:, 0, 1]).mean())
+            print(f"{coverage:g} {['rffkern', 'MAPIE'][m]}: mean {covered.mean():.4f}, worst tenth of the sets "
+                  f"{np.sort(covered)[:n_worst].mean():.4f}, width {widths.mean():.3f}, ratio of widths {ratio:.3f}")
+
+
+if __name__ == "__main__":
+    main()
