@@ -160,8 +160,10 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     if len(rows):
         of_bags = scores[:, : len(rows)] + quantiles[:, None]
         excess = stack.terms**2 * excess_variance(bags, orders, len(weights))
+        levels = model._quantiles() if classes is None else None
+        source = "the evaluation set" if evaluation else "rows held out by bags"
         record = out_of_fold_record(stack.scores(of_bags, data, rows), excess, data, rows, weights[rows], center, scale,
-                                    model._quantiles() if classes is None else None, "the evaluation set" if evaluation else "rows held out by bags")
+                                    levels, source)
 
     # The mean of the bags, as one function of raw rows.
     expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * (shifts + stack.shifts),
