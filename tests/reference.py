@@ -1,5 +1,8 @@
 """Plain NumPy twins of the kernels, written for reading: rows are rows, nothing is packed, everything is float64."""
 
+import itertools
+import math
+
 import numpy as np
 
 MAX_RESIDUAL = 64.0
@@ -342,3 +345,20 @@ def column_form(kind, numbers, knots, heights, values):
             slopes = np.append(np.diff(heights) / np.diff(knots), 0.0)
             found = heights[first] + slopes[first] * np.maximum(values - knots[first], 0)
         return np.where(np.isnan(values), missing, found) / divisor
+
+
+# --- explanations
+
+def product_interaction(u, w, players):
+    """Shapley value of one player, or interaction of two, in the game v(S) = prod_{S} u_g prod_{not S} w_g.
+
+    By the definition: the sum over coalitions S of the others of |S|! (k - q - |S|)! / (k - q + 1)! times
+    prod_{players} (u_j - w_j) prod_{S} u_g prod_{not S} w_g, of q players of k.
+    """
+    others = [g for g in range(len(u)) if g not in players]
+    total = 0.0
+    for bits in itertools.product([False, True], repeat=len(others)):
+        inside = sum(bits)
+        weight = (math.factorial(inside) * math.factorial(len(others) - inside) / math.factorial(len(others) + 1))
+        total = total + weight * math.prod(u[g] if bit else w[g] for g, bit in zip(others, bits, strict=True))
+    return total * math.prod(u[j] - w[j] for j in players)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import NDArray
+from .._protocol.arguments import check_choice
 from .._rows.row_blocks import RowBlocks
+from .._rows.threads import check_n_threads
 from ..errors import InvalidInputError
 from .base import Model
 
@@ -29,6 +31,7 @@ class Explanation(NamedTuple):
     data: NDArray[Any]  # (n_samples, n_columns) the rows as they were given
     feature_names: NDArray[Any]  # (n_columns,) names of the columns, or their indices where `fit` saw no names
     clipped: NDArray[np.bool_]  # (n_samples, n_columns): whether a column lies outside the bounds of the model
+    interactions: Double | None = None  # (n_samples, n_columns, n_columns), or also n_outputs: of pairs, if asked for
 
     def to_shap(self) -> Any:
         """Return them as `shap.Explanation`, which the plots of the package shap take.
@@ -49,7 +52,7 @@ class Explanation(NamedTuple):
 class Explained(Model):
     """Base of estimators that score rows, and explain the scores."""
 
-    def explain(self, X: Any, background: Any = "marginals") -> Explanation:
+    def explain(self, X: Any, background: Any = "marginals", *, interactions: bool = False) -> Explanation:
         """Return Shapley values of the scores of rows, by column of the raw table.
 
         The value of a column is its mean contribution over all orders in which columns can be revealed (Shapley, 1953,
@@ -64,6 +67,8 @@ class Explained(Model):
             "marginals" draws each column by itself from its distribution in the training rows, of which the model keeps
             up to 128 values.  Rows are drawn as they are, so that columns keep their dependence; the time is
             proportional to their number, and some hundred are enough.
+        interactions : bool, default False
+            Whether to divide the values further, among pairs of columns.
 
         Returns
         -------
@@ -72,6 +77,9 @@ class Explained(Model):
             mean for counts; `base_values`, the mean score of the background.  Base value and values of a row add up to
             its score.  For several outputs both have one more axis.  `data` are the rows, `feature_names` the columns.
             `clipped` says which columns of a row lie outside the bounds of the model, and count as the bound.
+            `interactions` (n_samples, n_columns, n_columns) has, at both places of a pair of columns, half of their
+            Shapley interaction (Grabisch and Roubens, 1999), and what is left on the diagonal: the sum of each line is
+            the value of its column.
 
         Raises
         ------
@@ -85,6 +93,7 @@ class Explained(Model):
         All mapped columns of one raw column belong to it.  A missing value that a column map imputes from other columns
         counts for its own column, as does one that is clipped.  Scores of float32 rows are those in double precision.
         """
+        check_choice("interactions", interactions, (True, False))
         now = self._snapshot()
         rows = rows_in_memory(now, X, "X")
         explainer = _explainer(now, background)
@@ -92,8 +101,12 @@ class Explained(Model):
         is_clipped = np.zeros((len(rows), now.n_features_in_), dtype=bool)
         for source, column in zip(sources_of(now), (rows != clipped).T, strict=True):
             is_clipped[:, source] |= column
-        values, base_values = explainer.values(clipped.astype(np.float64), now.n_jobs), explainer.base_values
-        return Explanation(_of_outputs(values), _of_outputs(base_values), _data(now, X), names_of(now), is_clipped)
+        n_threads = check_n_threads(now.n_jobs, explainer.row_size * len(rows))
+        rows = np.ascontiguousarray(clipped, dtype=np.float64)
+        values = explainer.values(rows, n_threads)
+        pairs = _of_outputs(explainer.interactions(rows, values, n_threads)) if interactions else None
+        return Explanation(_of_outputs(values), _of_outputs(explainer.base_values), _data(now, X), names_of(now),
+                           is_clipped, pairs)
 
 
 def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:

@@ -20,6 +20,7 @@ mixtures of Gaussian ones.  A region of kernels is a box, and its indicator a pr
 few columns are counted, once for each leaf.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
@@ -27,12 +28,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native.array_types import NDArray
+from .._native.explain import ProductTerms, add_leaves
 from ..errors import InvalidInputError
 from .expansion import Expansion
 from .parts import LARGEST_LINEAR_PART, FourierTerms, KernelTerms, LinearTerms, TreeTerms
 
 Double = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Indices = NDArray[np.intp]
 
 # Numbers of a block of intermediate results.
@@ -69,12 +70,6 @@ class Background(NamedTuple):
             shares[column, : len(points)] = of_points
         return cls(rows, shares, True)
 
-    def means(self, factors: NDArray[Any], columns: Indices) -> NDArray[Any]:
-        """Means (1, n_factors) of factors (n_rows, n_factors) of some columns; the factors themselves of whole rows."""
-        if not self.is_product:
-            return factors
-        return np.einsum("rf,fr->f", factors, self.shares[columns])[None]
-
 
 class Explainer:
     """Shapley values of the rows of an expansion.
@@ -93,6 +88,7 @@ class Explainer:
     def __init__(self, expansion: Expansion, sources: Indices, n_columns: int, background: Background) -> None:
         self._n_columns, self._n_outputs = n_columns, expansion.n_outputs
         self.base_values = expansion.intercept.copy()  # (n_outputs,)
+        self.row_size = 64 * (expansion.n_terms + expansion.n_features)  # about the numbers that a row makes
         self._parts: list[Any] = []
         self._mixture: tuple[Expansion, list[_Kernels]] | None = None  # of a kernel that is no product
         for part in expansion.parts:
@@ -112,36 +108,57 @@ class Explainer:
             self._parts += made if self._mixture is None else []
             self.base_values += sum(each.base_values for each in made)
 
-    def values(self, rows: Double, n_threads: int | None = None) -> Double:
+    def values(self, rows: Double, n_threads: int = 1) -> Double:
         """Shapley values (n_rows, n_columns, n_outputs) of rows that are clipped to the bounds of the expansion."""
         found = np.zeros((len(rows), self._n_columns, self._n_outputs))
         for part in self._parts:
-            part.add_to(found, rows)
+            part.add_to(found, rows, n_threads)
         if self._mixture is not None:
             found += self._of_mixture(rows, n_threads)
         return found
 
-    def _of_mixture(self, rows: Double, n_threads: int | None) -> Double:
+    def interactions(self, rows: Double, values: Double, n_threads: int = 1) -> Double:
+        """Interactions (n_rows, n_columns, n_columns, n_outputs) of pairs of columns, and on the diagonal what is left.
+
+        Half of the interaction of two columns stands at both of their places, so that the sums over the last axis are
+        the Shapley `values` of the rows.
+        """
+        n_columns = self._n_columns
+        found = np.zeros((len(rows), n_columns**2, self._n_outputs))
+        for part in [*self._parts, *(self._mixture[1] if self._mixture is not None else ())]:
+            part.add_to(found, rows, n_threads, with_pairs=True)
+        pairs = found.reshape(len(rows), n_columns, n_columns, self._n_outputs) / 2
+        pairs += pairs.transpose(0, 2, 1, 3)  # pairs of rising columns had all of it
+        columns = np.arange(n_columns)
+        pairs[:, columns, columns] = values - pairs.sum(axis=2)
+        return pairs
+
+    def _of_mixture(self, rows: Double, n_threads: int) -> Double:
         """The values of kernels that are mixtures of others.
 
-        What the mixture is off the kernel, at most 1e-6 of the sum of the weights, is divided in proportion to the
+        What the mixture is off the kernel, less than 4e-6 of the sum of their weights, is divided in proportion to the
         values, so that these add up to the score.
         """
         assert self._mixture is not None
         kernels, parts = self._mixture
         found = np.zeros((len(rows), self._n_columns, self._n_outputs))
         for part in parts:
-            part.add_to(found, rows)
+            part.add_to(found, rows, n_threads)
         scores = kernels._scorer.score(rows, n_threads) - sum(part.base_values for part in parts)
         sizes = np.abs(found)
-        read = np.unique(np.concatenate([columns.reshape(-1) for columns in parts[0]._columns]))
+        read = np.unique(np.concatenate(parts[0]._columns))
         sizes[:, read] += 1e-300  # also where all values are 0
         return found + sizes / sizes.sum(axis=1, keepdims=True) * (scores - found.sum(axis=1))[:, None]
 
 
 def nodes_of(n_columns: int) -> tuple[Double, Double]:
-    """Nodes in [0, 1] and weights that integrate polynomials of degree n_columns - 1."""
-    nodes, weights = np.polynomial.legendre.leggauss(max(1, -(-n_columns // 2)))
+    """Nodes in [0, 1] and weights that integrate polynomials of degree n_columns - 1.
+
+    Of more than a hundred columns fewer nodes do, with an error below 1e-12: products of so many factors of magnitude 1
+    at most are smooth.
+    """
+    n_nodes = min(-(-n_columns // 2), 32 + math.ceil(2 * math.sqrt(n_columns)))
+    nodes, weights = np.polynomial.legendre.leggauss(max(1, n_nodes))
     return (nodes + 1) / 2, weights / 2
 
 
@@ -149,11 +166,12 @@ def mixture(shape: str) -> list[tuple[float, float]]:
     """(Weight, rate) of Gaussian kernels exp(-rate r^2) whose sum is a kernel.
 
     That of the exponential kernel is the rule of trapezoids for its mixture over v = exp(s),
-    exp(-r) = (2 / sqrt(pi)) integral_0^inf exp(-v^2) exp(-r^2 / (4 v^2)) dv.
+    exp(-r) = (2 / sqrt(pi)) integral_0^inf exp(-v^2) exp(-r^2 / (4 v^2)) dv,
+    of 43 terms, which is off by less than 4e-6 at any r.
     """
     if shape == "gaussian":
         return [(1.0, 0.5)]
-    s = np.arange(-16.0, 1.9, 0.35)
+    s = np.arange(-13.0, 1.9, 0.35)
     weights = np.exp(s - np.exp(2 * s))
     return list(zip((weights / weights.sum()).tolist(), (np.exp(-2 * s) / 4).tolist(), strict=True))
 
@@ -174,100 +192,109 @@ class _Lines:
             products = (rows - self._center)[:, :, None] * self._coefficients
         return products.clip(-LARGEST_LINEAR_PART, LARGEST_LINEAR_PART)
 
-    def add_to(self, values: Double, rows: Double) -> None:
-        """Add the Shapley values of rows to those of other parts."""
+    def add_to(self, values: Double, rows: Double, n_threads: int, with_pairs: bool = False) -> None:
+        """Add the Shapley values of rows to those of other parts; pairs have no interactions."""
+        if with_pairs:
+            return
         products = self._products(rows) - self._means
         for column in np.unique(self._sources).tolist():
             values[:, column] += products[:, self._sources == column].sum(axis=1)
 
 
 class _Products:
-    """Terms that are products of one factor for each raw column that they read.
+    """Terms that are products of one factor for each raw column that they read, in blocks of terms."""
 
-    Terms of equally many columns are treated together: `columns` (n_terms, k) are those that they read.
-    """
-
-    def __init__(self, reads: NDArray[np.bool_], weights: Double, sources: Indices, background: Background) -> None:
-        """`reads` (n_terms, n_mapped) says what terms read, `weights` (n_terms, n_outputs) multiply their products."""
-        self._weights = weights
-        by_column = np.zeros((len(reads), len(background.shares)), dtype=bool)
-        for mapped, column in enumerate(sources.tolist()):
-            by_column[:, column] |= reads[:, mapped]
-        counts = by_column.sum(axis=1)
-        self._groups = [(np.flatnonzero(counts == k), k) for k in np.unique(counts).tolist()]
-        self._columns = [np.nonzero(by_column[terms])[1].reshape(len(terms), k) for terms, k in self._groups]
+    def __init__(self, sources: Indices, background: Background) -> None:
         self._sources, self._background = sources, background
-        self._means = [background.means(self._factors(background.rows, terms, columns).reshape(
-            len(background.rows), columns.size), columns.reshape(-1)).reshape(-1 if k else 1, len(terms), k)
-            for (terms, k), columns in zip(self._groups, self._columns, strict=True)]
-        products = [self._real(means.prod(axis=2), terms).mean(axis=0) @ weights[terms]
-                    for (terms, _), means in zip(self._groups, self._means, strict=True)]
-        self.base_values: Double = sum(products, start=np.zeros(weights.shape[1]))
+        self._blocks: list[tuple[ProductTerms, Double | None]] = []  # and means of factors, of a product of marginals
+        self._columns: list[Indices] = []  # raw columns of the factors of each block
+        self.base_values: Double = np.zeros(0)
 
-    def _factors(self, rows: Double, terms: Indices, columns: Indices) -> NDArray[Any]:
-        """Factors (n_rows, n_terms, k) of some terms at rows."""
-        raise NotImplementedError
+    def _add_terms(self, reads: NDArray[np.bool_], numbers: Double, centers: Double | None, lows: Double | None,
+                   highs: Double | None, turns: Double, weights: Double) -> None:
+        """Terms that read mapped columns; numbers and what follows are (n_terms, n_mapped), centers None with turns."""
+        if not len(self.base_values):
+            self.base_values = np.zeros(weights.shape[1])
+        order = np.argsort(self._sources, kind="stable")
+        terms, places = np.nonzero(reads[:, order])
+        entries = order[places]
+        columns = self._sources[entries]
+        begins = np.ones(len(terms), dtype=bool)
+        begins[1:] = (terms[1:] != terms[:-1]) | (columns[1:] != columns[:-1])
+        firsts = np.flatnonzero(begins)
+        ends = np.searchsorted(terms[firsts], np.arange(len(reads) + 1))
+        n_factors = len(self._background.rows) * (2 if len(turns) else 1)
+        most = max(1, _BLOCK // n_factors)
+        start = 0
+        while start < len(reads):
+            stop = max(start + 1, int(np.searchsorted(ends, ends[start] + most, side="right")) - 1)
+            of_factors = slice(ends[start], ends[stop])
+            bounds = np.append(firsts, len(terms))[ends[start] : ends[stop] + 1]
+            some = slice(bounds[0], bounds[-1])
+            at = terms[some], entries[some]
+            none = np.empty(0)
+            self._add_block(ProductTerms(
+                len(self._sources), len(self._background.shares), ends[start : stop + 1] - ends[start],
+                columns[firsts[of_factors]], bounds - bounds[0], entries[some], numbers[at],
+                none if centers is None else centers[at], none if lows is None else lows[at],
+                none if highs is None else highs[at], np.ascontiguousarray(turns[start:stop]),
+                np.ascontiguousarray(weights[start:stop])),
+                ends[start : stop + 1] - ends[start], columns[firsts[of_factors]], turns[start:stop],
+                weights[start:stop])
+            start = stop
 
-    def _real(self, products: NDArray[Any], terms: Indices) -> Double:
-        """What products (n_rows, n_terms, ...) of factors of some terms add to the scores, but for their weights."""
-        raise NotImplementedError
+    def _add_block(self, terms: ProductTerms, ends: Indices, columns: Indices, turns: Double, weights: Double) -> None:
+        means = self._means(terms, columns)
+        factors = means[:, 0] + 1j * means[:, 1] if len(turns) else means[:, 0]
+        products = np.ones((len(means), len(weights)), dtype=factors.dtype)
+        filled = np.flatnonzero(np.diff(ends))
+        if len(filled):
+            products[:, filled] = np.multiply.reduceat(factors, ends[filled], axis=1)
+        if len(turns):
+            products = (products * (turns[:, 0] + 1j * turns[:, 1])).real
+        self.base_values += np.einsum("t,to->o", products.mean(axis=0), weights)
+        self._blocks.append((terms, means if self._background.is_product else None))
+        self._columns.append(columns)
 
-    def add_to(self, values: Double, rows: Double) -> None:
-        """Add the Shapley values of rows to those of other parts."""
-        for (terms, k), columns, means in zip(self._groups, self._columns, self._means, strict=True):
-            if k:
-                size = max(1, _BLOCK // columns.size)
-                for start in range(0, len(rows), size):
-                    some = slice(start, start + size)
-                    self._add_group(values[some], self._factors(rows[some], terms, columns), terms, columns, means)
+    def _means(self, terms: ProductTerms, columns: Indices) -> Double:
+        """Means (n_backgrounds, n_parts, n_factors) of the factors at the background; one of a product of marginals."""
+        rows = self._rows_of(self._background.rows)
+        factors = np.empty((len(rows), 2 if terms.is_complex else 1, terms.n_factors))
+        terms.factors(rows, factors, np.empty((1, terms.scratch_size(False))), 1)
+        if self._background.is_product:
+            factors = np.einsum("rpf,fr->pf", factors, self._background.shares[columns])[None]
+        return factors
 
-    def _add_group(self, values: Double, factors: NDArray[Any], terms: Indices, columns: Indices,
-                   means: NDArray[Any]) -> None:
-        total = np.zeros_like(factors)
-        for mean in means:
-            total += (factors - mean) * products_of_others(factors, mean)
-        phis = self._real(total / len(means), terms).reshape(len(values), -1)
-        weights, flat = np.repeat(self._weights[terms], columns.shape[1], axis=0), columns.reshape(-1)
-        for column in np.unique(flat).tolist():
-            own = flat == column
-            values[:, column] += phis[:, own] @ weights[own]
+    def _rows_of(self, rows: Double) -> Double:
+        """Rows as the terms take them."""
+        return np.ascontiguousarray(rows)
+
+    def add_to(self, values: Double, rows: Double, n_threads: int, with_pairs: bool = False) -> None:
+        """Add the Shapley values of rows, or the interactions of pairs, to those of other parts."""
+        rows = self._rows_of(rows)
+        for (terms, means), columns in zip(self._blocks, self._columns, strict=True):
+            terms.add_values(rows, self._means(terms, columns) if means is None else means, *rules_of(terms.most),
+                             with_pairs, values, np.empty((n_threads, terms.scratch_size(with_pairs))), n_threads)
 
 
-def products_of_others(factors: NDArray[Any], means: NDArray[Any]) -> NDArray[Any]:
-    """Integral over t in [0, 1] of prod_{g != j} (t u_g + (1 - t) w_g), for each j.
-
-    Products over the columns before and after j are used, which divide by no factor.
-    """
-    found = np.zeros_like(factors)
-    for node, weight in zip(*nodes_of(factors.shape[-1]), strict=True):
-        mixed = means + node * (factors - means)
-        before, after = np.ones_like(mixed), np.ones_like(mixed)
-        before[..., 1:] = mixed[..., :-1].cumprod(axis=-1)
-        after[..., :-1] = mixed[..., :0:-1].cumprod(axis=-1)[..., ::-1]
-        found += weight * before * after
-    return found
+def rules_of(most: int) -> tuple[Indices, Double]:
+    """For 0 to `most` columns: where their nodes begin and end, and nodes and weights of all."""
+    rules = [np.array(nodes_of(k)) for k in range(1, most + 1)]
+    ends = np.cumsum([0, 0, *(rule.shape[1] for rule in rules)])
+    return ends, np.ascontiguousarray(np.concatenate([np.empty((2, 0)), *rules], axis=1))
 
 
 class _Cosines(_Products):
     """Cosines: the factor of column g is exp(i omega_g . (x_g - center_g))."""
 
     def __init__(self, part: FourierTerms, center: Double, sources: Indices, background: Background) -> None:
-        self._omegas, self._center = part.omegas, center
-        self._turns = np.exp(-1j * part.phases)
-        super().__init__(part.omegas != 0, part.amplitudes, sources, background)
+        super().__init__(sources, background)
+        self._center = center
+        turns = np.column_stack([np.cos(part.phases), -np.sin(part.phases)])
+        self._add_terms(part.omegas != 0, part.omegas / np.pi, None, None, None, turns, part.amplitudes)
 
-    def _factors(self, rows: Double, terms: Indices, columns: Indices) -> Complex:
-        rows, omegas = rows - self._center, self._omegas[terms]
-        angles = np.empty((len(rows), *columns.shape))
-        for column in np.unique(columns).tolist():
-            of_terms, places = np.nonzero(columns == column)
-            own = np.flatnonzero(self._sources == column)
-            angles[:, of_terms, places] = rows[:, own] @ omegas[of_terms[:, None], own].T
-        return np.exp(1j * angles)
-
-    def _real(self, products: NDArray[Any], terms: Indices) -> Double:
-        turns = self._turns[terms].reshape(1, -1, *[1] * (products.ndim - 2))
-        return np.ascontiguousarray((products * turns).real)
+    def _rows_of(self, rows: Double) -> Double:
+        return np.ascontiguousarray(rows - self._center)
 
 
 class _Kernels(_Products):
@@ -278,31 +305,14 @@ class _Kernels(_Products):
 
     def __init__(self, part: KernelTerms, sources: Indices, background: Background, weight: float,
                  rate: float) -> None:
-        self._scales = np.sqrt(rate) * part.inverse_length_scales
-        self._centers = part.centers
+        super().__init__(sources, background)
+        scales = math.sqrt(rate / math.log(2)) * part.inverse_length_scales  # the kernel takes powers of 2
         lows, highs = boxes(part)
-        self._region = np.repeat(np.arange(part.n_regions), np.diff(part.regions.starts))
-        self._lows, self._highs = lows, highs
-        reads = (self._scales != 0) | ((lows > -np.inf) | (highs < np.inf))[self._region]
-        super().__init__(reads, weight * part.weights, sources, background)
-
-    def _factors(self, rows: Double, terms: Indices, columns: Indices) -> Double:
-        found = np.ones((len(rows), *columns.shape))
-        centers, regions = self._centers[terms], self._region[terms]
-        for column in np.unique(columns).tolist():
-            of_terms, places = np.nonzero(columns == column)
-            squares, within = np.zeros((len(rows), len(of_terms))), np.ones((len(rows), len(of_terms)), dtype=bool)
-            for mapped in np.flatnonzero(self._sources == column).tolist():
-                values = rows[:, mapped, None]
-                with np.errstate(over="ignore"):
-                    squares += ((values - centers[of_terms, mapped]) * self._scales[mapped]) ** 2
-                within &= ((values > self._lows[regions[of_terms], mapped])
-                           & (values <= self._highs[regions[of_terms], mapped]))
-            found[:, of_terms, places] = np.where(within, np.exp(-squares), 0.0)
-        return found
-
-    def _real(self, products: NDArray[Any], terms: Indices) -> Double:
-        return products
+        region = np.repeat(np.arange(part.n_regions), np.diff(part.regions.starts))
+        reads = (scales != 0) | ((lows > -np.inf) | (highs < np.inf))[region]
+        is_whole = part.n_regions == 1
+        self._add_terms(reads, np.broadcast_to(scales, reads.shape), part.centers, None if is_whole else lows[region],
+                        None if is_whole else highs[region], np.empty((0, 2)), weight * part.weights)
 
 
 def boxes(part: KernelTerms) -> tuple[Double, Double]:
@@ -319,6 +329,15 @@ def boxes(part: KernelTerms) -> tuple[Double, Double]:
     return lows[n_regions - 1 :], highs[n_regions - 1 :]
 
 
+class _Tree(NamedTuple):
+    """A tree as a game: what is needed to tabulate its values."""
+
+    number: int  # among all
+    players: Indices  # its raw columns, which its leaves have as digits
+    leaves: Indices  # in the order of the digits, the last player counting least
+    shares: Double  # of the background in these leaves
+
+
 class _Trees:
     """Symmetric trees: the Shapley values of a row depend on its leaf alone, and are tabulated.
 
@@ -329,35 +348,46 @@ class _Trees:
     def __init__(self, part: TreeTerms, sources: Indices, background: Background) -> None:
         self._columns = part.tree_columns.astype(np.intp)
         self._thresholds, self._layout = part.tree_thresholds, part.layout
-        self._sources = sources
-        n_trees = part.n_terms
-        values = np.asarray(part.tree_values, dtype=np.float64)
-        self.base_values = np.zeros(values.shape[1])
-        self._players: list[Indices] = [np.empty(0, np.intp)] * n_trees  # raw columns of each tree
-        self._tables: list[Double] = [np.empty(0)] * n_trees  # (n_leaves, n_players, n_outputs)
-        by_shape: dict[tuple[int, ...], list[tuple[int, Indices, Indices, Double]]] = {}
-        for tree in range(n_trees):
+        self._steps = np.ascontiguousarray(part.layout.steps)
+        self._sources, self._n_columns = sources, len(background.shares)
+        self._values = np.asarray(part.tree_values, dtype=np.float64)
+        self._by_shape: dict[tuple[int, ...], list[_Tree]] = {}  # numbers of digits of the players of some trees
+        self.base_values = np.zeros(part.n_outputs)
+        for tree in range(part.n_terms):
             players, digits, leaves = self._players_of(tree)
-            own = values[part.starts[tree] : part.starts[tree + 1]]
             shares = self._leaf_shares(tree, players, digits, leaves, background)
-            by_shape.setdefault(digits, []).append((tree, players, leaves, shares))
-            self._players[tree] = players
-            self.base_values += np.einsum("l,lo->o", shares, own[leaves])
-        for digits, trees in by_shape.items():
-            size = max(1, _BLOCK // (math.prod(digits) * (len(digits) + 1) * values.shape[1]))
+            self._by_shape.setdefault(digits, []).append(_Tree(tree, players, leaves, shares))
+            self.base_values += np.einsum("l,lo->o", shares, self._values[part.starts[tree] + leaves])
+        self._tables = self._tabulate(1)
+
+    def _tabulate(self, order: int) -> tuple[Indices, Indices, Indices, Double]:
+        """For `add_leaves`: the values of columns, or the interactions of pairs, in all leaves."""
+        n_trees, n_outputs = len(self._columns), self._values.shape[1]
+        places, tables = [np.empty(0, np.intp)] * n_trees, [np.empty(0)] * n_trees
+        for digits, trees in self._by_shape.items():
+            n_players = len(digits)
+            groups = list(itertools.combinations(range(n_players), order))
+            size = max(1, _BLOCK // (math.prod(digits) * (len(groups) + 1) * n_outputs))
             for start in range(0, len(trees), size):
                 some = trees[start : start + size]
-                tables = tree_tables(
-                    np.array([values[part.starts[tree] + leaves] for tree, _, leaves, _ in some]),
-                    np.array([shares for *_, shares in some]), digits)
-                for (tree, _, leaves, _), table in zip(some, tables, strict=True):
-                    self._tables[tree] = np.empty_like(table)
-                    self._tables[tree][leaves] = table
+                found = tree_tables(np.array([self._values[self._layout.starts[tree.number] + tree.leaves]
+                                              for tree in some]),
+                                    np.array([tree.shares for tree in some]), digits, groups)
+                for tree, table in zip(some, found, strict=True):
+                    tables[tree.number] = np.empty_like(table)
+                    tables[tree.number][tree.leaves] = table
+                    players = [sorted(tree.players[list(group)].tolist()) for group in groups]
+                    places[tree.number] = np.array([sum(
+                        player * self._n_columns ** (order - 1 - axis) for axis, player in enumerate(group))
+                        for group in players], np.intp)
+        return (np.cumsum([0, *map(len, places)]), np.concatenate([np.empty(0, np.intp), *places]),
+                np.cumsum([0, *(table.size for table in tables)]),
+                np.concatenate([np.empty(0), *(table.reshape(-1) for table in tables)]))
 
     def _players_of(self, tree: int) -> tuple[Indices, tuple[int, ...], Indices]:
         """Raw columns of a tree, the number of digits of each, and its leaves in the order of these digits.
 
-        The first raw column counts most.  Raw columns of fewer digits come first, so that few shapes occur.
+        Raw columns of fewer digits come first, so that few shapes occur.
         """
         columns, steps, bases = self._columns[tree], self._layout.steps[tree], self._layout.bases[tree]
         mapped = dict.fromkeys(columns[steps > 0].tolist())  # in the order of their first splits
@@ -391,34 +421,34 @@ class _Trees:
             shares = np.outer(shares, np.bincount(digit, background.shares[player], n_digits)).reshape(-1)
         return shares
 
-    def add_to(self, values: Double, rows: Double) -> None:
-        """Add the Shapley values of rows to those of other parts."""
-        for tree, (players, table) in enumerate(zip(self._players, self._tables, strict=True)):
-            if len(players):
-                above = rows[:, self._columns[tree]] > self._thresholds[tree]
-                values[:, players] += table[above @ self._layout.steps[tree]]
+    def add_to(self, values: Double, rows: Double, n_threads: int, with_pairs: bool = False) -> None:
+        """Add the Shapley values of rows, or the interactions of pairs, to those of other parts."""
+        ends, places, starts, tables = self._tabulate(2) if with_pairs else self._tables
+        add_leaves(rows, self._columns, self._thresholds, self._steps, ends, places, starts, tables, values, n_threads)
 
 
-def tree_tables(values: Double, shares: Double, digits: Sequence[int]) -> Double:
-    """Shapley values (n_trees, n_leaves, n_players, n_outputs) of trees of one shape.
+def tree_tables(values: Double, shares: Double, digits: Sequence[int], groups: Sequence[tuple[int, ...]]) -> Double:
+    """Values (n_trees, n_leaves, n_groups, n_outputs) of players, or interactions of pairs, in trees of one shape.
 
-    phi_j = sum_S c_jS v(S), with c_jS = (|S| - 1)! (k - |S|)! / k! for the coalitions of column j, and
-    -|S|! (k - |S| - 1)! / k! for all others.
+    The value of a group T of q players is the sum over coalitions S of c_S v(S), with s = |S - T| and
+    c_S = (-1)^(q - |S and T|) s! (k - q - s)! / (k - q + 1)!: the Shapley value of one player, and the interaction of
+    Grabisch and Roubens (1999) of two.
     """
     n_trees, n_leaves, n_outputs = values.shape
     n_players = len(digits)
     values, shares = values.reshape(n_trees, *digits, n_outputs), shares.reshape(n_trees, *digits)
-    found = np.zeros((n_players, n_trees, *digits, n_outputs))
-    for inside in coalitions(n_players):
+    found = np.zeros((len(groups), n_trees, *digits, n_outputs))
+    for inside in coalitions(n_players) if groups else ():
         outside = tuple(1 + axis for axis in range(n_players) if axis not in inside)
         weights = shares.sum(axis=tuple(1 + axis for axis in inside), keepdims=True)[..., None]
         means = (values * weights).sum(axis=outside, keepdims=True)
-        size = len(inside)
-        for player in range(n_players):
-            factor = (math.factorial(size - 1) * math.factorial(n_players - size) if player in inside else
-                      -math.factorial(size) * math.factorial(n_players - size - 1)) / math.factorial(n_players)
-            found[player] += factor * means
-    return np.moveaxis(found.reshape(n_players, n_trees, n_leaves, n_outputs), 0, 2)
+        for group, total in zip(groups, found, strict=True):
+            n_both, size = len({*inside} & {*group}), len(group)
+            n_others = len(inside) - n_both
+            factor = (math.factorial(n_others) * math.factorial(n_players - size - n_others)
+                      / math.factorial(n_players - size + 1))
+            total += (-1) ** (size - n_both) * factor * means
+    return np.moveaxis(found.reshape(len(groups), n_trees, n_leaves, n_outputs), 0, 2)
 
 
 def coalitions(n_players: int) -> Iterator[tuple[int, ...]]:

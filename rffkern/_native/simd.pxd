@@ -1,8 +1,8 @@
 """Tables of vector math functions, one per precision, for the level chosen at import.
 
 The C names are those that vecmath.h looks for; `tiles.pxd` declares the functions, `forms.pxd` those of columns,
-`boost_rows.pxd` and `cells.pxd` those of boosting.  `team` has the threads of all parallel loops: a module with a
-`prange` calls use_team(team) when it is imported.
+`boost_rows.pxd` and `cells.pxd` those of boosting, `products.pxd` those of explanations.  `team` has the threads of all
+parallel loops: a module with a `prange` calls use_team(team) when it is imported.
 """
 
 cdef extern from "vecmath.h" nogil:
@@ -23,6 +23,10 @@ cdef extern from "trees.h" nogil:
     ctypedef struct vm_trees_table:
         pass
 
+cdef extern from "products.h" nogil:
+    ctypedef struct vx_table:
+        pass
+
 cdef extern from "team.h" nogil:
     ctypedef struct team_functions:
         pass
@@ -34,3 +38,4 @@ cdef const vecmath_f64 *table_f64 "vm_f64"
 cdef const vm_forms_table *table_forms "vm_forms"
 cdef const vb_table *table_boost "vm_boost"
 cdef const vm_trees_table *table_trees "vm_trees"
+cdef const vx_table *table_explain "vm_explain"

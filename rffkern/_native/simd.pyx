@@ -15,6 +15,9 @@ cdef extern from "boost_rows.h" nogil:
 cdef extern from "trees.h" nogil:
     const vm_trees_table *vm_table_trees(int level) noexcept
 
+cdef extern from "products.h" nogil:
+    const vx_table *vm_table_explain(int level) noexcept
+
 cdef extern from "team.h" nogil:
     const team_functions team_of_process
     int TEAM_IS_OWN
@@ -68,7 +71,7 @@ LEVELS = ("baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4")[:min(BUILT_LEVELS, 
 
 def select(str level):
     """Use the tables of one of `LEVELS` from now on, in every kernel."""
-    global _level, table_f32, table_f64, table_forms, table_boost, table_trees
+    global _level, table_f32, table_f64, table_forms, table_boost, table_trees, table_explain
     if level not in LEVELS:
         raise ValueError(f"level must be one of {LEVELS} on this machine, got {level!r}")
     _level = LEVELS.index(level)
@@ -77,6 +80,7 @@ def select(str level):
     table_forms = vm_table_forms(_level)
     table_boost = vm_table_boost(_level)
     table_trees = vm_table_trees(_level)
+    table_explain = vm_table_explain(_level)
 
 
 def selected():

@@ -101,3 +101,77 @@ def test_values_are_those_of_all_coalitions(name, kind):
     np.testing.assert_allclose(values, shapley_values(v), atol=tolerance)
     assert not values[:, 4].any()
     np.testing.assert_allclose(values.sum(axis=1) + explainer.base_values, expansion.score(ROWS), atol=1e-12)
+
+
+def interactions(v):
+    """Grabisch and Roubens, 1999, equation 9, half at both places, and on the diagonal what is left of the values."""
+    found = np.zeros((len(ROWS), N_COLUMNS, N_COLUMNS, 2))
+    for i, j in itertools.combinations(range(N_COLUMNS), 2):
+        for bits in v:
+            if bits[i] or bits[j]:
+                continue
+            size = sum(bits)
+            weight = (math.factorial(size) * math.factorial(N_COLUMNS - size - 2) / math.factorial(N_COLUMNS - 1))
+            joined = [tuple(bit or k in players for k, bit in enumerate(bits)) for players in ((i, j), (i,), (j,))]
+            found[:, i, j] += weight / 2 * (v[joined[0]] - v[joined[1]] - v[joined[2]] + v[bits])
+        found[:, j, i] = found[:, i, j]
+    for j in range(N_COLUMNS):
+        found[:, j, j] = shapley_values(v)[:, j] - found[:, j].sum(axis=1)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["rows", "marginals"])
+@pytest.mark.parametrize("name", [*PARTS, "all"])
+def test_interactions_are_those_of_all_coalitions(name, kind):
+    parts = [PARTS[name]()] if name != "all" else [PARTS[each]() for each in ("fourier", "linear", "trees", "regions")]
+    expansion = Expansion([1.0, -2.0], CENTER, *parts)
+    explainer = Explainer(expansion, SOURCES, N_COLUMNS, background(kind))
+    values = explainer.values(ROWS)
+    found = explainer.interactions(ROWS, values)
+    np.testing.assert_allclose(found.sum(axis=2), values, atol=1e-12)
+    tolerance = 1e-4 if name == "exponential" else 1e-12
+    np.testing.assert_allclose(found, interactions(game(expansion, kind)), atol=tolerance)
+
+
+def test_columns_that_enter_alike_have_equal_values():
+    """A function that is symmetric in two columns, at rows and in a background where they are equal."""
+    alike = rng.standard_normal((6, 1)) * [1, 1, 0] + rng.standard_normal((6, 3)) * [0, 0, 1]
+    rows = np.column_stack([alike[:, 2], alike[:, :2]])
+    expansion = Expansion([0.0], np.zeros(3), FourierTerms([[0.3, 1.0, 1.0]], [0.4], [[1.0]]),
+                          KernelTerms([[0.1, 0.2, 0.2]], [[2.0]], [1.0, 0.5, 0.5]))
+    values = Explainer(expansion, np.arange(3), 3, Background.of_rows(rows[:3], 3)).values(rows)
+    np.testing.assert_allclose(values[:, 1], values[:, 2], atol=1e-14)
+    assert np.abs(values[:, 0] - values[:, 1]).max() > 0.01
+
+
+def test_many_columns_of_a_term():
+    """Where fewer nodes are taken than are exact, values still add up, and are those of more nodes."""
+    from rffkern._model import shapley
+
+    n = 300
+    rows, others = rng.standard_normal((2, 4, n))
+    expansion = Expansion([0.0], np.zeros(n), FourierTerms(rng.standard_normal((3, n)), rng.random(3), np.ones((3, 1))))
+    explainer = Explainer(expansion, np.arange(n), n, Background.of_rows(others, n))
+    values = explainer.values(rows)
+    assert len(shapley.nodes_of(n)[0]) == 67
+    np.testing.assert_allclose(values.sum(axis=1) + explainer.base_values, expansion.score(rows), atol=1e-11)
+
+
+def test_a_mixture_is_near_its_kernel():
+    from rffkern._model.shapley import mixture
+
+    r = np.concatenate([[0.0], np.geomspace(1e-9, 100, 3000)])
+    found = sum(weight * np.exp(-rate * r**2) for weight, rate in mixture("exponential"))
+    assert np.abs(found - np.exp(-r)).max() < 4e-6
+
+
+def test_threads_and_other_rows_change_no_bit():
+    parts = [PARTS[each]() for each in ("fourier", "trees", "regions")]
+    explainer = Explainer(Expansion([1.0, -2.0], CENTER, *parts), SOURCES, N_COLUMNS, background("marginals"))
+    rows = rng.standard_normal((50, 6))
+    whole = explainer.values(rows)
+    for n_threads in (2, 3):
+        np.testing.assert_array_equal(explainer.values(rows, n_threads), whole)
+    np.testing.assert_array_equal(explainer.values(rows[17:18]), whole[17:18])
+    pairs = explainer.interactions(rows, whole)
+    np.testing.assert_array_equal(explainer.interactions(rows, whole, 2), pairs)

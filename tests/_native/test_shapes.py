@@ -12,7 +12,7 @@ import pytest
 from helpers.boost_trees import grow_arguments, leaf_arguments
 
 from rffkern import _native
-from rffkern._native import boosting, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
+from rffkern._native import boosting, explain, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
 
 TILE, LANES, TERMS = scoring.TILE_ROWS, scoring.LANE_COUNT, scoring.TERM_MULTIPLES[0]
 N_TILES, N_FEATURES, N_COMPONENTS = 4, 3, 2
@@ -399,10 +399,17 @@ def find_bins(real):
             "edges": np.zeros((2, 255), np.float32), "bins": np.empty((2, TILE), np.uint8), "n_threads": 1}
 
 
+def add_leaves(real):
+    return {"rows": np.ones((4, 3)), "columns": np.array([[0, 2]]), "thresholds": np.zeros((1, 2)),
+            "steps": np.array([[1, 2]]), "ends": np.array([0, 2]), "places": np.array([0, 2]),
+            "starts": np.array([0, 8]), "tables": np.ones(8), "out": np.zeros((4, 3, 1)), "n_threads": 1}
+
+
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
                leaf_sums, evaluate_tree, find_bins, column_products, column_gram, evaluate_linear, draw_columns,
                draw_candidates, add_relevances, add_square_relevances],
+    explain: [add_leaves],
     gbrff: [make_rff, landmark_objective, descend_landmark, component_losses, omega_objective, descend_omega,
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
@@ -417,10 +424,11 @@ ENTRIES = {
 }
 METHODS = ("choose", "remember")   # of a Selector
 
-# What takes no array, or one array of any length, or those of an expansion; `minimize` and `Scorer` have tests of
-# their own.
+# What takes no array, or one array of any length, or those of an expansion; `minimize`, `Scorer` and
+# `ProductTerms` have tests of their own.
 WITHOUT_ENTRY = {
     "boosting.draw_below", "boosting.scratch_size", "boosting.store_size", "boosting.sums_size",
+    "explain.ProductTerms.add_values", "explain.ProductTerms.factors", "explain.ProductTerms.scratch_size",
     "gbrff.terms_size", "pbrff.gram_scratch", "rffnet.scratch_sizes",
     "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
     "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",

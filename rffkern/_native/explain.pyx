@@ -1,0 +1,3 @@
+"""Kernels of explanations: Shapley values of products, and of trees."""
+
+include "explain/shapley.pyx"
