@@ -159,32 +159,29 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
         columns = [f"CAST({name} AS double precision) AS x{j}" for j, name in enumerate(names)]
         yield _stage("rff_x", [f"t.{_name(key)} AS id", *columns], f"{table} t")
         return
-    used = sorted({output.source for output in function.mapping.outputs})
-    kinds = {j: function.mapping.columns[j] for j in used}
-    texts = [j for j in used if kinds[j].kind in (CATEGORY, DATE)]
-    dates, categories = ([j for j in texts if kinds[j].kind == kind] for kind in (DATE, CATEGORY))
-    first = [f"TRIM(CAST({names[j]} AS varchar), {_BLANKS}) AS t{j}" if j in texts else
-             f"CAST({'NULL' if kinds[j].kind == EMPTY else names[j]} AS double precision) AS x{j}" for j in used]
-    blocks = [categories[i : i + _MOST_JOINED] for i in range(0, len(categories), _MOST_JOINED)]
-    stages = ["rff_t"] + ["rff_d"] * bool(dates) + [f"rff_c{i}" for i in range(len(blocks))]
-    stages[-1] = "rff_x"
-    yield _stage(stages[0], [f"t.{_name(key)} AS id", *first], f"{table} t")
-    kept, at = [name.rpartition(" ")[2] for name in first], 0
+    kinds = {j: function.mapping.columns[j] for j in sorted({output.source for output in function.mapping.outputs})}
+    dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
+    texts = {j: f"TRIM(CAST({names[j]} AS varchar), {_BLANKS}) AS t{j}" for j in [*dates, *categories]}
+    others = {j: f"CAST({'NULL' if column.kind == EMPTY else names[j]} AS double precision) AS x{j}"
+              for j, column in kinds.items() if j not in texts}
+    yield _stage("rff_t", [f"t.{_name(key)} AS id", *texts.values(), *others.values()], f"{table} t")
+    source, read = "rff_t", [f"x{j}" for j in others]  # columns whose values are there
     if dates:
         parts = [part for j in dates for part in _parts_of_date(f"t{j}", str(j))]
-        yield _stage("rff_parts", [*kept, "id", *parts], stages[0])
-        kept, at = [f"{_seconds(str(j))} AS x{j}" if j in dates else name
-                    for name, j in zip(kept, used, strict=True)], 1
-        yield _stage(stages[at], ["id", *kept], "rff_parts")
-        kept = [name.rpartition(" ")[2] for name in kept]
-    for block in blocks:
+        yield _stage("rff_parts", ["*", *parts], source)
+        source, kept = "rff_dates", [f"t{j}" for j in categories]
+        yield _stage(source, ["id", *read, *kept, *(f"{_seconds(str(j))} AS x{j}" for j in dates)], "rff_parts")
+        read += [f"x{j}" for j in dates]
+    for i in range(0, len(categories), _MOST_JOINED):
+        block, kept = categories[i : i + _MOST_JOINED], [f"t{j}" for j in categories[i + _MOST_JOINED :]]
         for j in block:
             yield from _levels(kinds[j], j)
         joined = " ".join(f"LEFT JOIN rff_levels{j} ON t{j} = text{j}" for j in block)
-        places = [f"{_place(kinds[j], j)} AS x{j}" if j in block else name
-                  for name, j in zip(kept, used, strict=True)]
-        yield _stage(stages[at + 1], ["id", *places], f"{stages[at]} {joined}")
-        kept, at = [name.rpartition(" ")[2] for name in places], at + 1
+        yield _stage(f"rff_read{i}", ["id", *read, *kept, *(f"{_place(kinds[j], j)} AS x{j}" for j in block)],
+                     f"{source} {joined}")
+        source = f"rff_read{i}"
+        read += [f"x{j}" for j in block]
+    yield f"rff_x AS (SELECT * FROM {source})"
 
 
 def _levels(column: Column, j: int) -> Iterator[str]:

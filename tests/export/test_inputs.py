@@ -203,3 +203,23 @@ def test_characters_that_a_target_has_not(tmp_path):
         with pytest.raises(InvalidInputError, match=r"a level of column 'word', 're\\x00d', has a character that no"):
             rffkern.export(model, tmp_path / "m", to=to)
     assert module_of(model, tmp_path / "m.py").predict(table).tolist() == model.predict(table).tolist()
+
+
+# --- many columns and levels in SQL
+
+def test_sqlite_joins_more_tables_of_levels_than_it_can_at_once(tmp_path):
+    """It joins 64 tables at most, and needs an index for each."""
+    rng = np.random.default_rng(0)
+    table = {f"c{j}": np.array(["a", "b", "c"], object)[rng.integers(0, 3, 300)] for j in range(120)}
+    model = GBRFF2Classifier(3, columns=ColumnMap(), random_state=0).fit(table, table["c119"] == "a")
+    rffkern.export(model, tmp_path / "m.sql", to="sql")
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE rows (id integer, {', '.join(f'{name} text' for name in table)})")
+    rows = [(i, *row) for i, row in enumerate(zip(*table.values(), strict=True))]
+    connection.executemany(f"INSERT INTO rows VALUES (?{', ?' * 120})", rows)
+    text = (tmp_path / "m.sql").read_text()
+    scores = [row[-1] for row in sorted(connection.execute(text).fetchall())]
+    plan = [row[3] for row in connection.execute("EXPLAIN QUERY PLAN " + text) if "rff_levels" in row[3]]
+    connection.close()
+    np.testing.assert_allclose(scores, model.decision_function(table), rtol=1e-12)
+    assert sum("AUTOMATIC" in step for step in plan) == 120
