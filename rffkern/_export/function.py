@@ -203,13 +203,13 @@ def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
                     expansion.intercept, _parts(expansion), _answer_of(model))
 
 
-def check_texts(function: Function, to: str, without: str = "") -> None:
+def check_texts(function: Function, to: str, without: str = "", *, counts_words: bool = False) -> None:
     """InvalidInputError for what a target cannot hold: free text, and labels and levels with some character."""
-    if function.mapping is not None and function.mapping.texts:
+    if function.mapping is not None and function.mapping.texts and not counts_words:
         name = function.column_names()[function.mapping.texts[0][0]]
         raise InvalidInputError(f"column {name!r} of the model holds free text, of which files of the target {to!r} "
-                                "count no words and letters; export the model to 'js' or 'numpy', or leave the column "
-                                "out before training")
+                                "count no words and letters; export the model to 'c', 'js' or 'numpy', or leave the "
+                                "column out before training")
     texts = {"a label": [label for label in function.answer.labels or () if isinstance(label, str)]}
     if function.mapping is not None:
         texts |= {f"a level of column {name!r}": [*column.levels, *column.reading.words]

@@ -171,7 +171,7 @@ ${static}void ${name}_predict(const double *x, double *y)
 _C_OF_CELLS = """
 int ${name}_$function(const ${name}_cell *cells, double *$out)
 {
-    double x[$n_columns];
+    double x[$n_values];
     const int odd = read_row(cells, x);
     if (!odd) row_$function(x, $out);
     return odd;
@@ -180,7 +180,7 @@ int ${name}_$function(const ${name}_cell *cells, double *$out)
 _C_CLASS_OF_CELLS = """
 int ${name}_class(const ${name}_cell *cells)
 {
-    double x[$n_columns];
+    double x[$n_values];
     const int odd = read_row(cells, x);
     return odd ? -odd : row_class(x);
 }
@@ -257,7 +257,7 @@ def c_file(function: Function, name: str) -> str:
     """One C file."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise InvalidInputError(f"name must be a word that C takes for a function, got {name!r}")
-    check_texts(function, "c", without="\0")
+    check_texts(function, "c", without="\0", counts_words=True)
     labels, words, mapping = function.answer.labels, _words(function, name), function.cells
     missing = "columns of a row" + ("" if function.mapping is None else ", NAN where missing")
     words |= {"answers": Template(_C_PREDICT if labels is None else _C_CLASSES).substitute(words),
@@ -266,7 +266,8 @@ def c_file(function: Function, name: str) -> str:
     if mapping is None:
         text += _program(function, name)
     else:
-        text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdlib.h>\n#include <string.h>")
+        text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+                            "#include <stdlib.h>\n#include <string.h>")
         text += c_type(name) + _program(function, "row", "static ") + c_cells(mapping, name, _hexadecimal)
         outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
         text += "".join(Template(_C_OF_CELLS).substitute(words, function=each, out=out)
@@ -317,8 +318,9 @@ def js_file(function: Function) -> str:
 
 def _words(function: Function, name: str) -> dict[str, Any]:
     """What several templates have."""
-    return {"name": name, "title": function.title, "n_columns": function.n_columns, "n_features": function.n_features,
-            "n_outputs": function.intercept.size, "n_answers": function.n_answers}
+    n_values = function.n_columns if function.mapping is None else function.mapping.n_values
+    return {"name": name, "title": function.title, "n_columns": function.n_columns, "n_values": n_values,
+            "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers}
 
 
 def _constant(name: str, values: Array) -> str:

@@ -19,6 +19,7 @@ from rffkern._column_map.cells import (
     levels_of_texts,
     read_column,
 )
+from rffkern._column_map.text import TextForm
 from rffkern._export.cells import c_cells, c_type, js_cells
 from rffkern._export.function import Column, RowMap
 from rffkern._export.loops import _hexadecimal
@@ -136,3 +137,58 @@ def test_c(tmp_path):
         "2024-03-01 12:30:15.123456789 Z", "0001-01-01", "2024-03-01 12:30:15-0530", "2024-03-01 12:30+02"]
     assert [text for text in ODD if read[plain, text]] == [
         "", "  ", "NA", " nan ", "None", "1e5", "+1.5E-3", "12", "007", "-0", "1.0", "1.50"]
+
+
+# --- free text
+
+TEXTS = ["", "a", "Hello, WORLD_hello  world!", "ΟΔΟΣ ΟΔΟΣ. ΣΑΣ' ΑΣ-ΑΣ Σ Σ' A\u0301Σ ʰΣ", "İstanbul ISPARTA ǅ ß ẞ",
+         "日本語 \uff12 ² Ⅷ ٣", "!!! ...", "e\u0301té été ÉTÉ", "😀 smile😀smile", "x" * 5000 + " end", "Don't " * 900,
+         "ᲐᲑ \u13a0 ꭰ 𐐀𐐨 Ⓐ", "  one two one  ", "ab\u00adcd \u200bxy", "\u212a \u212b \u2126"]
+
+
+def free_text():
+    """A column of free text of 1,024 buckets and two outputs, and their scores of texts in Python."""
+    rng = np.random.default_rng(0)
+    form = TextForm(rng.standard_normal(2), 1 + rng.random(1024), rng.standard_normal((2, 1024)))
+    column = Column(CATEGORY, Reading(CATEGORY, "raw"), ("zz",), 1.0)
+    expected = form.of_texts([text.strip() for text in TEXTS]).T
+    expected[TEXTS.index("")] = np.nan
+    return RowMap((column,), (), (), [], ((0, form),)), expected
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found")
+def test_free_text_in_c(tmp_path):
+    mapping, expected = free_text()
+    head = "".join(f"#include <{name}.h>\n" for name in ("math", "stdint", "stdio", "stdlib", "string"))
+    main = """
+int main(void)
+{
+    static char text[65536];
+    unsigned size;
+    while (fread(&size, 4, 1, stdin) == 1 && fread(text, 1, size, stdin) == size) {
+        model_cell cell = {text, 0};
+        double x[3];
+        text[size] = 0;
+        if (read_row(&cell, x)) return 1;
+        printf("%.17g %.17g ", x[1], x[2]);
+    }
+    return 0;
+}
+"""
+    text = head + c_type("model") + c_cells(mapping, "model", _hexadecimal) + main
+    (tmp_path / "text.c").write_text(text, encoding="utf-8")
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined",
+                    tmp_path / "text.c", "-lm", "-o", tmp_path / "text"], check=True)
+    data = b"".join(np.uint32(len(text.encode())).tobytes() + text.encode() for text in TEXTS)
+    done = subprocess.run([tmp_path / "text"], input=data, stdout=subprocess.PIPE, check=True)
+    np.testing.assert_allclose(np.array(done.stdout.split(), float).reshape(-1, 2), expected, rtol=1e-13)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
+def test_free_text_in_javascript(tmp_path):
+    mapping, expected = free_text()
+    (tmp_path / "run.mjs").write_text(
+        f'const columns = ["text"];\n{js_cells(mapping)}\nconst texts = {json.dumps(TEXTS)};\n'
+        "console.log(texts.map((text) => [...read_row([text])].slice(1).join(' ')).join(' '));\n", encoding="utf-8")
+    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(np.array(done.stdout.split(), float).reshape(-1, 2), expected, rtol=1e-13)
