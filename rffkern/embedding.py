@@ -29,20 +29,21 @@ def c_model(model: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted estimator of this package whose columns are numbers, or an expansion
+    model : fitted estimator of this package, or an expansion
         What it is now is copied: later fits do not change the capsule.
 
     Returns
     -------
     PyCapsule
-        It owns the model: keep it for as long as the pointer is used.  Scores have the bits of `decision_function`.
+        It owns the model: keep it for as long as the pointer is used.  Scores have the bits of `decision_function`;
+        where a column has categories or dates, `score_cells` and its like give them.
 
     Raises
     ------
     NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If it is no model of this package, or has columns of categories, text or dates.
+        If it is no model of this package, or a column is read as free text.
     """
     if isinstance(model, Expansion):
         return scoring.make_model(*_arrays(model), {}, "function", 0, "none", 0.0, "scores")
@@ -68,17 +69,18 @@ def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _columns(column_map: Any) -> dict[str, Any]:
-    """What is known of a column map of numbers, if there is one."""
+    """What is known of a column map, if there is one."""
     if column_map is None:
         return {}
     from ._column_map.compiled import FormArrays  # which few need
 
     frozen = column_map._fitted_map()
     for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
-        if column.forms and column.kind != "numeric":
-            raise InvalidInputError(f"model must have columns of numbers alone, got {column.kind} values in {name!r}")
-    return {"forms": FormArrays.of(frozen.columns), "neutral": frozen.neutral(),
-            "imputations": [imputation for column in frozen.columns for imputation in column.imputations]}
+        if column.text is not None:
+            raise InvalidInputError(f"model must have no column of free text, which C does not score, got {name!r}; "
+                                    "train it without the column")
+    return {"forms": FormArrays.of(frozen.columns), "neutral": frozen.neutral(), "columns": frozen.columns,
+            "names": frozen.names}
 
 
 def _link(model: Classifier) -> tuple[str, float]:

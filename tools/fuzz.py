@@ -178,6 +178,10 @@ def originals(folder):
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form
         rffkern.ColumnMap(("bins",), n_bins=200).fit(X),
         rffkern.ColumnMap(max_levels=2, min_level_rows=2).fit({"text": [f"word {k}" for k in labels]}, labels),
+        rffkern.GBRFF2Classifier(columns=rffkern.ColumnMap(date_parts=True), **small).fit(
+            {"day": [f"{k % 28 + 1}/{k % 12 + 1}/20{k % 30:02d} {k % 24}:05" for k in range(300)],
+             "mass": [f"{x:.1f} kg" if x < 1 else "none" for x in X[:, 0]],
+             "time": [f"{k % 24}:30" for k in range(300)], "yes": ["ja", "nein"] * 150}, labels),
         rffkern.GBRFF2Classifier(columns=forms, **small).fit(holes, labels),
         rffkern.FourierBoostingClassifier(**boosted).fit(table, labels > 0),
         rffkern.FourierBoostingRegressor(loss="quantile", quantile=[0.1, 0.5], **boosted).fit(holes, X[:, 0]),

@@ -22,7 +22,8 @@ NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
 MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
 
 # What C's strtod reads, except hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
-_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)",
+                     re.IGNORECASE | re.ASCII)  # not the dotless i, which `float` refuses
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _CODE = re.compile(r"[+-]?0[0-9].*")
 
@@ -247,7 +248,7 @@ _ZONE = r" ?(?P<zone>z|utc|gmt|[+-]00(?::?00)?)?"
 _FULL_TIME = rf"(?P<hour>00):(?P<minute>00)(?::(?P<second>00)(?:\.(?P<fraction>0{{1,9}}))?)?{_ZONE}"
 _LOOSE_TIME = (r"(?P<hour>0{1,2}):(?P<minute>00)(?::(?P<second>00)(?:[.,](?P<fraction>0{1,9}))?)?"
                rf" ?(?P<half>am|pm|a\.m\.|p\.m\.)?{_ZONE}")
-_WEEKDAY = r"(?:(?!(?:" + _MONTH + r")\b)[^\W\d_]{2,10}[.,]{0,2} )?"
+_WEEKDAY = r"(?:(?!(?:" + _MONTH + r")\b)[a-zß-öø-ÿ]{2,10}[.,]{0,2} )?"  # of the languages of the months
 _ORDERLESS = [re.compile(pattern) for pattern in (
     rf"(?P<year>0000)-(?P<month>00)-(?P<day>00)(?:[t ]{_FULL_TIME})?",
     rf"(?P<year>0000)([/.])(?P<month>0{{1,2}})\2(?P<day>0{{1,2}})(?:[t ]{_LOOSE_TIME})?",

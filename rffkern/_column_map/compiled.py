@@ -1,4 +1,4 @@
-"""The transforms of all columns at once in compiled code, for arrays of numbers."""
+"""The transforms of columns as compiled code has them: those of numbers at once for whole arrays, all of them for C."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -9,12 +9,23 @@ from .._native import unfused
 from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
-from .cells import NUMERIC
+from .cells import EMPTY, NUMERIC
 from .fitted_map import NUMERIC_FORMS, FittedColumn
-from .transforms import BinsForm, BoundedForm, Form, MissingForm, RankForm, RawForm, StandardForm
+from .transforms import (
+    BinsForm,
+    BoundedForm,
+    Form,
+    LevelsForm,
+    MissingForm,
+    PartForm,
+    RankForm,
+    RawForm,
+    StandardForm,
+    TargetForm,
+)
 
 Real = NDArray[Any]  # float32 or float64
-# Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank c is its largest magnitude.
+# Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank and a table c is their largest magnitude.
 Entry = tuple[str, float, float, float, float, float]
 
 # Largest magnitudes that are accepted.
@@ -25,27 +36,27 @@ _WORK = 8
 
 
 class FormArrays(NamedTuple):
-    """Forms of numeric columns as compiled code reads them."""
+    """Forms of columns as compiled code reads them, whose values are numbers, seconds or indices of levels."""
 
     starts: NDArray[np.intp]  # (n_columns + 1,) the first output of each column
     kinds: NDArray[np.intp]  # (n_outputs,) those of forms.h
     numbers: NDArray[np.float64]  # (n_outputs, 6) what a missing value becomes, divisor, a, b, c, d
     n_knots: NDArray[np.intp]  # (n_outputs,)
-    knots: NDArray[np.float64]  # of all ranks, one after the other
+    knots: NDArray[np.float64]  # of all ranks and tables, one after the other
     heights: NDArray[np.float64]
 
     @classmethod
     def of(cls, columns: tuple[FittedColumn, ...]) -> Self:
-        """Those of fitted columns of numbers."""
+        """Those of fitted columns."""
         entries = [each for column in columns for each in entries_of(column)]
         numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in entries])
-        ranks = [form if isinstance(form, RankForm) else None for form, *_ in entries]
+        tables = [table for column in columns for form in column.forms for table in _tables(form)]
         return cls(
             np.cumsum([0, *(len(column.outputs) for column in columns)]).astype(np.intp),
             np.array([unfused.KINDS[entry[0]] for _, entry, _ in entries], np.intp), numbers.reshape(-1, 6),
-            np.array([0 if rank is None else len(rank.knots) for rank in ranks], np.intp),
-            np.concatenate([np.empty(0), *(rank.knots for rank in ranks if rank is not None)]),
-            np.concatenate([np.empty(0), *(rank.ranks for rank in ranks if rank is not None)]))
+            np.array([len(knots) for knots, _ in tables], np.intp),
+            np.concatenate([np.empty(0), *(knots for knots, _ in tables)]),
+            np.concatenate([np.empty(0), *(heights for _, heights in tables)]))
 
 
 class CompiledMap:
@@ -93,14 +104,20 @@ class CompiledMap:
 
 
 def entries_of(column: FittedColumn) -> list[tuple[Form, Entry, float]]:
-    """For each output of a numeric column: its form, the numbers that the kernel needs, and its divisor."""
+    """For each output of a column: its form, the numbers that the kernel needs, and its divisor."""
     n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
-    return [(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
+    return [(form, _constant(entry) if column.kind == EMPTY else entry,
+             math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
             for form in column.forms for entry in _entries(form)]
 
 
+def _constant(entry: Entry) -> Entry:
+    """What a form becomes in a column whose values all count as missing."""
+    return "within", entry[1], -math.inf, math.inf, entry[1], entry[1]
+
+
 def _entries(form: Form) -> list[Entry]:
-    """The numbers that the kernel needs for each output of a numeric form."""
+    """The numbers that the kernel needs for each output of a form."""
     if isinstance(form, RawForm):
         return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
     if isinstance(form, StandardForm):
@@ -112,9 +129,30 @@ def _entries(form: Form) -> list[Entry]:
     if isinstance(form, MissingForm):
         missing, present = form(np.array([np.nan, 0.0]))[0].tolist()
         return [("within", missing, -math.inf, math.inf, present, present)]
-    assert isinstance(form, BinsForm)
+    if isinstance(form, PartForm):
+        part = float(unfused.DATE_PARTS[form.name])
+        return [("part", 0.0, part, shift, 0.0, 0.0) for shift in (0.5, 0.0)]
+    if isinstance(form, TargetForm):
+        return [("table", 0.0, 0.0, 0.0, float(np.abs(values).max()), 0.0) for values in form.values.T]
     n_outputs = len(form.outputs)
+    if isinstance(form, LevelsForm):
+        outputs = form.group(np.arange(n_outputs + 1.0))
+        return [("within", 0.0, float(k), k + 1.0, float(outputs[k, k]), float(outputs[k, n_outputs]))
+                for k in range(n_outputs)]
+    assert isinstance(form, BinsForm)
     ends = [-math.inf, *form.edges.tolist(), math.inf]
     outputs = form.group(np.arange(n_outputs + 1.0))
     return [("within", 0.0, ends[k], ends[k + 1], float(outputs[k, k]), float(outputs[k, n_outputs]))
             for k in range(n_outputs)]
+
+
+_NONE = np.empty(0)
+
+
+def _tables(form: Form) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Knots and heights of each output of a form; tables of levels have as many knots, which nothing reads."""
+    if isinstance(form, RankForm):
+        return [(form.knots, form.ranks)]
+    if isinstance(form, TargetForm):
+        return [(np.zeros(len(values)), values) for values in form.values.T]
+    return [(_NONE, _NONE)] * len(form.outputs)

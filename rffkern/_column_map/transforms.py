@@ -20,6 +20,8 @@ Double = NDArray[np.float64]
 
 PARTS = ("hour", "weekday", "month")
 
+_NONE = np.empty(0)
+
 _DAY = 86400.0
 _SECOND_LIMIT = 1e11  # seconds from 1970 up to which months are distinguished: some 3000 years
 
@@ -28,7 +30,7 @@ def date_parts(seconds: Double) -> dict[str, tuple[Double, float]]:
     """(Values, period) of each part of dates in seconds since 1970: the time of day, the day of the week, the month."""
     clipped = np.clip(np.where(np.isnan(seconds), 0.0, seconds), -_SECOND_LIMIT, _SECOND_LIMIT)
     days = np.floor(clipped / _DAY)
-    months = clipped.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     return {
         "hour": ((clipped - days * _DAY) / 3600, 24.0),
         "weekday": ((days + 3) % 7, 7.0),  # 1 January 1970 was a Thursday; Monday is 0
@@ -37,10 +39,22 @@ def date_parts(seconds: Double) -> dict[str, tuple[Double, float]]:
 
 
 def part_angles(seconds: Double, part: str) -> Double:
-    """Sine and cosine of a part, shape (2, n_rows)."""
-    values, period = date_parts(seconds)[part]
-    angle = 2 * np.pi * values / period
-    return np.array([np.sin(angle), np.cos(angle)])
+    """Sine and cosine of a part, shape (2, n_rows), nan where the date is missing; of compiled code, which C shares."""
+    which = float(unfused.DATE_PARTS[part])
+    return _compiled("part", np.array([[np.nan, 1.0, which, 0.5, 0.0, 0.0], [np.nan, 1.0, which, 0.0, 0.0, 0.0]]),
+                     seconds)
+
+
+def _compiled(kind: str, numbers: Double, values: Double, knots: Double = _NONE, heights: Double = _NONE) -> Double:
+    """Outputs of forms of one kind of compiled code, a form for each row of `numbers`, shape (n_forms, n_rows)."""
+    n_forms = len(numbers)
+    kernel = unfused.ColumnForms(
+        np.array([0, n_forms], np.intp), np.full(n_forms, unfused.KINDS[kind], np.intp), numbers,
+        np.full(n_forms, len(knots), np.intp), knots, heights)
+    outputs, rows = np.empty((len(values), n_forms)), values.reshape(-1, 1)
+    unfused.map_rows(kernel, rows, np.inf, outputs.reshape(-1, n_forms, 1),
+                     np.empty((1, unfused.scratch_size(*rows.shape))), 1)
+    return outputs.T
 
 
 # What a mapped value may be at most: an extreme row must stay finite.
@@ -235,13 +249,7 @@ class RankForm:
 
     def __call__(self, values: Double) -> Double:
         """The ranks."""
-        kernel = unfused.ColumnForms(
-            np.array([0, 1], np.intp), np.array([unfused.KINDS["rank"]], np.intp),
-            np.array([[np.nan, 1.0, 0.0, 0.0, 0.0, 0.0]]), np.array([len(self.knots)], np.intp), self.knots, self.ranks)
-        outputs, rows = np.empty((1, len(values))), values.reshape(-1, 1)
-        unfused.map_rows(kernel, rows, np.inf, outputs.reshape(-1, 1, 1),
-                         np.empty((1, unfused.scratch_size(*rows.shape))), 1)
-        return outputs
+        return _compiled("rank", np.array([[np.nan, 1.0, 0.0, 0.0, 0.0, 0.0]]), values, self.knots, self.ranks)
 
 
 class GroupForm:
@@ -385,7 +393,7 @@ class PartForm:
 
     def __call__(self, values: Double) -> Double:
         """The angles of seconds since 1970."""
-        return np.where(np.isnan(values), np.nan, part_angles(values, self.part))
+        return part_angles(values, self.part)
 
 
 # Weights, in rows, of the overall mean in the target statistic of a level; with the last one all levels are alike.

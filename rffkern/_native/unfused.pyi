@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 from .array_types import Double, Real
 
 KINDS: dict[str, int]
+DATE_PARTS: dict[str, int]
 MISSING: int
 UNBOUNDED: int
 

@@ -12,8 +12,6 @@
 #define RFF_LARGEST_FACTOR 1e250
 #define RFF_SMALLEST_GAP 1e-290
 
-typedef enum { RFF_NUMERIC, RFF_CATEGORY, RFF_DATE, RFF_EMPTY } rff_column_kind;
-
 /* Names of forms in files; a numeric one has the number of its kind, but for bins. */
 enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_FREQUENCY, RFF_NAMED_TEXT,
        RFF_NAMED_PART };
@@ -21,18 +19,13 @@ static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank
                                              "target", "frequency", "text", "hour", "weekday", "month"};
 enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
 
-/* A column while it is read. */
-typedef struct {
-    rff_column_kind kind;
-    size_t n_levels, n_groups; /* groups: with the rare levels, if there were any */
-    double divisor;            /* of numeric forms */
-} rff_column;
-
 /* The map while it is read: numbers of which each form takes the next, and places for what is kept, or NULL. */
 typedef struct {
     const double *numbers;
     size_t n_left, n_outputs, n_imputations, n_predictors;
     rff_form *forms;
+    rff_column *columns;
+    double divisor; /* of the numeric forms of a column */
     rff_imputation *imputations;
     uint32_t *predictors;
     double *neutral;
@@ -61,10 +54,10 @@ static double rff_sum_of_shares(const double *shares, size_t n, int spread)
 }
 
 /* Keep an output of some kind, or count it. */
-static void rff_put(rff_map_reader *map, rff_column *column, rff_form form)
+static void rff_put(rff_map_reader *map, const rff_column *column, rff_form form)
 {
     if (map->forms) {
-        if (column->kind == RFF_EMPTY) {
+        if (column->kind == RFF_COLUMN_EMPTY) {
             form.kind = RFF_WITHIN;
             form.a = -INFINITY;
             form.b = INFINITY;
@@ -84,33 +77,41 @@ static int rff_are_shares(const double *shares, size_t n)
     return n && rff_sum_of_shares(shares, n, 0) < 1 + 1e-9;
 }
 
-static int rff_read_bins(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
+/* Indicators of groups, the k-th of which begins at edges[k - 1], or at k without edges. */
+static void rff_put_groups(rff_map_reader *map, const rff_column *column, const double *shares, size_t n,
+                           const double *edges, size_t n_edges, double divisor)
+{
+    rff_form form = {RFF_WITHIN, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    const double spread = sqrt(rff_sum_of_shares(shares, n, 1));
+    size_t k;
+    form.divisor = divisor;
+    for (k = 0; k < n; k++) {
+        form.a = !edges ? (double)k : k ? edges[k - 1] : -INFINITY;
+        form.b = !edges ? (double)k + 1 : k < n_edges ? edges[k] : INFINITY;
+        form.c = (1 - shares[k]) / spread;
+        form.d = (0 - shares[k]) / spread;
+        rff_put(map, column, form);
+    }
+}
+
+static int rff_read_bins(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
 {
     const size_t n_edges = size == 2 ? 1 : (size - 1) / 2, n_shares = size - n_edges;
     const double *edges = map->numbers, *shares = edges + n_edges;
-    rff_form form = {RFF_WITHIN, 0, column->divisor, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL};
-    double spread;
     size_t k;
     RFF_REQUIRE(&file->refusal, size == 2 || (size >= 5 && size % 2 == 1),
                 "edges and shares of bins do not agree in number");
     RFF_REQUIRE(&file->refusal, rff_are_shares(shares, n_shares), "shares of groups are not those of a whole");
     for (k = 1; k < n_edges; k++) RFF_REQUIRE(&file->refusal, edges[k - 1] < edges[k], "edges of bins do not increase");
-    spread = sqrt(rff_sum_of_shares(shares, n_shares, 1));
-    for (k = 0; k < n_shares; k++) {
-        form.a = k ? edges[k - 1] : -INFINITY;
-        form.b = k < n_edges ? edges[k] : INFINITY;
-        form.c = (1 - shares[k]) / spread;
-        form.d = (0 - shares[k]) / spread;
-        rff_put(map, column, form);
-    }
+    rff_put_groups(map, column, shares, n_shares, edges, n_edges, map->divisor);
     return 1;
 }
 
-static int rff_read_rank(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
+static int rff_read_rank(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
 {
     const size_t n = size / 2;
     const double *knots = map->numbers, *ranks = knots + n;
-    rff_form form = {RFF_RANK, 0, column->divisor, 0, 0, 0, 0, n, knots, ranks};
+    rff_form form = {RFF_RANK, 0, map->divisor, 0, 0, 0, 0, n, knots, ranks, 0};
     size_t k;
     RFF_REQUIRE(&file->refusal, size >= 2 && size % 2 == 0, "knots and ranks differ in number");
     for (k = 0; k < n; k++) {
@@ -124,10 +125,10 @@ static int rff_read_rank(rff_file *file, rff_map_reader *map, rff_column *column
     return 1;
 }
 
-static int rff_read_missing(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
+static int rff_read_missing(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
 {
     const double share = size ? map->numbers[0] : 0;
-    rff_form form = {RFF_WITHIN, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL};
+    rff_form form = {RFF_WITHIN, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL, 0};
     RFF_REQUIRE(&file->refusal, size == 1, "a form of missing values has 1 number");
     RFF_REQUIRE(&file->refusal, share > 0 && share < 1, "the share of the missing is not that of a part");
     form.missing = 1 - share;
@@ -137,14 +138,14 @@ static int rff_read_missing(rff_file *file, rff_map_reader *map, rff_column *col
 }
 
 /* Forms of a few numbers. */
-static int rff_read_plain(rff_file *file, rff_map_reader *map, rff_column *column, int kind, size_t size)
+static int rff_read_plain(rff_file *file, rff_map_reader *map, const rff_column *column, int kind, size_t size)
 {
     static const size_t sizes[] = {1, 2, 4};
     const double *numbers = map->numbers;
-    rff_form form = {0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL};
+    rff_form form = {0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
     RFF_REQUIRE(&file->refusal, size == sizes[kind], "a form has another number of numbers");
     form.kind = kind;
-    form.divisor = column->divisor;
+    form.divisor = map->divisor;
     if (kind == RFF_RAW) {
         form.missing = numbers[0];
     } else {
@@ -159,52 +160,73 @@ static int rff_read_plain(rff_file *file, rff_map_reader *map, rff_column *colum
     return 1;
 }
 
-/* Forms that C does not score; their outputs count. */
-static int rff_read_levels(rff_file *file, rff_map_reader *map, rff_column *column, int name, size_t size)
+/* The score of a text, which C does not compute; its outputs count. */
+static int rff_read_text_form(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
 {
-    const rff_form none = {RFF_WITHIN, 0, 1, 0, 0, 0, 0, 0, NULL, NULL};
-    const size_t n = column->n_levels;
-    size_t n_outputs = 2, k;
-    file->unsupported = "a column holds categories, text or dates";
+    const rff_form none = {RFF_WITHIN, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    const double given = size ? map->numbers[0] : 0;
+    const size_t n_buckets = given >= 1 << 10 && given <= 1 << 16 ? (size_t)given : 0;
+    size_t k;
+    file->unsupported = "a column holds text, of which C does not count n-grams";
+    RFF_REQUIRE(&file->refusal, n_buckets && (double)n_buckets == given && !(n_buckets & (n_buckets - 1)),
+                "the number of buckets of a text is malformed");
+    RFF_REQUIRE(&file->refusal, size - 1 > 2 * n_buckets && (size - 1 - n_buckets) % (1 + n_buckets) == 0,
+                "buckets and coefficients of a text differ in number");
+    for (k = 0; k < size; k++)
+        RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "coefficients of a text are too large");
+    for (k = 0; k < (size - 1 - n_buckets) / (1 + n_buckets); k++) rff_put(map, column, none);
+    return 1;
+}
+
+/* Forms of categories: indicators of levels, or the values that levels have. */
+static int rff_read_levels(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
+{
+    rff_form form = {RFF_TABLE, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    const size_t n = column->levels.n, n_groups = n + (size_t)column->has_rare, n_values = n + 1;
+    size_t k;
     if (name == RFF_NAMED_LEVELS) {
         RFF_REQUIRE(&file->refusal, rff_are_shares(map->numbers, size), "shares of groups are not those of a whole");
         RFF_REQUIRE(&file->refusal, n < 2 ? size == 1 : n == 2 ? size == 1 || size == 3 : size == n || size == n + 1,
                     "levels and shares differ in number");
-        n_outputs = size < n + 1 ? size : n + 1;
-        RFF_REQUIRE(&file->refusal, n_outputs == (column->n_groups == 2 ? 1 : column->n_groups),
+        RFF_REQUIRE(&file->refusal, (size < n + 1 ? size : n + 1) == (n_groups == 2 ? 1 : n_groups),
                     "levels and shares differ in number");
-    } else if (name == RFF_NAMED_TEXT) {
-        const double given = size ? map->numbers[0] : 0;
-        const size_t n_buckets = given >= 1 << 10 && given <= 1 << 16 ? (size_t)given : 0;
-        file->unsupported = "a column holds text, of which C does not count n-grams";
-        RFF_REQUIRE(&file->refusal, n_buckets && (double)n_buckets == given && !(n_buckets & (n_buckets - 1)),
-                    "the number of buckets of a text is malformed");
-        RFF_REQUIRE(&file->refusal, size - 1 > 2 * n_buckets && (size - 1 - n_buckets) % (1 + n_buckets) == 0,
-                    "buckets and coefficients of a text differ in number");
-        for (k = 0; k < size; k++)
-            RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT,
-                        "coefficients of a text are too large");
-        n_outputs = (size - 1 - n_buckets) / (1 + n_buckets);
-    } else if (name == RFF_NAMED_TARGET || name == RFF_NAMED_FREQUENCY) {
-        RFF_REQUIRE(&file->refusal, size && (name == RFF_NAMED_FREQUENCY ? size == n + 1 : size % (n + 1) == 0),
-                    "levels and their values differ in number");
-        for (k = 0; k < size; k++)
-            RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "values of levels are too large");
-        n_outputs = size / (n + 1);
-    } else {
-        RFF_REQUIRE(&file->refusal, size == 0, "a part of a date has no numbers");
+        rff_put_groups(map, column, map->numbers, size, NULL, 0, 1);
+        return 1;
     }
-    for (k = 0; k < n_outputs; k++) rff_put(map, column, none);
+    RFF_REQUIRE(&file->refusal, size && (name == RFF_NAMED_FREQUENCY ? size == n_values : size % n_values == 0),
+                "levels and their values differ in number");
+    for (k = 0; k < size; k++)
+        RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "values of levels are too large");
+    form.c = (double)n;
+    form.n_knots = n_values;
+    form.stride = size / n_values;
+    for (k = 0; k < form.stride; k++) {
+        form.heights = map->numbers + k;
+        rff_put(map, column, form);
+    }
     return 1;
 }
 
-static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column, int name, size_t size)
+/* The sine and the cosine of a part of a date. */
+static int rff_read_part(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
+{
+    rff_form form = {RFF_PART, 0, 1, 0, 0.5, 0, 0, 0, NULL, NULL, 0};
+    RFF_REQUIRE(&file->refusal, size == 0, "a part of a date has no numbers");
+    form.a = name - RFF_NAMED_PART;
+    rff_put(map, column, form);
+    form.b = 0;
+    rff_put(map, column, form);
+    return 1;
+}
+
+static int rff_read_form(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
 {
     const rff_column_kind kind = column->kind;
-    const int fits = name == RFF_NAMED_MISSING || (name >= RFF_NAMED_PART ? kind == RFF_DATE
-                     : name > RFF_NAMED_MISSING ? kind == RFF_CATEGORY : kind != RFF_CATEGORY);
+    const int fits = name == RFF_NAMED_MISSING || (name >= RFF_NAMED_PART ? kind == RFF_COLUMN_DATE
+                     : name > RFF_NAMED_MISSING ? kind == RFF_COLUMN_CATEGORY : kind != RFF_COLUMN_CATEGORY);
     RFF_REQUIRE(&file->refusal, fits, "a form is not known");
-    if (kind == RFF_CATEGORY || kind == RFF_DATE) file->unsupported = "a column holds categories, text or dates";
+    if (name >= RFF_NAMED_PART) return rff_read_part(file, map, column, name, size);
+    if (name == RFF_NAMED_TEXT) return rff_read_text_form(file, map, column, size);
     if (name > RFF_NAMED_MISSING) return rff_read_levels(file, map, column, name, size);
     if (name == RFF_NAMED_MISSING) return rff_read_missing(file, map, column, size);
     if (name == RFF_NAMED_BINS) return rff_read_bins(file, map, column, size);
@@ -214,7 +236,7 @@ static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column
 
 /* --- a column */
 
-/* How text was read in training, which C is never given. */
+/* How text was read in training. */
 static int rff_is_format(const rff_json *json, uint32_t index, rff_column_kind kind)
 {
     const rff_node *node = json->nodes + index;
@@ -222,9 +244,44 @@ static int rff_is_format(const rff_json *json, uint32_t index, rff_column_kind k
     uint32_t first;
     if (node->type != RFF_STRING || !rff_is_printable(json, index)) return 0;
     if (node->start == node->end) return 1;
-    if (kind == RFF_DATE) return rff_is_text(json, index, "dmy") || rff_is_text(json, index, "mdy");
+    if (kind == RFF_COLUMN_DATE) return rff_is_text(json, index, "dmy") || rff_is_text(json, index, "mdy");
     first = rff_next_char(&at);
-    return kind == RFF_NUMERIC && (rff_is_text(json, index, "time") || first == '.' || first == ',');
+    return kind == RFF_COLUMN_NUMERIC && (rff_is_text(json, index, "time") || first == '.' || first == ',');
+}
+
+/* Strings of an array, each with a 0 byte at its end, which belong to the model. */
+static int rff_keep_texts(rff_file *file, rff_model *model, uint32_t array, rff_texts *texts)
+{
+    const rff_json *json = &file->header;
+    uint32_t *starts, k;
+    size_t n = 0, size;
+    texts->n = json->nodes[array].count;
+    if (!texts->n) return 1;
+    texts->bytes = (const char *)file->texts;
+    texts->starts = starts = rff_own(model, texts->n + 1, sizeof *starts);
+    RFF_REQUIRE_MEMORY(&file->refusal, starts);
+    for (k = rff_first(json, array); k; k = json->nodes[k].next) {
+        rff_keep_text(file, k, &size);
+        starts[n + 1] = starts[n] + (uint32_t)size + 1;
+        n++;
+    }
+    return 1;
+}
+
+/* What the column keeps of its texts. */
+static int rff_keep_column(rff_file *file, rff_model *model, uint32_t entry, rff_column *column)
+{
+    const rff_json *json = &file->header;
+    size_t size;
+    if (!rff_keep_texts(file, model, rff_value_of(json, entry, "levels"), &column->levels)
+        || !rff_keep_texts(file, model, rff_value_of(json, entry, "words"), &column->words))
+        return 0;
+    column->dropped = rff_keep_text(file, rff_value_of(json, entry, "dropped"), &size);
+    column->format = column->unit = rff_keep_text(file, rff_value_of(json, entry, "format"), &size);
+    column->decimal = '.';
+    if (column->kind == RFF_COLUMN_DATE || strcmp(column->format, "time") == 0) column->decimal = 0;
+    else if (*column->format) column->decimal = *column->unit++;
+    return 1;
 }
 
 /* Its own facts beside forms and imputations. */
@@ -245,11 +302,13 @@ static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
     RFF_REQUIRE(&file->refusal, k < 4 && (nodes[has_rare].type == RFF_FALSE || nodes[has_rare].type == RFF_TRUE)
                 && nodes[dropped].type == RFF_STRING && rff_is_printable(json, dropped),
                 "the kind of a column is malformed");
+    memset(column, 0, sizeof *column);
     column->kind = (rff_column_kind)k;
     RFF_REQUIRE(&file->refusal, nodes[levels].type == RFF_ARRAY, malformed);
-    column->n_levels = nodes[levels].count;
-    column->n_groups = column->n_levels + (nodes[has_rare].type == RFF_TRUE);
-    RFF_REQUIRE(&file->refusal, column->kind == RFF_CATEGORY || !column->n_groups, malformed);
+    column->levels.n = nodes[levels].count;
+    column->has_rare = nodes[has_rare].type == RFF_TRUE;
+    column->is_used = nodes[forms].type == RFF_ARRAY && nodes[forms].count;
+    RFF_REQUIRE(&file->refusal, column->kind == RFF_COLUMN_CATEGORY || (!column->levels.n && !column->has_rare), malformed);
     for (k = rff_first(json, levels); k; k = nodes[k].next)
         RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_STRING && rff_is_printable(json, k)
                     && (!nodes[k].next || nodes[nodes[k].next].type != RFF_STRING
@@ -278,7 +337,7 @@ static int rff_read_form_entry(rff_file *file, uint32_t entry, int *name, int64_
     return 1;
 }
 
-static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, rff_column *column, unsigned *found)
+static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, const rff_column *column, unsigned *found)
 {
     const rff_json *json = &file->header;
     uint32_t entry;
@@ -290,7 +349,7 @@ static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, rf
         *found |= 1u << name;
         n_numeric += name <= RFF_NAMED_BINS;
     }
-    column->divisor = sqrt(n_numeric);
+    map->divisor = sqrt(n_numeric);
     for (entry = rff_first(json, list); entry; entry = json->nodes[entry].next) {
         if (!rff_read_form_entry(file, entry, &name, &size)) return 0;
         RFF_REQUIRE(&file->refusal, (uint64_t)size <= map->n_left, "the columns and their numbers differ in number");
@@ -336,7 +395,7 @@ static int rff_read_imputation(rff_file *file, rff_map_reader *map, uint32_t ent
     return 1;
 }
 
-static int rff_read_column(rff_file *file, rff_map_reader *map, uint32_t entry)
+static int rff_read_column(rff_file *file, rff_model *model, rff_map_reader *map, uint32_t entry, size_t j)
 {
     const rff_json *json = &file->header;
     const uint32_t imputations = rff_value_of(json, entry, "imputations");
@@ -344,6 +403,10 @@ static int rff_read_column(rff_file *file, rff_map_reader *map, uint32_t entry)
     uint32_t imputation;
     unsigned found;
     if (!rff_read_facts(file, entry, &column)) return 0;
+    if (map->columns) {
+        if (!rff_keep_column(file, model, entry, &column)) return 0;
+        map->columns[j] = column;
+    }
     if (!rff_read_forms(file, map, rff_value_of(json, entry, "forms"), &column, &found)) return 0;
     RFF_REQUIRE(&file->refusal, json->nodes[imputations].type == RFF_ARRAY,
                 "an imputation is malformed");
@@ -379,7 +442,7 @@ static int rff_check_imputations(rff_file *file, rff_model *model, const uint32_
 }
 
 /* Read all columns; `starts` get the first output and fill of each, unless they are NULL. */
-static int rff_read_all_columns(rff_file *file, rff_map_reader *map, uint32_t list, uint32_t *starts,
+static int rff_read_all_columns(rff_file *file, rff_model *model, rff_map_reader *map, uint32_t list, uint32_t *starts,
                                 uint32_t *imputation_starts)
 {
     uint32_t entry;
@@ -389,7 +452,7 @@ static int rff_read_all_columns(rff_file *file, rff_map_reader *map, uint32_t li
             starts[j] = (uint32_t)map->n_outputs;
             imputation_starts[j] = (uint32_t)map->n_imputations;
         }
-        if (!rff_read_column(file, map, entry)) return 0;
+        if (!rff_read_column(file, model, map, entry, j)) return 0;
     }
     if (starts) {
         starts[j] = (uint32_t)map->n_outputs;
@@ -408,15 +471,18 @@ static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *
     kept->n_imputations = counted->n_imputations;
     RFF_REQUIRE(&file->refusal, kept->n_outputs > 0, "all columns are dropped");
     RFF_REQUIRE_AS(&file->refusal, kept->n_outputs < INT32_MAX, RFF_E_UNSUPPORTED, "too many mapped columns");
+    if (!rff_make_room(file, model)) return 0;
     map->forms = rff_own(model, kept->n_outputs, sizeof *map->forms);
+    map->columns = rff_own(model, kept->n_columns, sizeof *map->columns);
     map->imputations = rff_own(model, kept->n_imputations, sizeof *map->imputations);
     map->predictors = rff_own(model, counted->n_predictors, sizeof *map->predictors);
     map->neutral = rff_own(model, kept->n_outputs, sizeof *map->neutral);
     *starts = rff_own(model, kept->n_columns + 1, sizeof **starts);
     *imputation_starts = rff_own(model, kept->n_columns + 1, sizeof **imputation_starts);
-    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->imputations && map->predictors && map->neutral);
-    RFF_REQUIRE_MEMORY(&file->refusal, *starts && *imputation_starts);
+    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->columns && map->imputations && map->predictors);
+    RFF_REQUIRE_MEMORY(&file->refusal, map->neutral && *starts && *imputation_starts);
     kept->forms = map->forms;
+    kept->columns = map->columns;
     kept->imputations = map->imputations;
     kept->neutral = map->neutral;
     kept->starts = *starts;
@@ -444,11 +510,12 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
     counted.numbers = map.numbers = rff_copy(model, array);
     counted.n_left = map.n_left = array->size;
     RFF_REQUIRE_MEMORY(&file->refusal, counted.numbers);
-    if (!rff_read_all_columns(file, &counted, list, NULL, NULL)
+    if (!rff_read_all_columns(file, model, &counted, list, NULL, NULL)
         || !rff_make_map(file, model, &counted, &map, &starts, &imputation_starts)
-        || !rff_read_all_columns(file, &map, list, starts, imputation_starts))
+        || !rff_read_all_columns(file, model, &map, list, starts, imputation_starts))
         return 0;
     model->has_map = 1;
+    RFF_REQUIRE_MEMORY(&file->refusal, rff_note_words(model));
     return rff_check_imputations(file, model, imputation_starts);
 }
 

@@ -347,6 +347,19 @@ static int rff_read_bare_map(rff_file *file, rff_model *model)
     return rff_read_map(file, model, rff_value_of(json, 0, "columns"));
 }
 
+/* The name of what is predicted, of the metadata that `rffkern fit` and others write. */
+static int rff_read_target(rff_file *file, rff_model *model)
+{
+    const rff_json *json = &file->header;
+    const uint32_t metadata = rff_value_of(json, 0, "metadata");
+    const uint32_t target = metadata ? rff_value_of(json, metadata, "target") : 0;
+    size_t size;
+    if (!target || json->nodes[target].type != RFF_STRING || !rff_is_printable(json, target)) return 1;
+    if (!rff_make_room(file, model)) return 0;
+    model->info.target = rff_keep_text(file, target, &size);
+    return 1;
+}
+
 /* The model that a file holds. */
 static int rff_build(rff_file *file, rff_model *model)
 {
@@ -366,7 +379,7 @@ static int rff_build(rff_file *file, rff_model *model)
     } else {
         done = rff_read_model(file, model, family);
     }
-    if (!done) return 0;
+    if (!done || !rff_read_target(file, model)) return 0;
     RFF_REQUIRE_AS(&file->refusal, !file->unsupported, RFF_E_UNSUPPORTED, file->unsupported);
     model->info.format_version = (int32_t)file->version;
     rff_fill_info(model, family);

@@ -69,27 +69,6 @@ static uint32_t rff_next_char(const uint8_t **place)
     return c;
 }
 
-/* Whether bytes are UTF-8: the shortest form of code points that are no surrogates. */
-static int rff_is_utf8(rff_span text)
-{
-    static const uint32_t least[4] = {0, 0x80, 0x800, 0x10000};
-    size_t i = 0;
-    int more, k;
-    uint32_t c;
-    while (i < text.size) {
-        c = text.at[i++];
-        if (c < 0x80) continue;
-        more = c < 0xc2 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf5 ? 3 : -1;
-        if (more < 0 || (size_t)more > text.size - i) return 0;
-        for (c &= 63u >> more, k = 0; k < more; k++, i++) {
-            if ((text.at[i] & 0xc0) != 0x80) return 0;
-            c = c << 6 | (text.at[i] & 63);
-        }
-        if (c < least[more] || c > 0x10ffff || c >> 11 == 0x1b) return 0;
-    }
-    return 1;
-}
-
 /* Compare two strings by their code points: negative, 0 or positive. */
 static int rff_compare_text(const rff_json *json, const rff_node *one, const rff_node *other)
 {
@@ -150,22 +129,15 @@ static int rff_whole_number(const rff_json *json, uint32_t index, int64_t low, i
     return low <= *number && *number <= high;
 }
 
-/* A number in double precision.  `strtod` takes the decimal point of the locale, which may be a comma. */
+/* A number in double precision. */
 static double rff_real_number(const rff_json *json, uint32_t index)
 {
     const rff_node *node = json->nodes + index;
-    const size_t size = node->end - node->start;
-    char few[64], half[8], *copy = size < sizeof few ? few : malloc(size + 1), *point;
-    double value;
-    if (!copy) return NAN;
-    memcpy(copy, json->text + node->start, size);
-    copy[size] = 0;
-    snprintf(half, sizeof half, "%.1f", 0.5);
-    point = strchr(copy, '.');
-    if (point) *point = half[1];
-    value = strtod(copy, NULL);
-    if (copy != few) free(copy);
-    return value;
+    const char *text = (const char *)json->text + node->start;
+    const int negative = *text == '-';
+    double value = NAN;
+    rff_read_decimal(text + negative, node->end - node->start - (size_t)negative, &value);
+    return negative ? -value : value;
 }
 
 /* --- reading */

@@ -39,7 +39,7 @@ typedef enum {
 } rff_prediction;
 
 /* Forms of mapped columns; their numbers are those of forms.h, VF_RAW and so on. */
-enum { RFF_RAW, RFF_STANDARD, RFF_BOUNDED, RFF_RANK, RFF_WITHIN };
+enum { RFF_RAW, RFF_STANDARD, RFF_BOUNDED, RFF_RANK, RFF_WITHIN, RFF_TABLE, RFF_PART };
 
 /* An output of the column map: what `CompiledMap` (rffkern/_column_map/compiled.py) tells its kernel. */
 typedef struct {
@@ -47,9 +47,28 @@ typedef struct {
     double missing; /* what a missing value becomes, before the divisor */
     double divisor;
     double a, b, c, d; /* as in forms.h; of a rank c is the largest magnitude of its heights */
-    size_t n_knots;    /* of a rank */
-    const double *knots, *heights; /* (n_knots,) increasing */
+    size_t n_knots;    /* of a rank, or values of a table */
+    const double *knots, *heights; /* (n_knots,) the knots increasing; of a table the heights alone */
+    size_t stride;     /* from one height of a table to the next */
 } rff_form;
+
+/* Texts one after the other, each with a 0 byte at its end. */
+typedef struct {
+    size_t n;
+    const char *bytes;
+    const uint32_t *starts; /* (n + 1,) */
+} rff_texts;
+
+/* What is known of a raw column, and how its cells of text are read: `Reading` of rffkern/_column_map/cells.py. */
+typedef struct {
+    rff_column_kind kind;
+    int is_used, has_rare;
+    rff_texts levels; /* sorted */
+    rff_texts words;  /* that count as missing */
+    const char *format, *dropped;
+    char decimal;     /* the decimal mark of numbers, or 0 of times and dates */
+    const char *unit; /* of numbers, or "" */
+} rff_column;
 
 /* What stands for an output where its column is missing: neutral[output] + sum of factors[k] (out[predictors[k]] -
    neutral[predictors[k]]), in the order of k, neutral[output] if that is nan, held to [low, high]; `out` is the mapped row
@@ -62,13 +81,15 @@ typedef struct {
     double low, high;
 } rff_imputation;
 
-/* A column map of numeric columns.  A column without outputs is dropped; that of a column which training saw only
-   missing values in (kind "empty") is RFF_WITHIN with c = d = missing, a constant. */
+/* A column map, whose raw values are numbers, seconds of dates, and indices of levels: of rare ones the index after the
+   last.  A column without outputs is dropped; that of a column which training saw only missing values in (kind "empty")
+   is RFF_WITHIN with c = d = missing, a constant. */
 typedef struct {
     size_t n_columns; /* raw ones */
     size_t n_outputs; /* mapped ones: features of the expansion */
     const uint32_t *starts; /* (n_columns + 1,) outputs of column j are those from starts[j] to starts[j + 1] */
     const rff_form *forms;  /* (n_outputs,) */
+    const rff_column *columns; /* (n_columns,) */
     const double *neutral;  /* (n_outputs,) missing / divisor */
     size_t n_imputations;
     const rff_imputation *imputations; /* in the order of their columns */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rff_decimals.h"
 #include "rff_model.h"
 
 #define RFF_ALIGNMENT 64
@@ -95,6 +96,56 @@ static void rff_release(rff_model *model)
     if (model->kernels) rff_release_parts(model->kernels);
     rff_release_parts(model);
     free(model);
+}
+
+/* Whether bytes are UTF-8: the shortest form of code points that are no surrogates. */
+static int rff_is_utf8(rff_span text)
+{
+    static const uint32_t least[4] = {0, 0x80, 0x800, 0x10000};
+    size_t i = 0;
+    int more, k;
+    uint32_t c;
+    while (i < text.size) {
+        c = text.at[i++];
+        if (c < 0x80) continue;
+        more = c < 0xc2 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf5 ? 3 : -1;
+        if (more < 0 || (size_t)more > text.size - i) return 0;
+        for (c &= 63u >> more, k = 0; k < more; k++, i++) {
+            if ((text.at[i] & 0xc0) != 0x80) return 0;
+            c = c << 6 | (text.at[i] & 63);
+        }
+        if (c < least[more] || c > 0x10ffff || c >> 11 == 0x1b) return 0;
+    }
+    return 1;
+}
+
+static size_t rff_text_size(const rff_texts *texts, size_t k) { return texts->starts[k + 1] - texts->starts[k] - 1; }
+
+/* The sentence for callers who give numbers to a column of words, in memory of the model; 0 if that is short. */
+static int rff_note_words(rff_model *model)
+{
+    static const char holds[] = " holds categories: give rows as cells to rff_score_cells and its like";
+    static const char holds_dates[] = " holds dates: give rows as cells to rff_score_cells and its like";
+    char number[RFF_SHORTEST_ROOM], *text;
+    const rff_column *columns = model->map.columns;
+    const char *name = number, *rest;
+    size_t j, size;
+    for (j = 0; j < model->map.n_columns; j++)
+        if (columns[j].is_used && (columns[j].kind == RFF_COLUMN_CATEGORY || columns[j].kind == RFF_COLUMN_DATE)) break;
+    if (j == model->map.n_columns) return 1;
+    size = rff_write_number((double)j, number);
+    if (model->feature_names) {
+        name = model->feature_names[j];
+        size = strlen(name);
+    }
+    rest = columns[j].kind == RFF_COLUMN_DATE ? holds_dates : holds;
+    text = (char *)rff_own(model, size + 10 + sizeof holds, 1);
+    if (!text) return 0;
+    memcpy(text, "column ", 7);
+    memcpy(text + 7, name, size);
+    memcpy(text + 7 + size, rest, strlen(rest) + 1);
+    model->info.takes_words = text;
+    return 1;
 }
 
 static uint32_t rff_little16(const uint8_t *at) { return (uint32_t)at[0] | (uint32_t)at[1] << 8; }

@@ -6,7 +6,7 @@
 #ifndef RFF_SCORER_H
 #define RFF_SCORER_H
 
-#include "rff_model.h"
+#include "rff_cells.h"
 
 #include <float.h>
 #include <math.h>
@@ -410,6 +410,8 @@ static int rff_prepare_map(rff_model *model, rff_prepared *prepared)
         form->missing = from->missing;
         form->divisor = from->divisor;
         form->a = from->a, form->b = from->b, form->c = from->c, form->d = from->d;
+        form->table = from->heights;
+        form->stride = (ptrdiff_t)from->stride;
         if (from->kind != RFF_RANK) continue;
         for (form->reach = 1; 2 * (size_t)form->reach - 1 < from->n_knots; form->reach *= 2) continue;
         form->spread = 1;
@@ -688,7 +690,7 @@ static void rff_clip(const rff_model *model, const rff_rows *X, size_t n_rows, v
 
 /* The parts of scratch memory, as counts of doubles. */
 typedef struct {
-    size_t outputs, imputed, mapped, scores, work, total;
+    size_t outputs, imputed, mapped, scores, work, values, total; /* values: of cells */
 } rff_layout;
 
 static rff_layout rff_scratch_layout(const rff_model *model)
@@ -708,6 +710,8 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     if (model->kernels) found.total += model->expansion.n_outputs * prepared->piece;
     if (model->regions || (model->kernels && model->kernels->regions))
         found.total += rff_up((model->expansion.n_features + model->expansion.n_outputs) * RFF_PIECE, 8) + 16;
+    found.values = rff_up(found.total, 8);
+    found.total = found.values + model->info.n_features * prepared->piece + 8;
     return found;
 }
 
@@ -736,15 +740,16 @@ static int rff_are_sound(const rff_model *model, rff_type type, const void *rows
     return good;
 }
 
-static rff_error rff_check(const rff_model *model, rff_type type, const void *rows, size_t n_rows, const double *out,
-                           const void *scratch, size_t scratch_size)
+static rff_error rff_check(const rff_model *model, rff_type type, const void *rows, int are_cells, size_t n_rows,
+                           const double *out, const void *scratch, size_t scratch_size)
 {
     if (!model || (type != RFF_FLOAT32 && type != RFF_FLOAT64)) return RFF_E_ARGUMENT;
     if (n_rows && (!rows || !out || !scratch)) return RFF_E_ARGUMENT;
-    if (n_rows > SIZE_MAX / sizeof(double) / (model->info.n_features ? model->info.n_features : 1))
+    if (n_rows > SIZE_MAX / sizeof(rff_cell) / (model->info.n_features ? model->info.n_features : 1))
         return RFF_E_ARGUMENT;
     if (n_rows && scratch_size < rff_scratch_size(model, n_rows)) return RFF_E_SCRATCH;
-    return rff_are_sound(model, type, rows, n_rows * model->info.n_features) ? RFF_OK : RFF_E_ROWS;
+    if (model->info.takes_words && !are_cells) return RFF_E_WORDS;
+    return are_cells || rff_are_sound(model, type, rows, n_rows * model->info.n_features) ? RFF_OK : RFF_E_ROWS;
 }
 
 /* Scores of a piece of rows as they are given. */
@@ -845,7 +850,7 @@ static void rff_give_probabilities(const rff_model *model, const double *scores,
 static rff_error rff_give(const rff_model *model, rff_type type, const void *rows, size_t n_rows, rff_answer *answer,
                           size_t n_out, double *out, void *scratch, size_t scratch_size)
 {
-    const rff_error error = rff_check(model, type, rows, n_rows, out, scratch, scratch_size);
+    const rff_error error = rff_check(model, type, rows, 0, n_rows, out, scratch, scratch_size);
     const rff_rows X = {rows, type, model ? model->info.n_features : 0, 1};
     double *base, *scores;
     size_t row, i;
@@ -880,6 +885,81 @@ RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const
     if (model && model->info.kind != RFF_CLASSIFIER) return RFF_E_NO_LABELS;
     return rff_give(model, type, rows, n_rows, rff_give_probabilities, model ? model->info.n_classes : 0,
                     probabilities, scratch, scratch_size);
+}
+
+/* The values of the cells of some rows, or the place of the first that is refused. */
+static rff_error rff_read_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *values, size_t *row,
+                                size_t *column)
+{
+    const size_t n = model->info.n_features;
+    size_t i, j;
+    for (i = 0; i < n_rows; i++)
+        for (j = 0; j < n; j++) {
+            const rff_error error = rff_read_cell(model->has_map ? model->map.columns + j : NULL, cells + i * n + j,
+                                                  values + i * n + j);
+            if (error == RFF_OK) continue;
+            *row = i;
+            *column = j;
+            return error;
+        }
+    return RFF_OK;
+}
+
+static rff_error rff_give_for_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, rff_answer *answer,
+                                    size_t n_out, double *out, void *scratch, size_t scratch_size, size_t *row,
+                                    size_t *column)
+{
+    rff_error error = rff_check(model, RFF_FLOAT64, cells, 1, n_rows, out, scratch, scratch_size);
+    rff_rows X = {NULL, RFF_FLOAT64, model ? model->info.n_features : 0, 1};
+    double *base, *scores, *values;
+    size_t first, i, n, bad_row, bad_column;
+    if (error || n_rows == 0) return error;
+    base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scores = base + rff_scratch_layout(model).scores;
+    X.values = values = base + rff_scratch_layout(model).values;
+    for (first = 0; first < n_rows; first += n) {
+        n = n_rows - first < rff_piece(model) ? n_rows - first : rff_piece(model);
+        error = rff_read_cells(model, cells + first * X.n_features, n, values, &bad_row, &bad_column);
+        if (error) {
+            if (row) *row = first + bad_row;
+            if (column) *column = bad_column;
+            return error;
+        }
+        rff_score_given(model, &X, 0, n, scores, base);
+        for (i = 0; i < n; i++) answer(model, scores + i * model->info.n_outputs, out + (first + i) * n_out);
+    }
+    return RFF_OK;
+}
+
+RFF_API rff_error rff_score_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *scores,
+                                  void *scratch, size_t scratch_size, size_t *row, size_t *column)
+{
+    return rff_give_for_cells(model, cells, n_rows, rff_give_scores, model ? model->info.n_outputs : 0, scores, scratch,
+                              scratch_size, row, column);
+}
+
+RFF_API rff_error rff_predict_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *predictions,
+                                    void *scratch, size_t scratch_size, size_t *row, size_t *column)
+{
+    return rff_give_for_cells(model, cells, n_rows, rff_give_prediction, model ? model->info.n_predictions : 0,
+                              predictions, scratch, scratch_size, row, column);
+}
+
+RFF_API rff_error rff_predict_proba_cells(const rff_model *model, const rff_cell *cells, size_t n_rows,
+                                          double *probabilities, void *scratch, size_t scratch_size, size_t *row,
+                                          size_t *column)
+{
+    if (model && model->info.kind != RFF_CLASSIFIER) return RFF_E_NO_LABELS;
+    return rff_give_for_cells(model, cells, n_rows, rff_give_probabilities, model ? model->info.n_classes : 0,
+                              probabilities, scratch, scratch_size, row, column);
+}
+
+RFF_API size_t rff_find_column(const rff_model *model, const char *name, size_t length)
+{
+    size_t j;
+    for (j = 0; model && name && model->feature_names && j < model->info.n_features; j++)
+        if (strlen(model->feature_names[j]) == length && memcmp(model->feature_names[j], name, length) == 0) return j;
+    return RFF_NO_COLUMN;
 }
 
 #endif

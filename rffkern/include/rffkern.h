@@ -37,10 +37,12 @@ typedef enum {
     RFF_E_CHECKSUM = 6,    /* the bytes are not those that were written */
     RFF_E_NEWER = 7,       /* of a newer format version: a newer rffscore.c reads it */
     RFF_E_INVALID = 8,     /* the contents contradict each other, or are out of range */
-    RFF_E_UNSUPPORTED = 9, /* a sound model that C cannot score: with columns of categories, text or dates */
+    RFF_E_UNSUPPORTED = 9, /* a sound model that C cannot score: free text, or labels beyond 64 bits */
     RFF_E_SCRATCH = 10,    /* too little scratch memory */
     RFF_E_ROWS = 11,       /* a row holds nan or inf, or numbers too large */
     RFF_E_NO_LABELS = 12,  /* the model has no labels or probabilities: it is no classifier */
+    RFF_E_WORDS = 13,      /* a column takes words or dates: call `rff_score_cells` and its like */
+    RFF_E_CELL = 14,       /* a cell is no value of its column, such as text in a column of numbers, or no UTF-8 */
 } rff_error;
 
 typedef enum {
@@ -75,6 +77,42 @@ typedef struct {
     size_t length;
 } rff_label;
 
+typedef enum {
+    RFF_COLUMN_NUMERIC = 0,
+    RFF_COLUMN_CATEGORY = 1, /* words, or numbers and booleans that are levels */
+    RFF_COLUMN_DATE = 2,
+    RFF_COLUMN_EMPTY = 3, /* all values were missing in training */
+} rff_column_kind;
+
+/* A column of rows.  Texts are UTF-8, end in a 0 byte and belong to the model. */
+typedef struct {
+    rff_column_kind kind;
+    int32_t is_used;         /* 0 where training dropped it: its cells are not looked at */
+    int32_t has_rare_levels; /* of a category: 1 where a level that is not among those kept counts as rare, 0 where it
+                                counts as missing */
+    int32_t reserved;
+    size_t n_levels;         /* of a category, those kept */
+    const char *name;        /* NULL where the model has no names */
+    const char *format;      /* of text: of numbers "", or the decimal mark and the unit, or "time"; of dates "", "dmy" or
+                                "mdy" */
+    const char *dropped;     /* why it is not used; else "" */
+} rff_column_info;
+
+typedef enum {
+    RFF_CELL_MISSING = 0,
+    RFF_CELL_NUMBER = 1, /* `number`; nan is missing too */
+    RFF_CELL_TEXT = 2,   /* `text` and `length` */
+    RFF_CELL_DATE = 3,   /* `number`: seconds since 1970 in UTC; nan is missing too */
+} rff_cell_kind;
+
+/* A cell of a row, all zeros where it is missing.  Text is UTF-8 and need not end in a 0 byte. */
+typedef struct {
+    rff_cell_kind kind;
+    double number;
+    const char *text;
+    size_t length; /* bytes */
+} rff_cell;
+
 typedef struct {
     rff_kind kind;
     rff_label_kind label_kind;
@@ -90,6 +128,9 @@ typedef struct {
     size_t n_predictions; /* what `rff_predict` writes for a row: 1 for a classifier, the index of the label */
     const char *family;   /* as in the file, such as "gbrff2" */
     const char *class_name; /* such as "GBRFF2Classifier" */
+    const char *takes_words; /* a sentence that names the first column of categories or dates, for which rows are given as
+                                cells; NULL where numbers do */
+    const char *target;     /* name of what is predicted, where the file tells (metadata "target"); else NULL */
 } rff_info;
 
 /* RFF_ABI_VERSION of the code that was compiled. */
@@ -117,6 +158,16 @@ RFF_API rff_error rff_get_label(const rff_model *model, size_t index, rff_label 
 /* Name of column `index` of n_features, in UTF-8; NULL if the model has no names or the index is out of range. */
 RFF_API const char *rff_feature_name(const rff_model *model, size_t index);
 
+/* Column `index` of n_features.  `size` is sizeof(rff_column_info) of the caller. */
+RFF_API rff_error rff_describe_column(const rff_model *model, size_t index, rff_column_info *column, size_t size);
+
+/* Level `index` of n_levels of a column, in the order of code points; `*length` in bytes, unless `length` is NULL. */
+RFF_API rff_error rff_get_level(const rff_model *model, size_t column, size_t index, const char **text, size_t *length);
+
+/* Index of the column of a name of `length` bytes of UTF-8; RFF_NO_COLUMN if no column has it. */
+#define RFF_NO_COLUMN SIZE_MAX
+RFF_API size_t rff_find_column(const rff_model *model, const char *name, size_t length);
+
 /* Bytes of scratch memory, of any alignment, that the functions below need for up to `n_rows` rows in a call; it stops
    growing at some number of rows, so that a caller may ask for SIZE_MAX.  Threads need one each. */
 RFF_API size_t rff_scratch_size(const rff_model *model, size_t n_rows);
@@ -135,6 +186,20 @@ RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void 
 RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
                                     double *probabilities, void *scratch, size_t scratch_size);
 
+/* The same three for rows of cells, n_rows x n_features of them, row by row, in double precision.  Text is read as in
+   Python, which is how the column was in training: numbers, dates and times in the same format, words as levels, and in
+   any column what says that a value is missing.  Every model takes such rows.
+
+   RFF_E_ROWS or RFF_E_CELL: `*row` and `*column`, unless they are NULL, tell the first cell that is refused, and answers
+   for rows before it may have been written. */
+RFF_API rff_error rff_score_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *scores,
+                                  void *scratch, size_t scratch_size, size_t *row, size_t *column);
+RFF_API rff_error rff_predict_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *predictions,
+                                    void *scratch, size_t scratch_size, size_t *row, size_t *column);
+RFF_API rff_error rff_predict_proba_cells(const rff_model *model, const rff_cell *cells, size_t n_rows,
+                                          double *probabilities, void *scratch, size_t scratch_size, size_t *row,
+                                          size_t *column);
+
 /* The functions of the package, for extensions of Python that do not compile rffscore.c: what the capsule of
    `rffkern.c_functions()` points to.  A capsule of `rffkern.c_model(model)` points to the rff_model. */
 #define RFF_FUNCTIONS_CAPSULE "rffkern.functions"
@@ -150,6 +215,13 @@ typedef struct {
                          void *scratch, size_t scratch_size);
     rff_error (*predict_proba)(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
                                double *probabilities, void *scratch, size_t scratch_size);
+    rff_error (*score_cells)(const rff_model *model, const rff_cell *cells, size_t n_rows, double *scores, void *scratch,
+                             size_t scratch_size, size_t *row, size_t *column);
+    rff_error (*predict_cells)(const rff_model *model, const rff_cell *cells, size_t n_rows, double *predictions,
+                               void *scratch, size_t scratch_size, size_t *row, size_t *column);
+    rff_error (*predict_proba_cells)(const rff_model *model, const rff_cell *cells, size_t n_rows, double *probabilities,
+                                     void *scratch, size_t scratch_size, size_t *row, size_t *column);
+    size_t (*find_column)(const rff_model *model, const char *name, size_t length);
 } rff_functions;
 
 #ifdef __cplusplus

@@ -48,10 +48,12 @@ const char *rff_error_text(rff_error error)
         "damaged: the checksum differs",
         "the file is of a newer format: a newer rffscore.c reads it",
         "the contents of the file contradict each other",
-        "the model has what C does not score: columns of categories, text or dates, or labels beyond 64 bits",
+        "the model has what C does not score: free text, or labels beyond 64 bits",
         "too little scratch memory",
         "a row holds nan, inf or too large a number",
         "the model has no labels",
+        "a column takes words or dates: give rows as cells to rff_score_cells and its like",
+        "a cell is no value of its column",
     };
     return error >= 0 && (size_t)error < sizeof texts / sizeof texts[0] ? texts[error] : "an unknown error";
 }
@@ -75,6 +77,36 @@ rff_error rff_get_label(const rff_model *model, size_t index, rff_label *label)
     if (!model->info.n_classes) return RFF_E_NO_LABELS;
     if (index >= model->info.n_classes) return RFF_E_ARGUMENT;
     *label = model->labels[index];
+    return RFF_OK;
+}
+
+rff_error rff_describe_column(const rff_model *model, size_t index, rff_column_info *column, size_t size)
+{
+    rff_column_info found = {RFF_COLUMN_NUMERIC, 1, 0, 0, 0, NULL, "", ""};
+    if (!model || !column || index >= model->info.n_features) return RFF_E_ARGUMENT;
+    found.name = rff_feature_name(model, index);
+    if (model->has_map) {
+        const rff_column *from = model->map.columns + index;
+        found.kind = from->kind;
+        found.is_used = from->is_used;
+        found.has_rare_levels = from->has_rare;
+        found.n_levels = from->levels.n;
+        found.format = from->format;
+        found.dropped = from->dropped;
+    }
+    memset(column, 0, size);
+    memcpy(column, &found, size < sizeof found ? size : sizeof found);
+    return RFF_OK;
+}
+
+rff_error rff_get_level(const rff_model *model, size_t column, size_t index, const char **text, size_t *length)
+{
+    const rff_texts *levels;
+    if (!model || !text || !model->has_map || column >= model->info.n_features) return RFF_E_ARGUMENT;
+    levels = &model->map.columns[column].levels;
+    if (index >= levels->n) return RFF_E_ARGUMENT;
+    *text = levels->bytes + levels->starts[index];
+    if (length) *length = rff_text_size(levels, index);
     return RFF_OK;
 }
 

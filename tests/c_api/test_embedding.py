@@ -6,6 +6,7 @@ import gc
 import numpy as np
 import pytest
 from helpers import c_models
+from helpers.c_cells import CALL, Cell
 from helpers.c_scores import FROZEN, units
 from helpers.expansions import kernel_expansion
 
@@ -25,7 +26,10 @@ class Functions(ctypes.Structure):
     _fields_ = [("abi_version", ctypes.c_int), ("size", ctypes.c_size_t),
                 ("describe", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
                 ("scratch_size", ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t)),
-                ("score", SCORER), ("predict", SCORER), ("predict_proba", SCORER)]
+                ("score", SCORER), ("predict", SCORER), ("predict_proba", SCORER),
+                *((f"{name}_cells", ctypes.CFUNCTYPE(ctypes.c_int, *CALL)) for name in ("score", "predict",
+                                                                                     "predict_proba")),
+                ("find_column", ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t))]
 
 
 FUNCTIONS = Functions.from_address(pointer_of(rffkern.c_functions(), b"rffkern.functions"))
@@ -106,6 +110,27 @@ def test_capsules_have_the_bits_of_python(dtype, tmp_path, rng):
     assert n_checked > 20
 
 
+def test_cells(rng):
+    """Words, dates and missing values; rows of numbers are refused."""
+    X = rng.standard_normal((200, 1))
+    table = {"word": ["abcde"[k % 5] for k in range(200)],
+             "day": [f"{k % 28 + 1}/3/2024 {k % 24}:00" for k in range(200)],
+             "mass": [None if k % 7 == 0 else f"{x:.2f} kg" for k, x in enumerate(X[:, 0])]}
+    model = GBRFF2Classifier(6, random_state=0, columns=ColumnMap(date_parts=True, max_levels=4)).fit(
+        table, (X[:, 0] > 0) ^ (np.arange(200) % 5 == 0))
+    capsule, rows = rffkern.c_model(model), [*zip(*table.values(), strict=True), ("new", "1/2/2023", None)]
+    model_at, expected = pointer_of(capsule, b"rffkern.model"), model.decision_function(table)
+    cells = (Cell * (3 * len(rows)))(*(Cell.of(value) for row in rows for value in row))
+    scratch, found = np.empty(FUNCTIONS.scratch_size(model_at, len(rows)), np.uint8), np.empty(len(rows))
+    rest = scratch.ctypes.data, len(scratch), None, None
+    assert FUNCTIONS.score_cells(model_at, ctypes.addressof(cells), len(rows), found.ctypes.data, *rest) == 0
+    np.testing.assert_array_equal(found[:-1], expected)
+    last = {"word": ["new"], "day": ["1/2/2023"], "mass": [None]}
+    np.testing.assert_array_equal(found[-1:], model.decision_function(last))
+    assert FUNCTIONS.score(model_at, 8, X.ctypes.data, 1, found.ctypes.data, scratch.ctypes.data, len(scratch)) == 13
+    assert [FUNCTIONS.find_column(model_at, name, len(name)) for name in (b"day", b"mass")] == [1, 2]
+
+
 @pytest.mark.parametrize("loss", ["poisson", "quantile"])
 def test_predictions_that_are_no_scores(loss, rng):
     X = rng.standard_normal((80, 2))
@@ -131,8 +156,6 @@ def test_refused():
         rffkern.c_model(GBRFF2Classifier())
     with pytest.raises(InvalidInputError, match="got int"):
         rffkern.c_model(3)
-    with pytest.raises(InvalidInputError, match="columns of numbers alone, got category values in '"):
-        rffkern.c_model(load(FROZEN / "1" / "gbrff2_with_columns.npz"))
     arrays = load(FROZEN / "1" / "gbrff2.npz").expansion_.arrays()
     with pytest.raises(ValueError, match="contiguous"):
         scoring.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, "function", 0, "none", 0.0,

@@ -1,4 +1,4 @@
-"""Forms of columns of raw tables: functions of one value, for whole tables of numbers.
+"""Forms of columns of raw tables: functions of one value, for whole tables of numbers, seconds or indices of levels.
 
 Missing values are nan.  A mapped value has the same bits at every instruction set, alone and among others.
 """
@@ -9,7 +9,8 @@ from libc.math cimport fabs
 import numpy as np
 
 from .core.checks cimport agree, holds
-from .columns.forms cimport VF_BOUNDED, VF_MOST_GUIDED, VF_RANK, VF_RAW, VF_STANDARD, VF_WITHIN
+from .columns.forms cimport VF_BOUNDED, VF_MOST_GUIDED, VF_PART, VF_RANK, VF_RAW, VF_STANDARD, VF_TABLE, VF_WITHIN
+from .columns.forms cimport VF_HOUR, VF_MONTH, VF_WEEKDAY
 from .columns.forms cimport apply_forms, bounded, vf_bits, vf_bucket, vf_knot, vf_reciprocal, vm_form
 from .core.signals cimport at_once, look_at_signals
 from .simd cimport team, use_team
@@ -20,7 +21,9 @@ use_team(team)
 cdef extern from "vecmath.h" nogil:
     void vm_prefetch(const void *address, Py_ssize_t size) noexcept
 
-KINDS = {"raw": VF_RAW, "standard": VF_STANDARD, "bounded": VF_BOUNDED, "rank": VF_RANK, "within": VF_WITHIN}
+KINDS = {"raw": VF_RAW, "standard": VF_STANDARD, "bounded": VF_BOUNDED, "rank": VF_RANK, "within": VF_WITHIN,
+         "table": VF_TABLE, "part": VF_PART}
+DATE_PARTS = {"hour": VF_HOUR, "weekday": VF_WEEKDAY, "month": VF_MONTH}
 
 cdef enum:
     STRIP_BYTES = 131072   # of columns that are mapped together: their tables are read into the first cache for each
@@ -81,7 +84,7 @@ cdef void _choose_buckets(vm_form *form, const double *knots, Py_ssize_t n_knots
 
 
 cdef class ColumnForms:
-    """Forms of the numeric columns of a table; each column may have several, or none."""
+    """Forms of the columns of a table; each column may have several, or none."""
 
     cdef readonly Py_ssize_t n_columns, n_outputs
     cdef const Py_ssize_t[::1] starts
@@ -94,11 +97,12 @@ cdef class ColumnForms:
         const Py_ssize_t[::1] starts,     # IN (n_columns + 1,) of the forms of each column, from 0 to n_outputs
         const Py_ssize_t[::1] kinds,      # IN (n_outputs,) among KINDS
         const double[:, ::1] numbers,     # IN (n_outputs, 6) missing, divisor, a, b, c, d of forms.h
-        const Py_ssize_t[::1] n_knots,    # IN (n_outputs,) 0 of all but ranks
+        const Py_ssize_t[::1] n_knots,    # IN (n_outputs,) 0 of all but ranks and tables
         const double[::1] knots,          # IN (sum of n_knots,) those of one form after those of another
-        const double[::1] heights,        # IN (sum of n_knots,)
+        const double[::1] heights,        # IN (sum of n_knots,) of ranks, and the values of tables, which have no knots
     ):
         cdef Py_ssize_t o, j, first = 0
+        cdef double[::1] values
         agree(starts.shape[0] >= 2 and starts[0] == 0 and starts[starts.shape[0] - 1] == kinds.shape[0],
               "starts must go from 0 to the number of forms")
         for j in range(starts.shape[0] - 1):
@@ -110,16 +114,23 @@ cdef class ColumnForms:
         self.store = np.zeros(1 + self.n_outputs * sizeof(vm_form) // sizeof(double))
         self.forms = <vm_form *>&self.store[0]
         for o in range(self.n_outputs):
-            agree(VF_RAW <= kinds[o] <= VF_WITHIN, "kinds must be among KINDS")
+            agree(VF_RAW <= kinds[o] <= VF_PART, "kinds must be among KINDS")
             self.forms[o].kind = kinds[o]
             self.forms[o].missing, self.forms[o].divisor = numbers[o, 0], numbers[o, 1]
             self.forms[o].reciprocal = vf_reciprocal(numbers[o, 1])
             self.forms[o].a, self.forms[o].b = numbers[o, 2], numbers[o, 3]
             self.forms[o].c, self.forms[o].d = numbers[o, 4], numbers[o, 5]
-            agree(n_knots[o] >= (1 if kinds[o] == VF_RANK else 0), "n_knots must be at least 1 for a rank")
+            agree(n_knots[o] >= (1 if kinds[o] in (VF_RANK, VF_TABLE) else 0),
+                  "n_knots must be at least 1 for a rank or table")
+            agree(kinds[o] != VF_PART or numbers[o, 2] in (VF_HOUR, VF_WEEKDAY, VF_MONTH),
+                  "a must be among DATE_PARTS for a part")
             agree(n_knots[o] <= min(knots.shape[0], heights.shape[0]) - first, "knots must have sum of n_knots entries")
             if kinds[o] == VF_RANK:
                 self._lay_table(&self.forms[o], &knots[first], &heights[first], n_knots[o])
+            elif kinds[o] == VF_TABLE:
+                values = np.array(heights[first:first + n_knots[o]])
+                self.held.append(values)
+                self.forms[o].table, self.forms[o].stride, self.forms[o].c = &values[0], 1, n_knots[o] - 1
             first += n_knots[o]
         agree(knots.shape[0] == first, "knots must have sum of n_knots entries")
         agree(heights.shape[0] == first, "heights must have sum of n_knots entries")

@@ -1,5 +1,6 @@
 /* One instruction set of the forms of columns: VM_LEVEL names it, the compiler flags make it. */
 #include "forms.h"
+#include "polynomials.h"
 #include "vectors.h"
 
 static inline double held(double x, double limit)
@@ -33,6 +34,44 @@ static inline void within(const vm_form *form, const double *restrict x, double 
     int i;
 #pragma omp simd
     for (i = 0; i < VF_LANES; i++) out[i] = x[i] >= low && x[i] < high ? inside : outside;
+}
+
+static inline void look_up(const vm_form *form, const double *restrict x, double *restrict out)
+{
+    int i;
+    for (i = 0; i < VF_LANES; i++) {
+        const double place = x[i] > 0 ? x[i] < form->c ? x[i] : form->c : 0;  /* nan, which is replaced, is 0 */
+        out[i] = form->table[(ptrdiff_t)place * form->stride];
+    }
+}
+
+/* The month of a day since 1970, from 0.  Years begin in March, so that a leap day is their last; 400 of them have
+   146097 days. */
+static inline int month_of_day(int64_t day)
+{
+    const int64_t since = day + 719468 + 146097 * 100; /* 1 March of a year that is a multiple of 400, before all */
+    const int64_t of_era = since % 146097;
+    const int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    const int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    return (int)(((5 * of_year + 2) / 153 + 2) % 12);
+}
+
+static inline double half_turns(int part, double seconds)
+{
+    const double x = seconds == seconds ? held(seconds, VF_DATE_LIMIT) : 0, day = floor(x / 86400);
+    if (part == VF_HOUR) return (x - day * 86400) / 43200;
+    if (part == VF_WEEKDAY) return 2 * (day + 3 - 7 * floor((day + 3) / 7)) / 7; /* 1 January 1970 was a Thursday */
+    return month_of_day((int64_t)day) / 6.0;
+}
+
+static inline void turn(const vm_form *form, const double *restrict x, double *restrict out)
+{
+    int i;
+    for (i = 0; i < VF_LANES; i++) {
+        const double u = half_turns((int)form->a, x[i]) - form->b, whole = floor(u + 0.5), z = (u - whole) * (u - whole);
+        const double cosine = 1 + z * COSINE_F64(EITHER, z, z * z);
+        out[i] = whole - 2 * floor(0.5 * whole) == 0 ? cosine : -cosine;
+    }
 }
 
 static inline void find_buckets(const vm_form *form, const double *restrict x, ptrdiff_t width, int32_t *restrict buckets)
@@ -111,6 +150,8 @@ static inline void map_lanes(const vm_form *form, const double *restrict x, cons
     case VF_STANDARD: standardise(form, x, out); break;
     case VF_BOUNDED: bound(form, x, out); break;
     case VF_WITHIN: within(form, x, out); break;
+    case VF_TABLE: look_up(form, x, out); break;
+    case VF_PART: turn(form, x, out); break;
     case VF_RANK:
         if (form->reach == 1) rank(form, 1, x, buckets, out);
         else rank(form, form->reach, x, buckets, out);

@@ -1,4 +1,5 @@
-/* Numeric forms of columns of raw tables, each a function of one value, on vectors of values.
+/* Forms of columns of raw tables, each a function of one value, on vectors of values: a number, the seconds of a date, or
+ * the index of the level of a category.
  *
  * Every operation is rounded by itself (no product is fused with a sum), so that a value has the same bits at every
  * instruction set, alone and among others, and those that NumPy gives.
@@ -16,6 +17,7 @@
 #define VF_MOST_GUIDED 65535 /* knots to which a guide leads */
 #define VF_STANDARD_LIMIT 1e30
 #define VF_BOUNDED_LIMIT 1e150
+#define VF_DATE_LIMIT 1e11 /* seconds from 1970 up to which months differ: some 3000 years */
 
 enum {
     VF_RAW,      /* x */
@@ -23,7 +25,12 @@ enum {
     VF_BOUNDED,  /* (z / sqrt(1 + z^2) - c) d with z = (x - a) b, held to its limit */
     VF_RANK,     /* the piecewise linear function through (knots, heights), constant beyond them */
     VF_WITHIN,   /* c where a <= x < b, else d */
+    VF_TABLE,    /* table[x * stride], x held to 0, 1, ..., c */
+    VF_PART,     /* cos(pi (u - b)), where 2 pi is the period of part a of a date, and u its place in half turns */
 };
+
+/* Parts of dates. */
+enum { VF_HOUR, VF_WEEKDAY, VF_MONTH };
 
 /* From this magnitude on, remainders of quotients are not too small to be exact. */
 #define VF_SMALLEST 1e-200
@@ -39,6 +46,8 @@ typedef struct {
     double divisor;  /* of all that comes out */
     double reciprocal;  /* of the divisor, where `divide` may use it; else 0 */
     double a, b, c, d;
+    const double *table;
+    ptrdiff_t stride;
     /* Of ranks: buckets of values and, of each bucket, the last of the knots that is not above any of its values. */
     double origin;
     float spread;

@@ -10,10 +10,12 @@ cdef extern from "forms.h" nogil:
         double missing, divisor, reciprocal, a, b, c, d, origin
         float spread
         int base, shift, last
-        Py_ssize_t reach
+        Py_ssize_t reach, stride
+        const double *table
         const unsigned short *guide
         const vf_knot *knots
-    int VF_MOST_GUIDED, VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN
+    int VF_MOST_GUIDED, VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN, VF_TABLE, VF_PART
+    int VF_HOUR, VF_WEEKDAY, VF_MONTH
     int vf_bits(float x) noexcept
     double vf_reciprocal(double b) noexcept
     int vf_bucket(const vm_form *form, double x) noexcept

@@ -22,15 +22,28 @@ cdef extern from "rff_embed.h" nogil:
 
     ctypedef struct rff_info:
         int kind
-        int takes_missing
+        int takes_missing, has_feature_names
         size_t n_features, n_mapped, n_terms, n_outputs, n_classes, n_predictions
 
     ctypedef struct rff_form:
         int kind
         double missing, divisor, a, b, c, d
-        size_t n_knots
+        size_t n_knots, stride
         const double *knots
         const double *heights
+
+    ctypedef struct rff_texts:
+        size_t n
+        const char *bytes
+        const uint32_t *starts
+
+    ctypedef struct rff_column:
+        int kind, is_used, has_rare
+        rff_texts levels, words
+        const char *format
+        const char *dropped
+        char decimal
+        const char *unit
 
     ctypedef struct rff_imputation:
         size_t output, n_predictors
@@ -42,6 +55,7 @@ cdef extern from "rff_embed.h" nogil:
         size_t n_columns, n_outputs, n_imputations
         const uint32_t *starts
         const rff_form *forms
+        const rff_column *columns
         const double *neutral
         const rff_imputation *imputations
 
@@ -76,6 +90,7 @@ cdef extern from "rff_embed.h" nogil:
         rff_column_map map
         int link, prediction
         double slope
+        const char **feature_names
         rff_model *kernels
 
     ctypedef struct rff_functions:
@@ -85,15 +100,20 @@ cdef extern from "rff_embed.h" nogil:
     void *rff_own(rff_model *model, size_t n, size_t size) noexcept
     void rff_release(rff_model *model) noexcept
     int rff_divide(rff_model *model) noexcept
+    int RFF_TABLE
+    int rff_note_words(rff_model *model) noexcept
     int rff_prepare_for(rff_model *model, int for_single) noexcept
     int rff_kind_of(int parts) noexcept
     int RFF_KERNEL, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
     int RFF_GAUSSIAN, RFF_EXPONENTIAL
+    int RFF_COLUMN_NUMERIC, RFF_COLUMN_CATEGORY, RFF_COLUMN_DATE, RFF_COLUMN_EMPTY
     int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
 
 MODEL_KINDS = {"function": RFF_FUNCTION, "classifier": RFF_CLASSIFIER, "regressor": RFF_REGRESSOR,
                "transformer": RFF_TRANSFORMER}
 LINKS = {"none": RFF_NO_LINK, "logistic": RFF_LOGISTIC, "softmax": RFF_SOFTMAX, "linear": RFF_LINEAR}
+COLUMN_KINDS = {"numeric": RFF_COLUMN_NUMERIC, "category": RFF_COLUMN_CATEGORY, "date": RFF_COLUMN_DATE,
+                "empty": RFF_COLUMN_EMPTY}
 PREDICTIONS = {"scores": RFF_IDENTITY, "exponentiated": RFF_EXPONENTIATED, "smallest": RFF_SMALLEST}
 
 
@@ -212,6 +232,46 @@ cdef void *_place(rff_model *model, size_t n, size_t size) except NULL:
     return place
 
 
+cdef const char *_text(rff_model *model, str text) except NULL:
+    """A text that ends in a 0 byte and belongs to the model."""
+    return <const char *>_own(model, np.frombuffer(text.encode() + b"\0", np.uint8), np.uint8)
+
+
+cdef int _fill_texts(rff_model *model, rff_texts *into, tuple texts) except -1:
+    """Copy texts one after the other."""
+    cdef list encoded = [text.encode() + b"\0" for text in texts]
+    into.n = len(encoded)
+    if encoded:
+        into.bytes = <const char *>_own(model, np.frombuffer(b"".join(encoded), np.uint8), np.uint8)
+        into.starts = <const uint32_t *>_own(model, np.cumsum([0, *map(len, encoded)]), np.uint32)
+    return 0
+
+
+cdef int _fill_columns(rff_model *model, tuple columns, names) except -1:
+    """Copy what cells are read by, and the names."""
+    cdef rff_column *column = <rff_column *>_place(model, len(columns), sizeof(rff_column))
+    cdef const char **name
+    model.map.columns = column
+    for each in columns:
+        column.kind, column.is_used, column.has_rare = COLUMN_KINDS[each.kind], bool(each.forms), each.has_rare
+        _fill_texts(model, &column.levels, each.levels)
+        _fill_texts(model, &column.words, each.words)
+        column.format, column.dropped = _text(model, each.format), _text(model, each.dropped)
+        column.decimal, column.unit = ord(each.format[:1] or "."), _text(model, each.format[1:])
+        if each.kind == "date" or each.format == "time":
+            column.decimal = 0
+        column += 1
+    if names is not None:
+        model.feature_names = name = <const char **>_place(model, len(names), sizeof(char *))
+        model.info.has_feature_names = 1
+        for each in names:
+            name[0] = _text(model, each)
+            name += 1
+    if not rff_note_words(model):
+        raise MemoryError
+    return 0
+
+
 cdef int _fill_map(rff_model *model, dict columns) except -1:
     """Copy what is known of a column map."""
     cdef rff_column_map *map = &model.map
@@ -219,7 +279,8 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
     cdef const double *knot = <const double *>_own(model, knots, np.float64)
     cdef const double *height = <const double *>_own(model, heights, np.float64)
     cdef rff_form *form = <rff_form *>_place(model, len(kinds), sizeof(rff_form))
-    cdef size_t n_imputations = len(columns["imputations"])
+    cdef list imputations = [each for column in columns["columns"] for each in column.imputations]
+    cdef size_t n_imputations = len(imputations)
     cdef rff_imputation *imputation = <rff_imputation *>_place(model, n_imputations, sizeof(rff_imputation))
     agree(len(kinds) == model.expansion.n_features, "forms must have an output for each column of the expansion")
     map.starts = <const uint32_t *>_own(model, starts, np.uint32)
@@ -227,12 +288,14 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
     map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), n_imputations
     map.forms, map.imputations = form, imputation
     for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
-        form.kind, form.n_knots = kind, size
+        form.kind, form.n_knots, form.stride = kind, size, 1
         form.missing, form.divisor, form.a, form.b, form.c, form.d = row
         if form.n_knots:
             form.knots, form.heights = knot, height
+        if kind == RFF_TABLE:
+            form.c = size - 1   # the last place
         knot, height, form = knot + form.n_knots, height + form.n_knots, form + 1
-    for each in columns["imputations"]:
+    for each in imputations:
         imputation.output, imputation.n_predictors = each.output, len(each.predictors)
         imputation.low, imputation.high = each.low, each.high
         imputation.predictors = <const uint32_t *>_own(model, each.predictors, np.uint32)
@@ -240,13 +303,13 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
         imputation += 1
     model.has_map = model.info.takes_missing = 1
     model.info.n_features = map.n_columns
-    return 0
+    return _fill_columns(model, columns["columns"], columns["names"])
 
 
 def make_model(
     dict arrays,        # of an expansion, by name, checked
     dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
-    dict columns,       # forms, neutral, imputations of a column map of numbers, checked; else empty
+    dict columns,       # forms, neutral, columns and names of a column map, checked; else empty
     str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
     str link,           # among LINKS

@@ -26,6 +26,12 @@ static void rff_score_some(const rff_model *model, rff_type type, const void *ro
                         out + row * n_outputs, base);
 }
 
+/* Bytes of scratch memory that it takes. */
+static size_t rff_scratch_size_of_numbers(const rff_model *model)
+{
+    return rff_scratch_layout(model).values * sizeof(double);
+}
+
 /* Whether single precision suffices for the rows of one part, as far as angles are small. */
 static int rff_part_is_single(const rff_model *model)
 {
@@ -56,4 +62,5 @@ static rff_error rff_tell(const rff_model *model, rff_info *info, size_t size)
 }
 
 static const rff_functions rff_all_functions = {
-    RFF_ABI_VERSION, sizeof(rff_functions), rff_tell, rff_scratch_size, rff_score, rff_predict, rff_predict_proba};
+    RFF_ABI_VERSION, sizeof(rff_functions), rff_tell, rff_scratch_size, rff_score, rff_predict, rff_predict_proba,
+    rff_score_cells, rff_predict_cells, rff_predict_proba_cells, rff_find_column};

@@ -20,7 +20,7 @@ cdef extern from "rff_embed.h" nogil:
     Py_ssize_t RFF_FEW
     double RFF_LARGEST_ANGLE
     size_t rff_piece(const rff_model *model) noexcept
-    size_t rff_scratch_size(const rff_model *model, size_t n_rows) noexcept
+    size_t rff_scratch_size_of_numbers(const rff_model *model) noexcept
     int rff_are_sound(const rff_model *model, int type, const void *rows, size_t n) noexcept
     void rff_score_some(const rff_model *model, int type, const void *rows, size_t width, size_t first, size_t n_rows,
                         double *out, void *scratch) noexcept
@@ -60,7 +60,7 @@ cdef class Scorer:
             n_kernels = model.kernels.expansion.n_terms
         e = &model.expansion
         self.n_features, self.n_outputs, self.takes_single = e.n_features, e.n_outputs, takes_single
-        self.scratch_size = rff_scratch_size(model, 0)
+        self.scratch_size = rff_scratch_size_of_numbers(model)
         self.row_size = (e.n_terms + n_kernels) * (e.n_features + 2) + e.n_trees * e.depth
         self.row_work = 1 + ((e.n_terms + n_kernels) * (e.n_features + COSINE + e.n_outputs)
                              + e.n_trees * (e.depth + e.n_outputs))
