@@ -65,9 +65,13 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     if loss is squared_error:
         fourier_rate, tree_rate = fourier_rate * 0.8**rising, tree_rate * 2 * (1.5 / 2) ** rising
     ridge = 0.05 if loss is squared_error else 0.01
-    learners = [Fourier(fourier_rate, Z, ridge=ridge, reg_lambda=0.6 / len(rows), n_tiles=max(1, max_samples // TILE)),
-                Tree(tree_rate, Z, edges=edges, depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
-                Linear(fourier_rate, Z, ridge=linear_ridge(Z, y, F, n_train, loss))]
+    _, g, h = loss(F[:n_train], y[:n_train])
+    chances = screened(Z[:n_train], g, h, edges) if n_train < 5 * Z.shape[1] else None
+    learners = [Fourier(fourier_rate, Z, chances, ridge=ridge, reg_lambda=0.6 / len(rows),
+                        n_tiles=max(1, max_samples // TILE)),
+                Tree(tree_rate, Z, chances, edges=edges,
+                     depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
+                Linear(fourier_rate, Z, chances, ridge=linear_ridge(Z, y, F, n_train, loss, chances))]
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
         learner = sample_learner(learners, t, rng)
@@ -88,6 +92,17 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     return terms[:best]
 
 
+def screened(Z, g, h, edges):
+    """Chances of columns by the gain of their best threshold, where columns are many for the rows."""
+    (n, d), G, H, gains = Z.shape, g.sum(), h.sum(), []
+    for column, of_column in zip(Z.T, edges, strict=True):
+        above = column > of_column.astype(np.float32)[:, None]
+        GR, HR = above @ g, above @ h
+        gains.append((GR**2 / (HR + 1) + (G - GR) ** 2 / (H - HR + 1) - G**2 / (H + 1)).max())
+    passes, share = np.array(gains) > 2 * (np.log(d) + 4) * (g @ g) / H, n / (5 * d)
+    return share / d + (1 - share) * passes / passes.sum() if passes.any() else np.full(d, 1 / d)
+
+
 def sample_learner(learners, t, rng):
     """In turns for 30 rounds, then in proportion to the recent improvement of the validation loss."""
     if t < 30:
@@ -101,9 +116,9 @@ def sample_learner(learners, t, rng):
 class Learner:
     """A base learner of one bag: its shrinkage, what its rounds gained, and the relevances of columns."""
 
-    def __init__(self, rate, Z, **sizes):
+    def __init__(self, rate, Z, screened, **sizes):
         self.rate, self.n_rounds, self.gain, self.relevances = rate, 0, 0.0, np.zeros(Z.shape[1])
-        self.cost, self.misses = 0.0, 0
+        self.cost, self.misses, self.screened = 0.0, 0, screened
         vars(self).update(sizes)
 
     def count(self, gain, cost):
@@ -114,7 +129,11 @@ class Learner:
     def draw_columns(self, rng):
         """A set of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
         d, chance = len(self.relevances), np.full(len(self.relevances), 1 / len(self.relevances))
-        if self.n_rounds >= 10 and self.relevances.sum() > 0:
+        if self.screened is not None:
+            weight = 10 / (10 + self.n_rounds)
+            evidence = weight * self.screened + (1 - weight) * self.relevances / max(self.relevances.sum(), 1e-300)
+            chance = 0.1 / d + 0.9 * evidence / evidence.sum()
+        elif self.n_rounds >= 10 and self.relevances.sum() > 0:
             chance = 0.1 / d + 0.9 * self.relevances / self.relevances.sum()
         times = 1.5 * np.exp(rng.random() * np.log(d + 1))
         first = np.searchsorted(chance.cumsum(), rng.random() * chance.sum(), side="right")
@@ -215,19 +234,23 @@ class Linear(Learner):
 
     def fit(self, Z, g, h, rng):
         centred = Z - Z.mean(axis=0, dtype=float)
-        products = centred.T @ centred + self.ridge * len(g) * np.eye(Z.shape[1])
+        products = centred.T @ centred + len(g) * np.diag(np.broadcast_to(self.ridge, Z.shape[1]))
         coefficients = np.linalg.solve(products, centred.T @ g)
         n, d = -(-len(Z) // TILE) * TILE, Z.shape[1]
         return lambda Z: Z @ coefficients, lambda step: step**2 * coefficients**2, d * (4 * n + d)
 
 
-def linear_ridge(Z, y, F, n_train, loss):
-    """The ridge of the lowest validation loss after a step of 1."""
+def linear_ridge(Z, y, F, n_train, loss, chances):
+    """The ridge of the lowest validation loss after a step of 1: one for all columns, or smaller for likelier ones."""
     def validation_loss(ridge):
-        term, *_ = Linear(1, Z, ridge=ridge).fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
+        term, *_ = Linear(1, Z, None, ridge=ridge).fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
         return loss(F + term(Z), y)[0][n_train:].mean()
 
-    return min([1e-4, 1e-3, 1e-2, 1e-1, 1.0], key=validation_loss)
+    ridges = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
+    if chances is not None:
+        ridges += [10.0, 100.0]
+        ridges += [ridge / (0.1 + 0.9 * len(chances) * chances) for ridge in ridges]
+    return min(ridges, key=validation_loss)
 
 
 def best_step(F, direction, y, loss):

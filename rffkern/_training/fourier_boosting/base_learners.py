@@ -42,7 +42,7 @@ _N_EVALUATIONS, _ROW_COST, _HISTOGRAM_COST, _BIN_COST, _ROUND_COST = 24, 32, 8, 
 _LOWEST_SCALE, _HIGHEST_SCALE = -3.0, 6.0
 
 # Ridge of the leaves of trees.
-_LEAF_RIDGE = 1.0
+LEAF_RIDGE = 1.0
 
 # Of many outputs, splits are searched for a third of them, but no fewer and no more than these.
 _FEWEST_SEARCHED, _MOST_SEARCHED = 3, 6
@@ -51,20 +51,24 @@ _FEWEST_SEARCHED, _MOST_SEARCHED = 3, 6
 # read at most: decomposing their products takes time in proportion to the cube of their number.
 _LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
 
+# More ridges, where columns are many for few rows and without them fit noise.
+_LARGER_RIDGES = 10.0, 100.0
+
 
 class BaseLearner:
     """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
 
-    The constructor of each takes the columns, the sizes and the rows of the bag.  This one takes the number of columns
-    of the raw table, and the share of the best step that a round takes.
+    The constructor of each takes the columns, the sizes and the rows of the bag, and the chances of the columns of the
+    raw table if they were screened.  This one takes their number, the share of the best step that a round takes, and
+    the chances.
     """
 
     name: str
     term: ClassVar[type[Any]]  # the class of its terms
     searches_step: bool  # whether the round searches the best step
 
-    def __init__(self, n_sources: int, rate: float) -> None:
-        self.rate = rate
+    def __init__(self, n_sources: int, rate: float, screened: Double | None = None) -> None:
+        self.rate, self._screened = rate, screened
         self.relevances: Double = np.zeros(n_sources)
         self._chosen, self._chances = np.empty(n_sources, dtype=np.uint8), np.empty((2, n_sources))
         self._n_terms = 0
@@ -108,10 +112,16 @@ class BaseLearner:
          self.n_misses) = history
         self.relevances = relevances.copy()
 
-    @property
-    def _equal_share(self) -> float:
-        """Share of the chance of a column that does not depend on its relevance."""
-        return _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
+    def _evidence(self) -> tuple[Double, float]:
+        """What columns are sampled in proportion to, and the share of their chances that does not depend on it.
+
+        Chances of screened columns count as much as the relevances in 10 terms.
+        """
+        if self._screened is None:
+            return self.relevances, _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
+        weight = _FEWEST_TERMS / (_FEWEST_TERMS + self._n_terms)
+        shares = self.relevances / max(self.relevances.sum(), 1e-300)
+        return weight * self._screened + (1 - weight) * shares, _EQUAL_SHARE
 
     def _sample_columns(self, rng: "np.random.Generator") -> NDArray[np.bool_]:
         """Draw a set of raw columns, (n_sources,): one in any case, and others for a log-uniform size.
@@ -119,7 +129,7 @@ class BaseLearner:
         Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
         good for nothing.
         """
-        boosting.draw_columns(rng, self.relevances, self._equal_share, _DRAWS_PER_COLUMN, self._chosen, self._chances)
+        boosting.draw_columns(rng, *self._evidence(), _DRAWS_PER_COLUMN, self._chosen, self._chances)
         return self._chosen.view(np.bool_)
 
 
@@ -129,8 +139,9 @@ class FourierLearner(BaseLearner):
     name, term = "fourier", FourierTerm
     searches_step = True
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows) -> None:
-        super().__init__(columns.n_sources, sizes.fourier_rate)
+    def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows,
+                 screened: Double | None = None) -> None:
+        super().__init__(columns.n_sources, sizes.fourier_rate, screened)
         self._ridge, self._reg_lambda = sizes.amplitude_ridge, sizes.reg_lambda
         self._descent_tiles = max(1, sizes.max_samples // TILE)
         self._sources = columns.sources
@@ -144,8 +155,8 @@ class FourierLearner(BaseLearner):
         sample = rows.sample
         weight, n_tiles = sample.fourier_weight, sample.n_train // TILE
         boosting.draw_candidates(
-            rng, self.relevances, self._equal_share, _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
-            self._reg_lambda, self._omegas, self._reg_lambdas, self._chosen, self._chances)
+            rng, *self._evidence(), _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE, self._reg_lambda,
+            self._omegas, self._reg_lambdas, self._chosen, self._chances)
         block = min(_BLOCK_TILES, n_tiles)
         if not self._sums.size:
             self._sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
@@ -203,8 +214,9 @@ class TreeLearner(BaseLearner):
     name, term = "tree", TreeTerm
     searches_step = False
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> None:
-        super().__init__(columns.n_sources, sizes.tree_rate)
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
+                 screened: Double | None = None) -> None:
+        super().__init__(columns.n_sources, sizes.tree_rate, screened)
         self._depth, self._n_searched = sizes.max_depth, len(rows.sample.scores)
         if sizes.samples_outputs:
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
@@ -232,10 +244,10 @@ class TreeLearner(BaseLearner):
             self._scratch = np.empty(max(size, of_all))
         if not boosting.grow_tree(
                 bins, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
-                _LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch,
+                LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch,
                 rows.sample.n_threads):
             return None
-        term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), _LEAF_RIDGE)
+        term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), LEAF_RIDGE)
         rows.set_direction(term)
         return term
 
@@ -246,7 +258,7 @@ class TreeLearner(BaseLearner):
             return self._all_outputs
         n_read = min(rows.n_train, _BLOCK_TILES * TILE)
         gradient, hessian = rows.gradient[:, :n_read], rows.hessian[:, :n_read].sum(axis=1, dtype=np.float64)
-        left = np.einsum("kn,kn->k", gradient, gradient) / (hessian + _LEAF_RIDGE * n_read / rows.n_train)
+        left = np.einsum("kn,kn->k", gradient, gradient) / (hessian + LEAF_RIDGE * n_read / rows.n_train)
         waits = -np.log1p(-rng.random(n_outputs)) / np.maximum(left, 1e-30)
         return np.sort(waits.argsort()[: self._n_searched])
 
@@ -280,13 +292,15 @@ class TreeLearner(BaseLearner):
 class LinearLearner(BaseLearner):
     """Linear functions of all columns, by ridge regression of the gradient of the loss.
 
-    Of a wide table these are the columns whose products with the gradient are largest before the first round.
+    Of a wide table these are the columns whose products with the gradient are largest before the first round.  Where
+    columns were screened, those of larger chances have smaller ridges, if the validation loss is lower with these.
     """
 
     name, term = "linear", LinearTerm
     searches_step = True
 
-    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows) -> None:
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
+                 screened: Double | None = None) -> None:
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample)
@@ -294,8 +308,8 @@ class LinearLearner(BaseLearner):
         self._means = sums / total
         gram -= np.outer(sums, self._means)
         scratch, losses, factors = np.empty((1, solvers.factor_scratch(len(gram)))), [], []
-        for ridge in _LINEAR_RIDGES:
-            self._factor = gram + ridge * total * np.eye(len(gram))
+        for ridge in _ridges_of_columns(screened, self._sources[self._columns]):
+            self._factor = gram + np.diag(total * ridge)
             if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
                 self.fit(rows, None)
                 losses.append(rows.loss_after_unit_step().validation)
@@ -336,6 +350,17 @@ def _linear_columns(rows: LocalRows) -> Indices:
         return np.arange(n_columns)
     products = np.abs(rows.gradient_products(np.arange(n_columns))[0]).max(axis=0)
     return np.sort(np.argsort(products)[-_MOST_LINEAR_COLUMNS:])
+
+
+def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double]:
+    """Ridges to choose among, (n_columns,) each, times the number of rows: equal ones, and by chances."""
+    equal = np.ones(len(sources))
+    if screened is None:
+        return [ridge * equal for ridge in _LINEAR_RIDGES]
+    by_chances = 1 / (_EQUAL_SHARE + (1 - _EQUAL_SHARE) * len(screened) * screened[sources])
+    are_equal = screened.max() == screened.min()
+    return [ridge * each for each in ((equal,) if are_equal else (equal, by_chances))
+            for ridge in _LINEAR_RIDGES + _LARGER_RIDGES]
 
 
 # In the order of the terms of the function.

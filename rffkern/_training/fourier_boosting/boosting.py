@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
-from .base_learners import BASE_LEARNERS, BaseLearner
+from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner
 from .parameters import Hyperparameters
+from .screening import screened_chances
 from .training_rows import BaggedRows, Columns, Losses
 
 Double = NDArray[np.float64]
@@ -206,7 +207,8 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
 
     def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
-        learners = [BASE_LEARNERS[name](columns, sizes, rows) for name in model.base_learners]
+        screened = screened_chances(columns, rows, LEAF_RIDGE)
+        learners = [BASE_LEARNERS[name](columns, sizes, rows, screened) for name in model.base_learners]
         end = limit.share(-(-n_waiting // n_threads))
         bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
                         partial(after_round, index, end))

@@ -13,12 +13,12 @@ from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 TOLERANCE = 1e-4
 
 
-@pytest.mark.parametrize(("n_samples", "loss", "seed"), [
-    (200, "squared_error", 3), (200, "squared_error", 5), (200, "log_loss", 2), (1500, "squared_error", 8),
-    (1500, "log_loss", 3)])
-def test_the_reference_trains_the_same_model(n_samples, loss, seed):
+@pytest.mark.parametrize(("n_samples", "n_features", "loss", "seed"), [
+    (200, 4, "squared_error", 3), (200, 4, "squared_error", 5), (200, 4, "log_loss", 2), (1500, 4, "squared_error", 8),
+    (1500, 4, "log_loss", 3), (60, 20, "squared_error", 3), (60, 20, "log_loss", 1), (60, 20, "log_loss", 3)])
+def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed):
     rng = np.random.default_rng(seed)
-    X, noise = rng.standard_normal((n_samples, 4)), 0.3 * rng.standard_normal(n_samples)
+    X, noise = rng.standard_normal((n_samples, n_features)), 0.3 * rng.standard_normal(n_samples)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + (X[:, 2] > 0.3) + noise
     if loss == "log_loss":
         y = np.where(y > np.median(y), 1.0, -1.0)
@@ -28,7 +28,7 @@ def test_the_reference_trains_the_same_model(n_samples, loss, seed):
     model = make(45, n_bags=2, base_learners=("fourier", "tree", "linear"), columns=None, kernel_ridge=False,
                  max_samples=512, early_stopping_rounds=1000, random_state=seed).fit(X, y)
     score = reference.fit(X, y, getattr(reference, loss), 45, 2, seed, max_samples=512)
-    rows = 1.5 * rng.standard_normal((500, 4))
+    rows = 1.5 * rng.standard_normal((500, n_features))
     expected = score(rows)
     scores = model.predict(rows) if loss == "squared_error" else model.decision_function(rows)
     assert expected.std() > 0.3
