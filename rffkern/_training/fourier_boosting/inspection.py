@@ -170,7 +170,8 @@ class Inspection:
 
 def _table(model: Any, X: Any) -> "MappedTable":
     """Rows of a raw table for a fitted model, clipped to its bounds, with the raw column of each of their columns."""
-    rows = model.expansion_._scorer.clip(rows_in_memory(model, X, "X"))
+    rows = rows_in_memory(model, X, "X")  # or says that there is no expansion
+    rows = model.expansion_._scorer.clip(rows)
     return MappedTable(model.expansion_, rows, sources_of(model), model.n_features_in_, model.n_jobs)
 
 
