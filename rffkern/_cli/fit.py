@@ -70,10 +70,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(printable(f"training goes on from {arguments.checkpoint}"))
     started = time.perf_counter()
-    eval_X = None if eval_rows is None else _to_fit(eval_rows, columns)
+    eval_X = None if eval_rows is None else rows_to_fit(eval_rows, columns)
     try:
         with contextlib.nullcontext() if arguments.checkpoint is None else checkpoint(model, arguments.checkpoint):
-            _train(model, _to_fit(rows, columns), rows, eval_X, eval_rows)
+            train(model, rows_to_fit(rows, columns), rows, eval_X, eval_rows)
     except InvalidInputError as error:
         text = str(error)
         path = eval_path if text.startswith("eval_set ") or _OF_EVAL in text else table.path
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
     seconds = time.perf_counter() - started
     evaluations = {}
     if len(held_out_rows.y):
-        evaluations["held_out"] = _evaluate(model, _to_fit(held_out_rows, columns), held_out_rows)
+        evaluations["held_out"] = _evaluate(model, rows_to_fit(held_out_rows, columns), held_out_rows)
     if eval_rows is not None:
         evaluations["eval"] = _evaluate(model, eval_X, eval_rows)
     if validation is not None:
@@ -156,8 +156,8 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
 
     def predict(training: TrainingTable, validation: TrainingTable) -> Predictions:
         fitted = untrained(model)
-        _train(fitted, _to_fit(training, columns), training, None, None, "cross-validation")
-        return _predictions(fitted, _to_fit(validation, columns), validation)
+        train(fitted, rows_to_fit(training, columns), training, None, None, "cross-validation")
+        return predictions_on(fitted, rows_to_fit(validation, columns), validation)
 
     try:
         folds = folds_of(rows, n_folds, arguments.seed or 0)
@@ -170,10 +170,11 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
 
 def _evaluate(model: Any, X: Any, rows: TrainingTable) -> Evaluation:
     """Metrics on rows that a model was not trained on, weighted by their weights."""
-    return Evaluation.of(_predictions(model, X, rows))
+    return Evaluation.of(predictions_on(model, X, rows))
 
 
-def _predictions(model: Any, X: Any, rows: TrainingTable) -> Predictions:
+def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:
+    """Predictions of a model for rows that it was not trained on."""
     weights = None if rows.weights is None else check_weights(rows.weights, len(rows.y)).each
     return predictions_of(model, X, rows.y, weights)
 
@@ -347,15 +348,20 @@ def _choose_columns(request: ColumnRequest, rows: TrainingTable, path: str, mode
     if not request.explicit and rows.needs_map():
         _report_contents(rows, path)
         say(f"{printable(path)}: these columns are mapped to numbers; --columns takes another map")
-    if request.categorical and columns == "auto":
-        columns = model._default_map()
+    return suitable_columns(model, rows, columns)
+
+
+def suitable_columns(model: Any, rows: TrainingTable, columns: Any) -> Any:
+    """The parameter `columns` with the columns that the user wants to be categories."""
     categorical = [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns) if column.categorical]
+    if categorical and columns == "auto":
+        columns = model._default_map()
     if categorical and isinstance(columns, ColumnMap):
         columns = ColumnMap(**{**columns.get_params(), "categorical_features": categorical})
     return columns
 
 
-def _to_fit(rows: TrainingTable, columns: Any) -> Any:
+def rows_to_fit(rows: TrainingTable, columns: Any) -> Any:
     """Rows as a model with this parameter `columns` takes them."""
     raw = isinstance(columns, ColumnMap) or (columns and rows.has_categories())
     return rows.raw() if raw else rows.numbers()
@@ -363,7 +369,7 @@ def _to_fit(rows: TrainingTable, columns: Any) -> Any:
 
 # --- training
 
-def _train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: TrainingTable | None,
+def train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: TrainingTable | None,
            label: str = "training") -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)

@@ -108,6 +108,9 @@ def _parser() -> argparse.ArgumentParser:
                          "with a column map, cells may be empty and categories may be new."))
     _add_evaluate(command("evaluate", "tell how good a model is on a table with labels or targets",
                           " Metrics have standard errors, and stand beside those of the best constant."))
+    _add_compare(command("compare", "compare models on the same folds of a table",
+                         " A constant, linear models, families of this package, and LightGBM, XGBoost, CatBoost and "
+                         "scikit-learn where they are installed, all with default parameters."))
     _add_report(command("report", "write a page about a model on a table: how good, why, how sure, and where it fails",
                         " The page is one HTML file with charts, which loads nothing and needs no network."))
     _add_export(command("export", "write a model as source code or a graph that runs without rffkern"))
@@ -245,6 +248,39 @@ def _add_report(report: argparse.ArgumentParser) -> None:
                         help="columns to ignore; not needed if both table and model have column names")
     report.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
                         help="date to show; without it the page does not depend on the clock")
+
+
+def _add_compare(compare: argparse.ArgumentParser) -> None:
+    _add_table_options(compare)
+    compare.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
+    compare.add_argument("--target", metavar="COLUMN",
+                         help="name or 0-based index of the target column (default: y of a .npz, else the last column "
+                              "that no other option names)")
+    compare.add_argument("--features", action="append", default=[], metavar="COLUMNS",
+                         help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
+    compare.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
+                         help=f"columns to ignore: {_COLUMNS}")
+    compare.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+    compare.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
+                         help=f"numeric columns to treat as categories: {_COLUMNS}")
+    compare.add_argument("--task", choices=["classification", "regression"],
+                         help="what to predict (default: as fit decides by the target)")
+    compare.add_argument("--cv", type=_fold_count, metavar="K", help="number of folds (default: 5)")
+    compare.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    order = compare.add_mutually_exclusive_group()
+    order.add_argument("--time", metavar="COLUMN",
+                       help="column of dates or numbers in whose order the rows are: each fold is predicted from the "
+                            "rows before it")
+    order.add_argument("--groups", metavar="COLUMN", help="column that names the group of a row: groups stay whole")
+    compare.add_argument("--models", type=_names, metavar="NAMES",
+                         help="models to compare, separated by commas, as the table names them (default: all)")
+    compare.add_argument("--metric", metavar="NAME",
+                         help="metric to sort by, as in --json of evaluate (default: log_loss, or rmse)")
+    compare.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _add_export(export: argparse.ArgumentParser) -> None:

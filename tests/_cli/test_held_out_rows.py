@@ -34,8 +34,8 @@ def held_out(monkeypatch):
         seen[-1] = (seen[-1][0], rows, seen[-1][1])
         return evaluated(model, X, rows)
 
-    trained, evaluated = fit_command._train, fit_command._evaluate
-    monkeypatch.setattr(fit_command, "_train", train)
+    trained, evaluated = fit_command.train, fit_command._evaluate
+    monkeypatch.setattr(fit_command, "train", train)
     monkeypatch.setattr(fit_command, "_evaluate", evaluate)
     return seen
 
