@@ -194,6 +194,9 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
                          help="also write, for numbers, lower and upper ends of an interval that contains the target "
                               "with this probability, such as 0.9; for classes, the set of labels that contains the "
                               "true one, with | between labels (not to a .npy)")
+    predict.add_argument("--explain", type=_reason_count, default=0, metavar="N",
+                         help="also write, for each row, the N columns that contribute most to its score, and their "
+                              "contributions: Shapley values in units of the score (not to a .npy)")
     predict.add_argument("--target", metavar="COLUMN",
                          help="column of true labels or targets, to report the score; it may be missing from a table "
                               "with column names")
@@ -401,6 +404,10 @@ def _digits(text: str) -> int:
     if not text.isdecimal() or int(text) > _MAX_DIGITS:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to {_MAX_DIGITS}, got {text!r}")
     return int(text)
+
+
+def _reason_count(text: str) -> int:
+    return _job_count(text, 100)
 
 
 def _thread_count(text: str) -> int:

@@ -16,6 +16,7 @@ from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, is_number, number_leve
 from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
 from .._column_map.tables import RawColumn, RawTable, category
 from .._estimator.columns import reference_of
+from .._estimator.explanations import check_marginals
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from .._native.array_types import NDArray
@@ -62,9 +63,10 @@ def run(arguments: argparse.Namespace) -> None:
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
     features = feature_columns(table, model, target, column_indices(table, arguments.drop))
-    writer = make_writer(output, model, arguments.proba, table, kept, arguments.names, arguments.interval)
+    writer = make_writer(output, model, arguments.proba, table, kept, arguments.names, arguments.interval,
+                         arguments.explain)
     scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
-                    arguments.round, arguments.interval)
+                    arguments.round, arguments.interval, arguments.explain)
     if scorer.reference is None and (arguments.check is not None or arguments.max_shift is not None):
         raise UsageError(f"--check and --max-shift need a model with a column map, {arguments.model} has none: train "
                          "it with --columns map")
@@ -143,6 +145,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
                              f"{output!r} is a pipe or a device")
         if output.endswith(".npy") and arguments.interval is not None:
             raise UsageError(f"--interval needs a table as OUT, such as a .csv, got {output!r}")
+        if output.endswith(".npy") and arguments.explain:
+            raise UsageError(f"--explain needs a table as OUT, such as a .csv, got {output!r}")
         if output.endswith(".npy") and arguments.keep:
             raise UsageError(f"--keep needs a table as OUT, such as a .csv, got {output!r}: a .npy contains only "
                              "predictions")
@@ -172,9 +176,25 @@ def load_predictor(arguments: argparse.Namespace) -> Any:
     coverage = getattr(arguments, "interval", None)
     if coverage is not None:
         _check_coverage(model, coverage, arguments.model)
+    if getattr(arguments, "explain", 0):
+        _check_reasons(model, arguments)
     if arguments.threads is not None or getattr(arguments, "jobs", 1) > 1:
         model.set_params(n_jobs=arguments.threads or 1)
     return model
+
+
+def _check_reasons(model: Any, arguments: argparse.Namespace) -> None:
+    """Refuse, before a row is read, to explain what cannot be explained in columns of names and numbers."""
+    if not hasattr(model, "classes_") and model.expansion_.n_outputs > 1:
+        raise UsageError(f"--explain needs a model of one output, {arguments.model} has {model.expansion_.n_outputs}: "
+                         "call explain in Python")
+    if arguments.explain > model.n_features_in_:
+        raise UsageError(f"--explain must be at most {model.n_features_in_}, the number of columns, got "
+                         f"{arguments.explain}")
+    try:
+        check_marginals(model)
+    except InvalidInputError as error:
+        raise UsageError(f"--explain: {error} in Python") from error
 
 
 def _check_coverage(model: Any, coverage: float, path: str) -> None:
@@ -251,9 +271,10 @@ class Scorer:
     """Predicts blocks of rows; it can be sent to other processes."""
 
     def __init__(self, model: Any, writer: Writer, proba: bool, path: str, labels: list[str],
-                 digits: int | None = None, coverage: float | None = None) -> None:
+                 digits: int | None = None, coverage: float | None = None, n_reasons: int = 0) -> None:
         self.model, self.writer, self.proba, self.digits = model, writer, proba, digits
         self.coverage = coverage  # of intervals or sets, None for none
+        self.n_reasons = n_reasons  # columns of each row whose contributions are written
         self.path, self.labels = path, labels  # of the table and its columns, for messages
         self._has_labels = hasattr(model, "classes_")
         column_map = getattr(model, "column_map_", None)
@@ -282,7 +303,7 @@ class Scorer:
         if self.digits is not None:
             shown = predicted if self._has_labels else np.round(predicted, self.digits)
             shown_proba = None if proba is None else np.round(proba, self.digits)
-        data = self.writer.rows(shown, shown_proba, block.kept, self._covering(rows))
+        data = self.writer.rows(shown, shown_proba, block.kept, [*self._covering(rows), *self._reasons(rows)])
         counts = None
         if self.reference is not None:
             table = rows if isinstance(rows, RawTable) else RawTable(None, [
@@ -301,6 +322,24 @@ class Scorer:
             return [np.array(["|".join(itertools.compress(labels, chosen)) for chosen in sets], dtype=object)]
         ends = self.model.predict_interval(rows, self.coverage)
         return [*(ends if self.digits is None else np.round(ends, self.digits)).reshape(len(ends), -1).T]
+
+    def _reasons(self, rows: Any) -> list[NDArray[Any]]:
+        """Names of the columns that contribute most to the scores, and their contributions, the largest first.
+
+        Of several classes, to the score of the most likely one.
+        """
+        if not self.n_reasons:
+            return []
+        found = self.model.explain(rows)
+        values = found.values
+        if values.ndim == 3:
+            of_likely = (found.base_values + values.sum(axis=1)).argmax(axis=1)
+            values = np.take_along_axis(values, of_likely[:, None, None], axis=2)[:, :, 0]
+        order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, : self.n_reasons]
+        names = np.array([f"{name}" for name in found.feature_names], dtype=object)
+        sizes = np.take_along_axis(values, order, axis=1)
+        sizes = sizes if self.digits is None else np.round(sizes, self.digits)
+        return [column for place, size in zip(order.T, sizes.T, strict=True) for column in (names[place], size)]
 
     def rows(self, block: Block) -> Any:
         """The rows as the model takes them; a column of another kind than in training is an error."""

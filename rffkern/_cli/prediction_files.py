@@ -43,30 +43,32 @@ class Writer(Protocol):
 
     def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any],
              covering: Sequence[NDArray[Any]] = ()) -> bytes:
-        """Predictions, probabilities, ends of intervals or sets if there are any, and columns that are kept."""
+        """Predictions, probabilities, and columns that are kept; `covering` are intervals or sets, and reasons."""
 
     def sink(self, file: BinaryIO) -> contextlib.AbstractContextManager[Sink]:
         """What writes such bytes to an empty file."""
 
 
 def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str,
-                coverage: float | None = None) -> Writer:
+                coverage: float | None = None, n_reasons: int = 0) -> Writer:
     """The writer for a name of a file; None and all names without a known end mean text."""
     if path is not None and path.endswith(".npy"):
         return _npy_writer(model, proba)
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
     covering = [] if coverage is None else _covering_names(model, coverage, names)
-    header = _header(model, proba, covering, kept_names, names)
+    blank = " " if names == "words" else "_"
+    reasons = [f"{what}{blank}{k}" for k in range(1, n_reasons + 1) for what in ("reason", "contribution")]
+    header = _header(model, proba, [*covering, *reasons], kept_names, names)
     if path is None or not path.endswith(ARROW_ENDINGS):
         return CsvWriter(header)
     pyarrow = import_pyarrow()
     predicted = getattr(model, "classes_", np.empty(0)).dtype
     n_proba = len(model.classes_) if proba else 0
     predicted_type = pyarrow.string() if predicted.kind in "UO" else pyarrow.from_numpy_dtype(predicted)
-    n_predicted = len(header) - len(kept) - n_proba - len(covering)
+    n_predicted = len(header) - len(kept) - n_proba - len(covering) - len(reasons)
     covering_type = pyarrow.string() if hasattr(model, "classes_") else pyarrow.float64()
     types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * n_predicted, *[pyarrow.float64()] * n_proba,
-             *[covering_type] * len(covering)]
+             *[covering_type] * len(covering), *[pyarrow.string(), pyarrow.float64()] * n_reasons]
     return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
 
 
@@ -82,7 +84,7 @@ def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
 
 
 def _header(model: Any, proba: bool, covering: list[str], kept: list[str], names: str) -> list[str]:
-    """Names of columns: those that are kept, predictions, probabilities, and intervals or sets."""
+    """Names of columns: those that are kept, predictions, probabilities, intervals or sets, and reasons."""
     n_outputs = 1 if hasattr(model, "classes_") else model._n_targets()
     blank, before = (" ", "probability of ") if names == "words" else ("_", "probability_")
     written = ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)]

@@ -152,6 +152,11 @@ def _data(model: Any, X: Any) -> NDArray[Any]:
     return data
 
 
+def check_marginals(model: Any) -> None:
+    """InvalidInputError unless a model keeps the distributions of its columns."""
+    _explainer(model, "marginals")
+
+
 def _explainer(model: Any, background: Any) -> "Explainer":
     """What explains the function of a model; that of its own marginals is kept."""
     from .._model.shapley import Background, Explainer
