@@ -180,6 +180,25 @@ def test_every_text_in_every_column(library, models, table):
             np.testing.assert_array_equal(found, known)
 
 
+@pytest.mark.parametrize("name", ["gbrff2_with_columns", "gbrff2_with_choice", "column_map", "column_map_filled"])
+def test_frozen_models_of_tables(library, name):
+    """Of the rows of `tools/fixtures.py`, with words, dates and missing values."""
+    path = pathlib.Path(__file__).parents[1] / "data" / "1" / f"{name}.npz"
+    stored, model = json.loads(path.with_suffix(".json").read_text()), rffkern.load(path)
+    rows = np.array(stored["rows"])
+    words = np.array(["red", "gr\u00fcn", "blue"])[np.digitize(rows[:, 1], [-50, 50])]
+    days = np.datetime64("2024-02-28", "s") + np.round(rows[:, 2] * 1e9).astype("m8[s]")
+    columns = [np.where(rows[:, 0] > 1, np.nan, rows[:, 0]), words, days, rows[:, 1]]
+    columns += [rows[:, 0]] if name.endswith("filled") else []
+    table = dict(zip(("length", "colour", "day", "width", "near"), columns, strict=False))
+    expected = (model.transform if name.startswith("column_map") else model.decision_function)(table)
+    with CellModel(library, path.read_bytes()) as in_c:
+        code, found, *_ = in_c([*zip(*columns, strict=True)], expected.shape[1])
+    assert code == OK
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(found.ravel(), stored["answers"], rtol=0, atol=1e-12)
+
+
 def test_missing_values_and_new_levels(library):
     """A level that training did not have is rare where there were rare ones, and else missing, imputed from others."""
     rng = np.random.default_rng(1)

@@ -102,6 +102,31 @@ def test_c(model, tmp_path):
     assert subprocess.run([program, "none.npz", "1"], check=False).returncode == 1
 
 
+def test_cells_in_c(tmp_path):
+    """A row of a CSV file with words, dates and gaps, by the names of its columns; a cell that is refused is named."""
+    need("cc")
+    rng = np.random.default_rng(0)
+    city, mass = rng.choice(["Bern", "Z\u00fcrich", 'a "b", c'], 200), rng.uniform(1, 2000, 200)
+    table = {"city": [None if k % 9 == 0 else str(each) for k, each in enumerate(city)],
+             "since": [f"{k % 28 + 1} March {2000 + k % 20}" for k in range(200)],
+             "mass": [f"{each:,.1f} kg" for each in mass]}
+    labels = np.where((city == "Bern") ^ (mass > 900), "yes", "no")
+    model = rffkern.GBRFF2Classifier(6, random_state=0).fit(table, labels)
+    save(model, tmp_path / "model.npz")
+    program = tmp_path / "cells"
+    run("cc", "-std=c99", "-O2", "-Wall", "-Werror", "-Wno-unknown-pragmas", f"-I{INCLUDE}", "-o", program,
+        EXAMPLES / "cells.c", INCLUDE / "rffscore.c", "-lm")
+    for line, row in (('"1,250.5 kg",x,"Bern",3 March 2024', ("Bern", "3 March 2024", "1,250.5 kg")),
+                      ('7 kg,,"a ""b"", c",2024-03-03', ('a "b", c', "2024-03-03", "7 kg")),
+                      (",,Basel,", ("Basel", None, None)), ("n/a,,NULL", (None, None, None))):
+        one = {name: [value] for name, value in zip(table, row, strict=True)}
+        label, score = run(program, tmp_path / "model.npz", "mass,other,city,since", line).split()
+        assert (label, float(score)) == (model.predict(one)[0], model.decision_function(one)[0])
+    done = subprocess.run([program, tmp_path / "model.npz", "since,mass", "3 March 2024,5 lb"], capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "mass: a cell is no value of its column\n")
+
+
 def test_cpp(library, tmp_path):
     """The header is one of C++ too."""
     need("c++")
