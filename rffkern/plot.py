@@ -16,12 +16,14 @@ from ._estimator.metrics import reliability
 from ._native.array_types import NDArray
 from ._protocol.arguments import check_scalar
 from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
+from ._report.coverage import coverages
 from ._report.effects import dependence as dependence_of
 from ._report.effects import importance_metric, pair_dependence, permutation_importance
 from ._report.labelled_rows import BINARY, LabelledRows
 from .errors import InvalidInputError
 
-__all__ = ["calibration", "decision_boundary", "dependence", "importance", "learning_curve", "summary", "waterfall"]
+__all__ = ["calibration", "decision_boundary", "dependence", "importance", "interval_coverage",
+           "learning_curve", "summary", "waterfall"]
 
 Double = NDArray[np.float64]
 
@@ -387,6 +389,46 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
         ax.plot(span, span, ":", color=_MUTED, linewidth=1)
         ax.plot(predicted, y, ".", color=_LOW, alpha=0.4)
         ax.set(xlabel="prediction", ylabel="target")
+    return ax
+
+
+def interval_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
+    """Plot how often intervals or label sets contain the truth, over the coverage that was asked for.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor
+    X : array or table of shape (n_samples, n_features)
+    y : array of shape (n_samples,), or (n_samples, n_targets)
+        Labels or targets; over several targets the share is a mean.
+    ax : matplotlib axes, default None
+        Those of a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        With two standard errors of each share.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+    TrainingStateError
+        If the model knows no rows that it was not trained on: call its `conformalize` with some.
+    InvalidInputError
+        If X or y is not what `fit` saw, or the model knows too few rows.
+    ImportError
+        If matplotlib is not installed.
+    """
+    rows = _rows(model, X, y)
+    found = coverages(rows)
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], ":", color=_MUTED, linewidth=1)
+    ax.errorbar([each.coverage for each in found], [each.share for each in found], fmt="o-", color=_LOW,
+                yerr=[2 * (each.standard_error or 0.0) for each in found])
+    what = "label sets" if rows.classes else "intervals"
+    ax.set(xlabel="coverage that was asked for", ylabel=f"share of rows that {what} contain", xlim=(0.4, 1),
+           ylim=(min(0.4, *(each.share for each in found)) if found else 0.4, 1))
     return ax
 
 

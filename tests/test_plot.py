@@ -58,6 +58,7 @@ def test_every_plot_takes_and_returns_axes(models, table, task, ax):
         assert plot.dependence(model, table, column, ax=ax) is ax
     assert plot.calibration(model, table, y, ax=ax) is ax
     assert plot.learning_curve(model, ax=ax) is ax
+    assert plot.interval_coverage(model, table, y, ax=ax) is ax
     assert plot.decision_boundary(model, table, y, ("size", "$cost"), resolution=10, ax=ax) is ax
     assert plot.decision_boundary(model, table, resolution=10, ax=ax) is ax
 

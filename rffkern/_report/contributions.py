@@ -11,7 +11,8 @@ from .labelled_rows import BINARY, MULTICLASS, LabelledRows
 
 Double = NDArray[np.float64]
 
-_MOST_ROWS = 200
+_MOST_ROWS, _FEWEST_ROWS = 200, 20
+_MOST_FACTORS = 2e8  # of kernel functions, by column and node of quadrature, over all rows
 _BACKGROUND_ROWS = 100
 
 
@@ -31,8 +32,11 @@ def contributions(rows: LabelledRows, background: LabelledRows | None) -> Contri
 
 
 def summary_of(rows: LabelledRows, background: LabelledRows | None) -> Contributions:
-    """Shapley values of at most 200 rows, evenly spaced."""
-    return contributions(rows.some(_MOST_ROWS), background)
+    """Shapley values of at most 200 rows, evenly spaced, and of fewer where the model has many kernel functions."""
+    kernels = rows.model.expansion_.kernels
+    n_factors = 0 if kernels is None else kernels.n_terms * len(rows.names) ** 2 / 2
+    most = max(_FEWEST_ROWS, min(_MOST_ROWS, int(_MOST_FACTORS / max(1.0, n_factors))))
+    return contributions(rows.some(most), background)
 
 
 def background_of(rows: LabelledRows) -> LabelledRows | None:

@@ -16,6 +16,7 @@ Indices = NDArray[np.intp]
 
 N_REPEATS = 5
 _MOST_PERMUTED, _MOST_COLUMNS = 2000, 64  # rows and columns of permutation importance
+_MOST_SUMMED, _FEWEST_PERMUTED = 1e9, 300  # terms of all rows that are scored for it, and the fewest rows
 _FEW_ROWS = 200  # of the first pass that selects these columns
 
 _MOST_ROWS, _MOST_CURVES = 500, 25  # over which dependence is a mean, and rows whose own curves are kept
@@ -44,12 +45,14 @@ def permutation_importance(rows: LabelledRows, seed: int = 0) -> list[Importance
     """Permutation importance (Breiman, 2001, "Random forests", section 10) of the columns, the largest first.
 
     The increase of the log loss or pinball loss, or decrease of R^2, as a mean over `N_REPEATS` permutations of at most
-    2,000 rows, evenly spaced.  The standard error is that of the difference on the same rows.  Values that a column map
-    imputes stay as they are.  Of more than 64 columns those are taken that matter most on 200 rows.
+    2,000 rows, evenly spaced, or fewer of large models, but not below 300.  The standard error is that of the
+    difference on the same rows.  Values that a column map imputes stay as they are.  Of more than 64 columns those are
+    taken that matter most on 200 rows.
     """
     rng = np.random.default_rng(seed)
-    rows = rows.some(_MOST_PERMUTED)
     columns: Sequence[int] = np.unique(rows.sources).tolist()  # all others are not read
+    n_summed = N_REPEATS * min(len(columns), _MOST_COLUMNS) * max(1, rows.model.expansion_.n_terms)
+    rows = rows.some(max(_FEWEST_PERMUTED, min(_MOST_PERMUTED, int(_MOST_SUMMED / n_summed))))
     if len(columns) > _MOST_COLUMNS:
         found = _importances(rows.some(_FEW_ROWS), columns, 1, rng)
         columns = sorted(each.column for each in found[:_MOST_COLUMNS])

@@ -21,8 +21,9 @@ from .._estimator.metrics import (
 )
 from .._native.array_types import NDArray
 from .._version import __version__
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, TrainingStateError
 from .contributions import background_of, contributions, main_output, ranks, reasons, strengths, summary_of
+from .coverage import coverages
 from .effects import dependence, importance_metric, pair_dependence, permutation_importance
 from .labelled_rows import BINARY, LabelledRows, value_text
 from .slices import worst_rows, worst_slices
@@ -355,6 +356,16 @@ def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     return {"rows": found}
 
 
+def intervals(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+    """How often intervals or label sets contain the truth, and how large they are."""
+    _need_targets(rows, source)
+    try:
+        found = coverages(rows)
+    except (InvalidInputError, TrainingStateError) as error:
+        raise LeftOut(str(error)) from error
+    return {"of": "label sets" if rows.classes else "intervals", "coverages": [each._asdict() for each in found]}
+
+
 def drift(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """How the rows differ from the training rows."""
     try:
@@ -380,4 +391,5 @@ SECTIONS: dict[str, Section] = {
     "data": data, "validation": validation, "calibration": calibration, "confusion": confusion_table,
     "learning_curve": learning_curve, "importances": importances, "shapley": shapley,
     "dependence": dependences,
-    "interactions": interactions, "slices": slices, "worst_rows": rows_most_wrong, "drift": drift, "receipt": receipt}
+    "interactions": interactions, "slices": slices, "worst_rows": rows_most_wrong,
+    "intervals": intervals, "drift": drift, "receipt": receipt}

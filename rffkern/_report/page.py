@@ -430,6 +430,18 @@ def _signed(value: float) -> str:
     return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
 
 
+def _intervals(facts: Facts) -> str:
+    found = facts["intervals"]
+    points = [(each["coverage"], each["share"], each["standard_error"]) for each in found["coverages"]]
+    size = "#mean number of labels" if found["of"] == "label sets" else "#mean width"
+    lines = [[_share(each["coverage"]), _with_error(each["share"], each["standard_error"]), _number(each["size"])]
+             for each in found["coverages"]]
+    return (_how(f"The share of rows that {found['of']} contain, over the coverage that was asked for, with two "
+                 "standard errors. They are right where points lie on the dashed line.")
+            + _figures([("", coverage_chart(points, "coverage that was asked for")),
+                        ("", _table(["#asked for", "#observed share", size], lines))]))
+
+
 def _drift(facts: Facts) -> str:
     found = facts["drift"]
     columns = sorted(found["columns"], key=lambda each: -max(each["shift"], each["new"], each["outside"]))[:20]
@@ -465,4 +477,4 @@ SECTIONS: list[tuple[str, str, Callable[[Facts], str]]] = [
     ("shapley", "Contributions", _shapley),
     ("dependence", "How it depends on columns", _dependence), ("interactions", "Interactions", _interactions),
     ("slices", "Where it is worst", _slices), ("worst_rows", "Worst rows", _worst),
-    ("drift", "Drift from training", _drift), ("receipt", "Receipt", _receipt)]
+    ("intervals", "How sure", _intervals), ("drift", "Drift from training", _drift), ("receipt", "Receipt", _receipt)]

@@ -179,6 +179,21 @@ def test_contributions_are_those_of_the_model(messy):
         assert first["column"] == list(table)[int((sign * row).argmax())]
 
 
+def test_coverage_is_that_of_sets_and_intervals(messy):
+    model, table, y, facts = messy
+    for each in facts["intervals"]["coverages"]:
+        sets = model.predict_set(table, each["coverage"])
+        contained = sets[np.arange(len(y)), (y == "yes").astype(int)]
+        assert each["share"] == contained.mean()
+        assert each["size"] == sets.sum(axis=1).mean()
+        assert each["standard_error"] == pytest.approx(contained.std(ddof=1) / math.sqrt(len(y)))
+    regressor = rffkern.FourierBoostingRegressor(20, n_bags=2, random_state=0).fit(X, TARGET)
+    found = {each["coverage"]: each for each in facts_of(regressor, X, TARGET)["intervals"]["coverages"]}
+    low, high = regressor.predict_interval(X, 0.8).T
+    assert found[0.8]["share"] == ((low <= TARGET) & (high >= TARGET)).mean()
+    assert found[0.8]["size"] == pytest.approx((high - low).mean())
+
+
 def test_drift_is_that_of_the_model(messy):
     model, table, _, facts = messy
     expected = model.drift(table)
