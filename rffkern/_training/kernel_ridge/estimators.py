@@ -96,7 +96,8 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
 
     Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
     and all take n (20 d + 60) more.  Length scales that are chosen take up to
-    6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
+    6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.  Up to 1,500 rows take 16 n^2 and n^3 operations for
+    their leave-one-out errors.
     The model takes 8 n (d + k), with regions 1.1 to 1.6 times as much.
     An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     2 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
