@@ -212,6 +212,8 @@ def repaired(content, original):
         header["params"] = {**trained, **read}
     if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
+    if isinstance(header.get("out_of_fold"), dict) and "out_of_fold" in before:  # of which only Python makes intervals
+        header["out_of_fold"] = before["out_of_fold"]
     return damaged_files.with_header(members, json.dumps(header).encode())
 
 
