@@ -71,3 +71,16 @@ def test_what_is_refused(family):
             (X[:2, :3], "marginals", "expecting 6 features")]:
         with pytest.raises(InvalidInputError, match=message):
             model.explain(X_given, background)
+
+
+@pytest.mark.slow
+def test_the_package_shap_takes_them():
+    shap = pytest.importorskip("shap")
+    model = fit(rffkern.FourierBoostingRegressor)
+    found = model.explain(X[:5])
+    given = found.to_shap()
+    assert isinstance(given, shap.Explanation)
+    assert given.shape == (5, 6)
+    assert given.feature_names == list("012345")
+    np.testing.assert_array_equal(given[2].values, found.values[2])
+    assert given[2].base_values == found.base_values

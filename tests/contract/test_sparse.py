@@ -41,6 +41,7 @@ def test_sparse_rows_are_trained_on_and_scored_as_dense_ones(family, columns):
     if hasattr(model, "explain"):
         for ours, theirs in zip(model.explain(sparse), dense.explain(X), strict=True):
             np.testing.assert_array_equal(ours, theirs)
+    if hasattr(model, "partial_dependence"):
         np.testing.assert_array_equal(model.partial_dependence(sparse, 0).scores, dense.partial_dependence(X, 0).scores)
         assert model.interactions(sparse) == dense.interactions(X)
 
