@@ -13,6 +13,7 @@ Double = NDArray[np.float64]
 
 _MOST_ROWS, _FEWEST_ROWS = 200, 20
 _MOST_FACTORS = 2e8  # of kernel functions, by column and node of quadrature, over all rows
+_MOST_OF_A_ROW = 1e6  # above which Shapley values take minutes
 _BACKGROUND_ROWS = 100
 
 
@@ -33,10 +34,18 @@ def contributions(rows: LabelledRows, background: LabelledRows | None) -> Contri
 
 def summary_of(rows: LabelledRows, background: LabelledRows | None) -> Contributions:
     """Shapley values of at most 200 rows, evenly spaced, and of fewer where the model has many kernel functions."""
-    kernels = rows.model.expansion_.kernels
-    n_factors = 0 if kernels is None else kernels.n_terms * len(rows.names) ** 2 / 2
-    most = max(_FEWEST_ROWS, min(_MOST_ROWS, int(_MOST_FACTORS / max(1.0, n_factors))))
+    most = max(_FEWEST_ROWS, min(_MOST_ROWS, int(_MOST_FACTORS / max(1.0, _factors_of_a_row(rows)))))
     return contributions(rows.some(most), background)
+
+
+def takes_minutes(rows: LabelledRows) -> bool:
+    """Whether kernel functions and columns are so many that a report does without Shapley values."""
+    return _factors_of_a_row(rows) > _MOST_OF_A_ROW
+
+
+def _factors_of_a_row(rows: LabelledRows) -> float:
+    kernels = rows.model.expansion_.kernels
+    return 0.0 if kernels is None else kernels.n_terms * len(rows.names) ** 2 / 2
 
 
 def background_of(rows: LabelledRows) -> LabelledRows | None:

@@ -15,14 +15,20 @@ from .._column_map.cells import CATEGORY
 from .._column_map.drift import summary
 from .._column_map.learning import advice_on
 from .._estimator.head import kept_figures, task_of, terms_of, training_rows
-from .._estimator.metrics import (
-    confusion,
-    reliability,
-)
+from .._estimator.metrics import confusion, reliability
 from .._native.array_types import NDArray
 from .._version import __version__
 from ..errors import InvalidInputError, TrainingStateError
-from .contributions import background_of, contributions, main_output, ranks, reasons, strengths, summary_of
+from .contributions import (
+    background_of,
+    contributions,
+    main_output,
+    ranks,
+    reasons,
+    strengths,
+    summary_of,
+    takes_minutes,
+)
 from .coverage import coverages
 from .effects import dependence, importance_metric, pair_dependence, permutation_importance
 from .labelled_rows import BINARY, LabelledRows, value_text
@@ -263,6 +269,8 @@ def importances(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
 
 def shapley(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """Shapley values of some rows: mean absolute contributions of the columns, and those of each row."""
+    if takes_minutes(rows):
+        raise LeftOut("Shapley values of so many kernel functions of so many columns take minutes; explain has them")
     background = background_of(rows)
     found, output = summary_of(rows, background), main_output(rows)
     columns = []
@@ -340,11 +348,11 @@ def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """The rows that the model is most wrong about."""
     _need_targets(rows, source)
     chosen = worst_rows(rows, _N_WORST)
-    explained = contributions(rows.take(chosen), background_of(rows))
+    explained = None if takes_minutes(rows) else contributions(rows.take(chosen), background_of(rows))
     found = []
     for k, i in enumerate(chosen.tolist()):
         values = {name: rows.text(j, i) for j, name in enumerate(rows.names)}
-        entry: Facts = {"row": i + 1, "values": values, "reasons": reasons(explained, k)}
+        entry: Facts = {"row": i + 1, "values": values, "reasons": [] if explained is None else reasons(explained, k)}
         if rows.classes:
             code = int(rows.codes[i])
             entry |= {"label": rows.labels[i], "predicted": rows.classes[int(rows.predicted_codes[i])],

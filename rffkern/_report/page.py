@@ -433,11 +433,13 @@ def _signed(value: float) -> str:
 def _intervals(facts: Facts) -> str:
     found = facts["intervals"]
     points = [(each["coverage"], each["share"], each["standard_error"]) for each in found["coverages"]]
-    size = "#mean number of labels" if found["of"] == "label sets" else "#mean width"
+    size = "#labels" if found["of"] == "label sets" else "#mean width"
     lines = [[_share(each["coverage"]), _with_error(each["share"], each["standard_error"]), _number(each["size"])]
              for each in found["coverages"]]
     return (_how(f"The share of rows that {found['of']} contain, over the coverage that was asked for, with two "
-                 "standard errors. They are right where points lie on the dashed line.")
+                 "standard errors. They are right where points lie on the dashed line."
+                 + (" A set has the most likely label at least, so that it contains the true one as often as the model "
+                    "is right; the last column is the mean number of labels." if size == "#labels" else ""))
             + _figures([("", coverage_chart(points, "coverage that was asked for")),
                         ("", _table(["#asked for", "#observed share", size], lines))]))
 
