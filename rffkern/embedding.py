@@ -76,6 +76,9 @@ def _columns(column_map: Any) -> dict[str, Any]:
 
     frozen = column_map._fitted_map()
     for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
+        if any(form.name == "difference" for form in column.forms):
+            raise InvalidInputError("model must have no differences between dates, which C does not score, got "
+                                    f'{name!r}: train with ColumnMap(date_parts="auto")')
         if column.text is not None:
             raise InvalidInputError(f"model must have no column of free text, which C does not score, got {name!r}; "
                                     "train it without the column")

@@ -23,7 +23,7 @@ Double = NDArray[np.float64]
 
 NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
 DateOrder: TypeAlias = Literal["auto", "dmy", "mdy"]
-DateParts: TypeAlias = Literal["auto"] | bool
+DateParts: TypeAlias = Literal["auto", "differences"] | bool
 
 
 class _Features(NamedTuple):
@@ -123,9 +123,10 @@ class ColumnMap(Parametrised):
         Parameter("dates", Choice(("auto", "dmy", "mdy")),
                   "The order of day and month in dates such as 3/4/2024 where both would do; \"auto\" takes that of "
                   "other columns, else months first with a warning."),
-        Parameter("date_parts", Choice(("auto", True, False)),
+        Parameter("date_parts", Choice(("auto", "differences", True, False)),
                   "Whether dates also become sine and cosine of the time of day, the day of the week and the month; "
-                  "\"auto\" takes those of which training covers two days, two weeks or a year."),
+                  "\"auto\" takes those of which training covers two days, two weeks or a year; \"differences\" takes "
+                  "these, and the time since the date in the column of dates before, which no export computes."),
     )
     _attributes = (
         Attribute("n_features_in_", "int",

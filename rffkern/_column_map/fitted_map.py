@@ -18,6 +18,7 @@ from .transforms import (
     PARTS,
     BinsForm,
     BoundedForm,
+    DifferenceForm,
     Form,
     FrequencyForm,
     LevelsForm,
@@ -117,18 +118,23 @@ class FittedColumn(NamedTuple):
         index |= {text: np.nan if level is None else index.get(level, other) for text, level in meant.items()}
         return _codes(column, index, other)
 
-    def apply(self, values: Double, out_of_fold: Mapping[int, Double] | None = None) -> Double:
+    def apply(self, values: Double, out_of_fold: Mapping[int, Double] | None = None,
+              all_values: Sequence[Double] | None = None) -> Double:
         """Outputs for what `values_of` gives, shape (n_outputs, n_rows), some of the rows or all.
 
-        `out_of_fold` has the outputs of target statistics on training rows, by the index of their form.
+        `out_of_fold` has the outputs of target statistics on training rows, by the index of their form.  `all_values`
+        are those of all columns; without them a difference is neutral.
         """
         n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
         parts = []
         missing = bool(np.isnan(values).any())
         for k, form in enumerate(self.forms):
             own = values if values.ndim == 1 else values[1:] if isinstance(form, TextForm) else values[0]
+            if isinstance(form, DifferenceForm):
+                own = np.full(len(values), np.nan) if all_values is None else values - all_values[form.other]
             outputs = out_of_fold[k] if out_of_fold and k in out_of_fold else form(own)
-            outputs = np.where(np.isnan(outputs), 0.0, outputs) if missing else outputs
+            if missing or form.name == "difference":
+                outputs = np.where(np.isnan(outputs), 0.0, outputs)
             parts.append(outputs / math.sqrt(n_numeric) if n_numeric > 1 and form.name in NUMERIC_FORMS else outputs)
         return np.concatenate(parts) if parts else np.empty((0, values.shape[-1]))
 
@@ -219,7 +225,9 @@ def _form(kind: str, name: str, numbers: Double, levels: tuple[str, ...]) -> For
     if name in PARTS and kind == DATE:
         require(numbers.size == 0, "a part of a date has no numbers")
         return PartForm(name)
-    if name == "text" and kind == CATEGORY:
+    if name == "difference" and kind == DATE:
+        found = DifferenceForm.from_numbers(numbers)
+    elif name == "text" and kind == CATEGORY:
         found = TextForm.from_numbers(numbers)
     elif name in _LEVEL_FORMS and kind == CATEGORY:
         found = _LEVEL_FORMS[name].from_numbers(numbers, levels)
@@ -348,7 +356,7 @@ class FittedMap(NamedTuple):
         for j, (each, column_values) in enumerate(zip(self.columns, values, strict=True)):
             if each.forms:
                 statistics = folds.of_column(j, column_values, first_row) if folds and folds.tables[j] else None
-                parts.append(each.apply(column_values, statistics))
+                parts.append(each.apply(column_values, statistics, values))
         return np.concatenate(parts)
 
     def neutral(self) -> Double:
@@ -375,6 +383,9 @@ class FittedMap(NamedTuple):
         columns = tuple(FittedColumn.from_header(entry, numbers[start : start + size])
                         for entry, start, size in zip(entries, starts, sizes, strict=False))
         require(any(column.forms for column in columns), "all columns are dropped")
+        require(all(form.other < len(columns) and form.other != j and columns[form.other].kind == DATE
+                    and columns[form.other].forms for j, column in enumerate(columns) for form in column.forms
+                    if isinstance(form, DifferenceForm)), "the other column of a difference has no dates")
         found = cls(names, columns)
         sources = [j for j, column in enumerate(columns) for _ in column.outputs]
         for j, column in enumerate(columns):

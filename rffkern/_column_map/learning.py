@@ -5,8 +5,10 @@ no bit of the result.
 """
 
 import hashlib
+import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from .transforms import (
     PARTS,
     BinsForm,
     BoundedForm,
+    DifferenceForm,
     Form,
     FrequencyForm,
     Levels,
@@ -69,6 +72,7 @@ class ColumnStatistics(NamedTuple):
     name: str = ""  # what messages call it
     range: tuple[float, float] = (np.inf, -np.inf)  # of numbers and dates
     reading: Reading | None = None  # of a column of text
+    differences: Mapping[int, Moments] = MappingProxyType({})  # of dates: seconds since those of other columns
 
 
 class _LevelCounts:
@@ -121,6 +125,7 @@ class _ColumnCollector:
         self._digest = hashlib.blake2b(digest_size=16)
         self._low, self._high = np.full(len(PARTS), np.inf), np.full(len(PARTS), -np.inf)
         self._range = np.inf, -np.inf
+        self._differences: dict[int, Moments] = {}
 
     def encode(self, column: RawColumn) -> Double:
         """Values of some rows of the column, as the blocks store them."""
@@ -164,6 +169,12 @@ class _ColumnCollector:
             parts = np.array([date_parts(values)[part][0] for part in PARTS])
             self._low, self._high = np.minimum(self._low, parts.min(1)), np.maximum(self._high, parts.max(1))
 
+    def add_differences(self, other: int, seconds: Double, weights: Double) -> None:
+        """Count a block of differences between dates of this column and those of another."""
+        present = ~np.isnan(seconds)
+        self._differences[other] = self._differences.get(other, Moments()) + Moments.of(seconds[present],
+                                                                                     weights[present])
+
     def decode(self, values: Double) -> RawColumn:
         """A raw column of some values as the blocks store them."""
         if self.kind != CATEGORY:
@@ -176,7 +187,7 @@ class _ColumnCollector:
         levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
         return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
                                 self.kind.encode() + self._digest.digest(), self._name, self._range,
-                                self._reading)
+                                self._reading, self._differences)
 
 
 class StatisticsCollector:
@@ -228,6 +239,10 @@ class StatisticsCollector:
         weights, targets = self._weights[counting], self._targets[counting]
         for column, values in zip(self._columns, self._values, strict=True):
             column.add(values[counting], folds, weights, targets)
+        dates = [j for j, column in enumerate(self._columns) if column.kind == DATE]
+        for other, j in itertools.pairwise(dates):
+            seconds = self._values[j, counting] - self._values[other, counting]
+            self._columns[j].add_differences(other, seconds, weights)
         self._sample.add(rows, self._values, counting, weights)
         self.weight += float(weights.sum())
         self.n_positive += len(counting)
@@ -247,7 +262,7 @@ class MapSettings(NamedTuple):
     n_bins: int
     max_levels: int
     min_level_rows: float  # in units of weight
-    date_parts: bool | str  # True, False or "auto"
+    date_parts: bool | str  # True, False, "auto" or "differences"
     unit: float  # weight of one row
     has_targets: bool
 
@@ -383,6 +398,14 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
         if column.forms and earlier < j:
             other = repr(names[earlier]) if names else f"column {earlier}"
             built[j] = BuiltColumn(FittedColumn(column.kind, (), dropped=f"equal to {other}"), {})
+    if settings.date_parts == "differences":
+        dates = [j for j, (column, _) in enumerate(built) if column.kind == DATE and column.forms]
+        for before, j in itertools.pairwise(dates):
+            moments = statistics[j].differences.get(before, Moments())
+            if moments.deviation * _LARGEST_INVERSE > 1:
+                form = DifferenceForm(before, moments.mean, 1 / moments.deviation)
+                fitted, folds = built[j]
+                built[j] = BuiltColumn(fitted._replace(forms=(*fitted.forms, form)), folds)
     if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
         built[0] = BuiltColumn(FittedColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
     found = FittedMap(names, tuple(column for column, _ in built))

@@ -396,6 +396,37 @@ class PartForm:
         return part_angles(values, self.part)
 
 
+class DifferenceForm:
+    """Seconds from another date of the row to this one, standardised."""
+
+    name: ClassVar[str] = "difference"
+    outputs: ClassVar[tuple[str, ...]] = ("difference",)
+
+    def __init__(self, other: int, mean: float, inverse_deviation: float) -> None:
+        self.other = other  # index of the column of the other date
+        self._standard = StandardForm(mean, inverse_deviation)
+
+    def numbers(self) -> Double:
+        """The other column, mean and inverse deviation."""
+        return np.array([self.other, *self._standard.numbers()])
+
+    @classmethod
+    def from_numbers(cls, numbers: Double) -> Self:
+        """Rebuild it."""
+        other, mean, inverse_deviation = _exactly(numbers, 3, "difference")
+        require(0 <= other < 2.0**31 and other == int(other), "the other column of a difference is malformed")
+        require(inverse_deviation > 0, "a deviation is not positive")
+        return cls(int(other), mean, inverse_deviation)
+
+    def describe(self) -> dict[str, object]:
+        """The index of the other column, mean and deviation."""
+        return {"other": self.other} | self._standard.describe()
+
+    def __call__(self, values: Double) -> Double:
+        """The standardised differences."""
+        return self._standard(values)
+
+
 # Weights, in rows, of the overall mean in the target statistic of a level; with the last one all levels are alike.
 _SHRINKAGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 1e12)
 

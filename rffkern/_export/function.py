@@ -233,6 +233,10 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
 
 def _mapping_of(column_map: Any) -> RowMap:
     frozen = column_map._fitted_map()
+    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
+        if any(form.name == "difference" for form in column.forms):
+            raise InvalidInputError("models of differences between dates cannot be exported: train with "
+                                    f'ColumnMap(date_parts="auto"), or leave out column {name!r}')
     columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
                            float(len(column.levels)) if column.has_rare else math.nan) for column in frozen.columns)
     texts = tuple((j, column.text) for j, column in enumerate(frozen.columns) if column.text is not None)

@@ -14,9 +14,10 @@
 
 /* Names of forms in files; a numeric one has the number of its kind, but for bins. */
 enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_FREQUENCY, RFF_NAMED_TEXT,
-       RFF_NAMED_PART };
+       RFF_NAMED_PART, RFF_NAMED_DIFFERENCE = RFF_NAMED_PART + 3 };
 static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank", "bins", "missing", "levels",
-                                             "target", "frequency", "text", "hour", "weekday", "month"};
+                                             "target", "frequency", "text", "hour", "weekday", "month",
+                                             "difference"};
 enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
 
 /* The map while it is read: numbers of which each form takes the next, and places for what is kept, or NULL. */
@@ -207,6 +208,20 @@ static int rff_read_levels(rff_file *file, rff_map_reader *map, const rff_column
     return 1;
 }
 
+/* Seconds since another date of the row, which C does not compute; its output counts. */
+static int rff_read_difference(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
+{
+    const rff_form none = {RFF_WITHIN, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    const double *numbers = map->numbers;
+    file->unsupported = "a column holds dates whose differences from another C does not compute";
+    RFF_REQUIRE(&file->refusal, size == 3, "a form has another number of numbers");
+    RFF_REQUIRE(&file->refusal, numbers[0] >= 0 && numbers[0] < 2147483648.0 && numbers[0] == floor(numbers[0]),
+                "the other column of a difference is malformed");
+    RFF_REQUIRE(&file->refusal, numbers[2] > 0, "a deviation is not positive");
+    rff_put(map, column, none);
+    return 1;
+}
+
 /* The sine and the cosine of a part of a date. */
 static int rff_read_part(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
 {
@@ -225,6 +240,7 @@ static int rff_read_form(rff_file *file, rff_map_reader *map, const rff_column *
     const int fits = name == RFF_NAMED_MISSING || (name >= RFF_NAMED_PART ? kind == RFF_COLUMN_DATE
                      : name > RFF_NAMED_MISSING ? kind == RFF_COLUMN_CATEGORY : kind != RFF_COLUMN_CATEGORY);
     RFF_REQUIRE(&file->refusal, fits, "a form is not known");
+    if (name == RFF_NAMED_DIFFERENCE) return rff_read_difference(file, map, column, size);
     if (name >= RFF_NAMED_PART) return rff_read_part(file, map, column, name, size);
     if (name == RFF_NAMED_TEXT) return rff_read_text_form(file, map, column, size);
     if (name > RFF_NAMED_MISSING) return rff_read_levels(file, map, column, name, size);

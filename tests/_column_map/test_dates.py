@@ -5,7 +5,10 @@ import datetime
 import numpy as np
 import pytest
 
+from rffkern import ColumnMap, FourierBoostingRegressor, RowBlocks, dumps, export, loads
+from rffkern._column_map.fitted_map import FittedMap
 from rffkern._column_map.transforms import PARTS, date_parts, part_angles
+from rffkern.errors import InvalidInputError
 
 
 @pytest.mark.parametrize("moment", ["1969-12-31T23:59:00", "2024-02-29T12:30:00", "1582-10-15T00:00:00",
@@ -34,3 +37,58 @@ def test_angles_are_those_of_the_parts(part, rng):
     found = part_angles(seconds, part)
     np.testing.assert_allclose(found[:, :-1], [np.sin(angles), np.cos(angles)], rtol=0, atol=3e-15)
     assert np.isnan(found[:, -1]).all()
+
+
+
+def spans(rng, n=300):
+    """Two dates, the second some days after the first, and a number between them."""
+    start = np.datetime64("2024-01-01") + rng.integers(0, 700, n).astype("m8[D]")
+    days = rng.integers(0, 60, n)
+    return {"start": start, "x": rng.standard_normal(n), "end": start + days.astype("m8[D]")}, days
+
+
+def test_differences_between_dates(rng):
+    """A date also becomes the time since the one before it in the table; of blocks of rows the same."""
+    table, days = spans(rng)
+    columns = ColumnMap(date_parts="differences")
+    found = columns.fit(table)
+    names = found.get_feature_names_out().tolist()
+    place = names.index("end_difference")
+    assert sum("difference" in name for name in names) == 1
+    np.testing.assert_allclose(found.transform(table)[:, place], (days - days.mean()) / days.std())
+    blocks = RowBlocks(lambda: ({name: each[k : k + 70] for name, each in table.items()} for k in range(0, 300, 70)))
+    np.testing.assert_array_equal(ColumnMap(date_parts="differences").fit(blocks).transform(table),
+                                  found.transform(table))
+    gone = {"start": [None, "2024-01-05"], "x": [0.0, 0.0], "end": ["2024-01-07", None]}
+    np.testing.assert_array_equal(found.transform(gone)[:, place], 0)
+    assert "difference" not in ColumnMap().fit(table).forms_
+    assert "difference" not in columns.fit(table | {"end": table["start"] + np.timedelta64(3, "D")}).forms_
+
+
+def test_a_model_of_differences(rng, tmp_path):
+    table, days = spans(rng)
+    model = FourierBoostingRegressor(80, kernel_ridge=False, random_state=0,
+                                     columns=ColumnMap(date_parts="differences")).fit(table, np.sqrt(days))
+    assert model.score(table, np.sqrt(days)) > 0.95
+    np.testing.assert_array_equal(loads(dumps(model)).predict(table), model.predict(table))
+    explanation = model.explain(table)
+    np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base_values, model.predict(table),
+                               atol=1e-6)
+    with pytest.raises(InvalidInputError, match="leave out column 'end'"):
+        export(model, tmp_path / "m.sql", to="sql")
+    header = model.column_map_._fitted_map().header()
+    assert header[2]["forms"][-1] == ["difference", 3]
+    numbers = model.column_map_._fitted_map().numbers()
+    for wrong in (1, 2, 3, 0.5, -1):  # a number, the date itself, no column
+        changed = np.where(numbers == 0, wrong, numbers)
+        with pytest.raises(ValueError, match="other column of a difference"):
+            FittedMap.from_header(("start", "x", "end"), header, changed)
+
+
+@pytest.mark.parametrize(("n_days", "expected"), [(1, set()), (10, {"hour"}), (100, {"hour", "weekday"}),
+                                                  (400, {"hour", "weekday", "month"})])
+def test_parts_are_those_that_training_covers(n_days, expected):
+    dates = np.datetime64("2024-01-01T00:00") + np.linspace(0, 1440 * n_days, 800).astype("m8[m]")
+    assert {*ColumnMap().fit({"when": dates}).forms_} - {"standard"} == expected
+    assert {*ColumnMap(date_parts=True).fit({"when": dates}).forms_} >= {"hour", "weekday"}
+    assert {*ColumnMap(date_parts=False).fit({"when": dates}).forms_} == {"standard"}
