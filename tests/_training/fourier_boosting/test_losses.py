@@ -171,7 +171,7 @@ def test_least_losses_are_those_at_the_target():
         for k in range(4):
             weight[:] = np.arange(128) == k
             loss, _ = boosting.update(data.kernel, data.parameters, rows.copy(), np.zeros_like(rows), 0.0, targets,
-                                      weight, 128, np.empty_like(rows), np.empty_like(rows))
+                                      weight, 128, np.empty_like(rows), np.empty_like(rows), 1)
             assert loss == pytest.approx(data.least_losses[k], abs=3e-6)
     np.testing.assert_allclose(TweedieLoss(1.5).data(y, WEIGHTS).least_losses[0], 4 * np.sqrt(1.2) - 2 * 1.2 - 2)
 
