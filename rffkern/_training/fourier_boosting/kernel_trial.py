@@ -3,7 +3,8 @@
 Few rows out of all say nothing of it, for what it learns is local: its gain comes with their density.  Small regions
 have all rows that are near one another.  In some of them, spread over the table, a regression learns from the rows of
 the region and predicts them out of fold: what that gains over the bags there is about what it would gain.  As long as
-the outcome is open, larger regions follow, while what the trial costs stays below a share of what the bags have cost.
+the outcome is open, larger regions follow, while what the trial costs stays below a share of what the bags have cost,
+which grows with what the regression may gain.
 Costs are counted in operations, so that the same rows have the same outcome on any machine.
 """
 
@@ -37,8 +38,9 @@ _MOST_SIZES = 1.5
 # Columns that may divide rows, those of the largest spread, and rows of a node that are compared for the one that does.
 _N_DIVIDING, _N_COMPARED = 24, 512
 
-# Share of the operations of the bags that the stages after the first may take.
-_SHARE = 0.2
+# Share of the operations of the bags that the stages after the first may take, and so many times it where the gain may
+# be as many times what is needed: little is saved by leaving out what may be worth a lot.
+_SHARE, _MOST_SHARES = 0.2, 3.0
 
 # Operations, of which some 40 take a nanosecond: of a round of a bag, for each of its rows those for an output and for
 # a column; of a regression, beside those for kernels and an inverse; and of the weights of an out-of-fold row.
@@ -114,12 +116,12 @@ class KernelTrial:
             Operations that the bags have taken.
         """
         gain: Gain | None = None
-        is_enough, done = True, 0.0
+        is_enough, done, budget = True, 0.0, _SHARE * work
         steps = Steps("kernel ridge on small regions", len(_STAGES))
         for stage, size in enumerate(_STAGES):
             regions = _Regions(self._rows, self._divisions[size], size)
             cost = regions.cost(_MORE_CHOICES if stage else _FIRST_CHOICES)
-            if stage and (done + cost > _SHARE * work or len(self._rows.rows) <= _STAGES[stage - 1]):
+            if stage and (done + cost > budget or len(self._rows.rows) <= _STAGES[stage - 1]):
                 break
             done += cost
             self._choose(regions, size)
@@ -130,7 +132,9 @@ class KernelTrial:
                 expected = self._expected(gain, before, size)
                 is_enough = expected.is_enough
                 error = STANDARD_ERRORS * gain.standard_error / max(gain.without, np.finfo(np.float64).tiny)
-                is_open = expected.share + error >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
+                possible = expected.share + error
+                is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
+                budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
                 if not is_open or gain.is_clear:
                     break
         return gain, is_enough

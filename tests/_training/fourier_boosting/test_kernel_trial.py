@@ -71,6 +71,8 @@ def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, m
     first, second = (regions(trial._rows, trial._divisions[size], size) for size in (256, 512))
     both = first.cost(kernel_trial._FIRST_CHOICES) + second.cost(kernel_trial._MORE_CHOICES)
     assert [len(gains_of(trial, both / 0.2 * factor)) for factor in (0.99, 1.01)] == [1, 2]
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.96, 0.05)  # may be more than twice what is needed
+    assert [len(gains_of(trial, both / 0.2 * factor)) for factor in (0.3, 0.5)] == [1, 2]
     trial._gain_of = lambda *_: Gain(100, 1.0, 0.9, 0.01)
     assert len(gains_of(trial, 1e20)) == 1  # it is clear
 
