@@ -132,8 +132,9 @@ def _largest(got: Array, given: Array) -> float:
 
 
 def _text(label: Any) -> str:
-    """A label as text; engines have their own words for truth values."""
-    return {"True": "1", "False": "0", "true": "1", "false": "0", "t": "1", "f": "0"}.get(text := str(label), text)
+    """A label as text; engines have their own words for truth values and whole numbers."""
+    words = {"True": "1", "False": "0", "true": "1", "false": "0", "t": "1", "f": "0"}
+    return words.get(text := str(label).removesuffix(".0"), text)
 
 
 # --- programs of their own

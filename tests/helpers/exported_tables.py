@@ -148,6 +148,17 @@ def _of_text() -> Any:
     return FourierBoostingClassifier(8, n_bags=1, random_state=0, kernel_ridge=False).fit(X, y)
 
 
+def _of_marks() -> Any:
+    X = marked(N_TRAINING, 0)
+    prices = np.array([float(cell[:-2].replace(".", "").replace(",", ".")) for cell in X["price"]])
+    weights = np.array([0.0 if cell == "n/a" else float(cell[:-3]) for cell in X["weight"]])
+    clock = np.array([cell.endswith("pm") for cell in X["clock"]])
+    months = np.array([int(cell.split(".")[1]) for cell in X["when"]])
+    y = np.sin(prices / 2000) + weights / 25 + clock + (months > 6) + np.array(["J" in cell for cell in X["named"]])
+    return FourierBoostingRegressor(12, n_bags=1, random_state=0, kernel_ridge=False,
+                                    columns=ColumnMap(date_parts=True)).fit(X, y)
+
+
 def _several_targets() -> Any:
     X = words(N_TRAINING, 0)
     y = _target(X)
@@ -174,7 +185,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[int, int], dict[str, Any]]]]
     "dates and their parts, regression": (lambda: _boosted(dates, columns=_PARTS), dates),
     "truth values and codes, two classes": (lambda: _boosted(
         truth, [-1.0, 1.0], columns=ColumnMap(("standard",), categorical_features=["code"])), truth),
-    "numbers and dates as text, regression": (lambda: _boosted(marked, columns=ColumnMap(date_parts=True)), marked),
+    "numbers and dates as text, regression": (_of_marks, marked),
     "words, regions of kernels": (lambda: _regions(rffkern.KernelRidgeRegressor, words), words),
     "many levels, regions, three classes": (lambda: _regions(rffkern.KernelRidgeClassifier, many_levels, [*"abc"]),
                                             many_levels),
