@@ -50,7 +50,7 @@ class FormArrays(NamedTuple):
         """Those of fitted columns."""
         entries = [each for column in columns for each in entries_of(column)]
         numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in entries])
-        tables = [table for column in columns for form in column.forms for table in _tables(form)]
+        tables = [table for column in columns for form in column.forms for table in tables_of(form)]
         return cls(
             np.cumsum([0, *(len(column.outputs) for column in columns)]).astype(np.intp),
             np.array([unfused.KINDS[entry[0]] for _, entry, _ in entries], np.intp), numbers.reshape(-1, 6),
@@ -149,7 +149,7 @@ def _entries(form: Form) -> list[Entry]:
 _NONE = np.empty(0)
 
 
-def _tables(form: Form) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def tables_of(form: Form) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Knots and heights of each output of a form; tables of levels have as many knots, which nothing reads."""
     if isinstance(form, RankForm):
         return [(form.knots, form.ranks)]

@@ -7,33 +7,40 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-# The place of a date in its period, in radians, d the days since 1970 and s seconds: the time of day, the day of the
-# week from Monday on, and the month.  Years begin in March, so that a leap day is their last; 400 have 146,097 days.
-_ANGLES = {
-    "hour": "6.283185307179586 * ((s - d * 86400) / 3600) / 24",
-    "weekday": "w = d + 3\n6.283185307179586 * (w - 7 * floor(w / 7)) / 7",
+# Which entry of a table an output is: of a category the place of its level, of a date its day of the week from Monday
+# on, or its month.  Years begin in March, so that a leap day is their last; 400 have 146,097 days.
+PLACES = {
+    "table": "x",
+    "weekday": "w = floor(max(-1e11, min(1e11, x)) / 86400) + 3\nw - 7 * floor(w / 7)",
     "month": """\
-c = 4 * (d + 1303856) + 3
+c = 4 * (floor(max(-1e11, min(1e11, x)) / 86400) + 1303856) + 3
 y = 4 * floor((c - 146097 * floor(c / 146097)) / 4) + 3
 m = floor((5 * floor((y - 1461 * floor(y / 1461)) / 4) + 2) / 153) + 2
-6.283185307179586 * (m - 12 * floor(m / 12)) / 12"""}
+m - 12 * floor(m / 12)"""}
 
-
-def _of_date(angle: str, function: str) -> str:
-    *before, last = angle.split("\n")
-    return "\n".join(["s = max(-1e11, min(1e11, x))", "d = floor(s / 86400)", *before, f"{function}({last})"])
-
+# The cosine of pi (u - shift), u the time of day in half turns, by COSINE_F64 of `_native/core/polynomials.h`: trees
+# tell values apart that differ by their last bit.
+_HOUR = """\
+s = max(-1e11, min(1e11, x))
+u = (s - floor(s / 86400) * 86400) / 43200 - {shift}
+w = floor(u + 0.5)
+z = (u - w) * (u - w)
+y = z * z
+p = (4.166399462726948408e-6 * z + -0.00010458286368326584797) * y + (
+    0.0019295626524798661125 * z + -0.025806890025875390135)
+q = (0.23533063027215769472 * z + -1.3352627688518803788) * y + (4.0587121264167359752 * z + -4.9348022005446792464)
+(1 + z * (p * (y * y) + q)) * (1 - 2 * (w - 2 * floor(0.5 * w)))"""
 
 # A mapped column by its kind, x the value of the raw one; `_native/columns/forms.h` says the same.  A rank has
-# first to find the knot before x, its height and the slope that leads on from there; a table is read at x.
+# first to find the knot before x, its height and the slope that leads on from there.
 FORMS = {
     "raw": "x",
     "standard": "max(-1e30, min(1e30, (x - a) * b))",
     "bounded": "z = max(-1e150, min(1e150, (x - a) * b))\n(z / sqrt(1 + z * z) - c) * d",
     "within": "where(x >= a, where(x < b, c, d), d)",
     "rank": "height + slope * (x - knot)",
-    "table": "height",
-    **{f"{part}_{name}": _of_date(angle, name) for part, angle in _ANGLES.items() for name in ("sin", "cos")},
+    "hour_sin": _HOUR.format(shift=0.5),
+    "hour_cos": _HOUR.format(shift=0),
 }
 
 # A mapped column z within its bounds; nan stays.

@@ -18,11 +18,10 @@ from .._column_map.cells import (
     is_number,
     level_text,
 )
-from .._column_map.compiled import entries_of
+from .._column_map.compiled import entries_of, tables_of
 from .._column_map.fitted_map import FittedColumn
 from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
-from .._column_map.transforms import LevelsForm, PartForm, RankForm, TargetForm
 from .._estimator.base import Model
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from .._model.expansion import Expansion
@@ -38,7 +37,9 @@ _POSITIVE = {LogisticLink: "0.5 * (1 + tanh(0.5 * slope * h))", LinearLink: "max
 _LOG_ODDS = {SoftmaxLink: "h", LogisticLink: "min(0, slope * h) - log(1 + exp(-abs(slope * h)))",
              LinearLink: "log(0.5 * max(1 + h, tail)) + min(0, (1 + h) / tail - 1)"}
 _TARGETS = {"scores": "h", "means": "exp(min(h, largest))"}
-_OF_OTHERS = (LevelsForm, PartForm, TargetForm, TextForm)  # forms of what is no number
+# Seconds of some date of each day of the week, from Monday on, and of each month.
+_OF_EACH: dict[str, NDArray[np.float64]] = {"weekday": np.array([86400.0 * k for k in range(4, 11)]),
+            "month": np.array([f"2001-{k:02d}" for k in range(1, 13)], "M8[s]").astype(np.float64)}
 _SHORT = 5  # letters of words that are listed in all cases
 LEAST = "least"  # of all scores: the target of several quantiles
 
@@ -101,7 +102,7 @@ def _cases(word: str) -> set[str]:
 class Output(NamedTuple):
     """A column after mapping: a form of the value x of one raw column, over a divisor."""
 
-    kind: str  # among `formulas.FORMS`
+    kind: str  # among `formulas.FORMS` and `formulas.PLACES`
     source: int
     missing: float  # in place of the form, where x is missing
     divisor: float = 1.0
@@ -250,28 +251,21 @@ def _mapping_of(column_map: Any) -> RowMap:
 
 def _outputs_of(column: FittedColumn, source: int, of_text: int) -> Iterator[Output]:
     """Outputs of a column from its value, and from its scores of free text, of which `of_text` is the first."""
-    if column.kind == EMPTY:  # whatever stands there counts as missing: the outputs are always the same
-        yield from (Output("within", source, value, 1.0, [-math.inf, math.inf, value, value])
-                    for value in column.apply(np.array([np.nan]))[:, 0].tolist())
-        return
-    of_values = column._replace(forms=tuple(form for form in column.forms if not isinstance(form, _OF_OTHERS)))
-    entries = entries_of(of_values)
+    entries = iter(entries_of(column._replace(forms=tuple(
+        form for form in column.forms if not isinstance(form, TextForm)))))
     for form in column.forms:
-        if isinstance(form, PartForm):
-            yield from (Output(kind, source, 0.0) for kind in form.outputs)
-        elif isinstance(form, TextForm):
+        if isinstance(form, TextForm):
             yield from (Output("raw", of_text + k, 0.0) for k in range(len(form.outputs)))
-        elif isinstance(form, TargetForm):
-            yield from (Output("table", source, 0.0, heights=heights) for heights in form.values.T)
-        elif isinstance(form, LevelsForm):
-            n_outputs = len(form.outputs)
-            values = form(np.arange(n_outputs + 1.0))
-            yield from (Output("within", source, 0.0, 1.0,
-                               [float(k), float(k + 1), float(values[k, k]), float(values[k, n_outputs])])
-                        for k in range(n_outputs))
-        for _, (kind, missing, *numbers), divisor in (entry for entry in entries if entry[0] is form):
-            ranks = (form.knots, form.ranks) if isinstance(form, RankForm) else ()
-            yield Output(kind, source, missing, divisor, numbers, *ranks)
+            continue
+        for name, tables in zip(form.outputs, tables_of(form), strict=True):
+            _, (kind, missing, *numbers), divisor = next(entries)
+            if kind == "part" and form.name == "hour":
+                yield Output(name, source, missing)
+            elif kind == "part":
+                row = form.outputs.index(name)
+                yield Output(form.name, source, missing, heights=form(_OF_EACH[form.name])[row])
+            else:
+                yield Output(kind, source, missing, divisor, numbers, *tables)
 
 
 def _parts(expansion: Expansion) -> tuple[Part, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 from .cells import c_cells, c_text, c_type, js_cells, js_text
-from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
 from .function import Array, Function, Output, RowMap, check_texts
 
 
@@ -374,7 +374,7 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
     """The function `map_row(x, z)`."""
     for o, output in enumerate(mapping.outputs):
         yield _constant(f"knots{o}", output.knots) if output.kind == "rank" else ""
-        yield _constant(f"heights{o}", output.heights) if output.kind in ("rank", "table") else ""
+        yield _constant(f"heights{o}", output.heights) if output.kind in ("rank", *PLACES) else ""
     if any(output.kind == "rank" for output in mapping.outputs):
         yield Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
                                                     x="x", knot="knots[low - 1]"))
@@ -401,6 +401,7 @@ def _form(output: Output, place: int) -> str:
     x = f"x[{output.source}]"
     if output.kind == "rank":
         return f"rank({x}, knots{place}, heights{place}, {len(output.knots)})"
-    names = {"height": f"heights{place}[(int){x}]"} if output.kind == "table" else dict(
-        zip("abcd", map(_hexadecimal, output.numbers), strict=False))
-    return write(FORMS[output.kind], _WRITER, x=x, **names)
+    if output.kind in PLACES:
+        return f"heights{place}[(int){write(PLACES[output.kind], _WRITER, x=x)}]"
+    return write(FORMS[output.kind], _WRITER, x=x,
+                 **dict(zip("abcd", map(_hexadecimal, output.numbers), strict=False)))

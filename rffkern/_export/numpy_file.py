@@ -7,7 +7,7 @@ import numpy as np
 
 from .._column_map import cells, tables, text
 from .._rows.validation import LARGEST_VALUE
-from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
 from .function import Array, Function, RowMap
 from .source import source_of
 
@@ -248,10 +248,11 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
         chosen = [output for output in mapping.outputs if output.kind == kind]
         places = [o for o, each in enumerate(kinds) if each == kind]
         yield f"    x = X[:, {[output.source for output in chosen]}]\n"
-        if kind == "table":
+        if kind in PLACES:
             heights = ", ".join(_array(output.heights) for output in chosen)
-            yield (f"    y = np.column_stack([each[np.where(np.isnan(column), 0, column).astype(int)] "
-                   f"for column, each in zip(x.T, [{heights}])])\n")
+            yield (f"    places = {write(PLACES[kind], _WRITER, x='np.where(np.isnan(x), 0, x)')}\n"
+                   "    y = np.column_stack([each[place] for place, each in zip(places.astype(int).T, "
+                   f"[{heights}])])\n")
         elif kind == "rank":
             ranks = ", ".join(f"({_array(output.knots)}, {_array(output.heights)})" for output in chosen)
             yield f"    y = np.column_stack([_rank(*each) for each in zip(x.T, *zip({ranks}))])\n"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._column_map.cells import CATEGORY, EMPTY, NUMERIC
 from .._model.tree_layout import rounded_down
 from .._version import __version__
-from .formulas import CLIP, FORMS, KERNELS, LINE, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, write
 from .function import Array, Column, Function, Part, RowMap, check_texts
 from .protobuf import DOUBLE, FLOAT, INT64, LEARNED, STRING, model, node, tensor, value_info
 
@@ -199,12 +199,16 @@ def _mapped(graph: _Graph, mapping: RowMap, rows: str) -> str:
         chosen = [output for output in mapping.outputs if output.kind == kind]
         x = graph.columns(rows, [output.source for output in chosen])
         numbers = np.array([output.numbers for output in chosen]).T
-        names = {name: graph.keep(values) for name, values in zip("abcd", numbers, strict=False) if name in FORMS[kind]}
-        if kind == "table":
-            names = {"height": _heights(graph, [output.heights for output in chosen], x)}
-        if kind == "rank":
-            names = _knots(graph, [output.knots for output in chosen], [output.heights for output in chosen], x)
-        value = write(FORMS[kind], graph, x=x, **names)
+        heights = [output.heights for output in chosen]
+        if kind in PLACES:
+            present = graph.add("Where", graph.add("IsNaN", x), graph.keep(0.0), x)
+            value = _heights(graph, heights, write(PLACES[kind], graph, x=present))
+        else:
+            names = {name: graph.keep(values) for name, values in zip("abcd", numbers, strict=False)
+                     if name in FORMS[kind]}
+            if kind == "rank":
+                names = _knots(graph, [output.knots for output in chosen], heights, x)
+            value = write(FORMS[kind], graph, x=x, **names)
         missing, divisors = (graph.keep(values) for values in
                              np.array([(output.missing, output.divisor) for output in chosen]).T)
         parts.append(graph.add("Div", graph.add("Where", graph.add("IsNaN", x), missing, value), divisors))
@@ -228,12 +232,11 @@ def _knots(graph: _Graph, knots: Sequence[Array], heights: Sequence[Array], x: s
     return {name: graph.add("Gather", graph.keep(np.concatenate(table)), places) for name, table in tables.items()}
 
 
-def _heights(graph: _Graph, heights: Sequence[Array], x: str) -> str:
-    """Entries of tables, at x of each."""
+def _heights(graph: _Graph, heights: Sequence[Array], places: str) -> str:
+    """Entries of tables, at a place of each."""
     starts = graph.keep(np.cumsum([0, *map(len, heights[:-1])]), np.int64)
-    present = graph.add("Where", graph.add("IsNaN", x), graph.keep(0.0), x)
     return graph.add("Gather", graph.keep(np.concatenate(heights)),
-                     graph.add("Add", graph.add("Cast", present, to_=INT64), starts))
+                     graph.add("Add", graph.add("Cast", places, to_=INT64), starts))
 
 
 def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY
 from ..errors import InvalidInputError
-from .formulas import CLIP, FORMS, KERNELS, LINE, TextWriter, write
+from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
 from .function import Array, Column, Function, Output, Part, RowMap, check_texts
 
 _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to the scores
@@ -256,7 +256,10 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
 def _form(output: Output) -> str:
     """A mapped column."""
     x = f"x{output.source}"
-    if output.kind == "table":
+    if output.kind in ("weekday", "month"):
+        cases = " ".join(f"WHEN {k}e0 THEN {_exact(height)}" for k, height in enumerate(output.heights.tolist()))
+        value = f"CASE {write(PLACES[output.kind], _WRITER, x=x)} {cases} END"
+    elif output.kind == "table":
         heights = output.heights.tolist()
         value = _search(x, [f"{k}e0" for k in range(1, len(heights))], [*map(_exact, heights)])
     elif output.kind == "rank":
