@@ -181,7 +181,7 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     X = rng.standard_normal((n_rows, n_columns))
     rows = TargetRows(X, rng.standard_normal((n_rows, n_outputs)), RowWeights(n_rows, rng.uniform(0.5, 2, n_rows)))
     loss = ValueLoss(boosting.SQUARED)
-    *_, edges = bin_columns(X.T.astype(np.float32), np.arange(n_columns))
+    *_, edges = bin_columns(np.ascontiguousarray(X.T, np.float32), np.arange(n_columns))
     initial = loss.initial_scores(rows.values.T, rows.weights.each)
     settings = PartitionSettings(loss, None, initial, no_scaling(n_columns), edges, X.min(axis=0), X.max(axis=0),
                                  {0: 10**6}, 0)
