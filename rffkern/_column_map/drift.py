@@ -18,7 +18,7 @@ from .._native.array_types import NDArray
 from .._rows.row_blocks import take_rows
 from .._rows.weights import RowWeights
 from ..errors import InvalidInputError
-from .cells import CATEGORY, DATE, EMPTY
+from .cells import CATEGORY, DATE, EMPTY, known_level
 from .fitted_map import FittedColumn, FittedMap
 from .sketch import Summary, compressed, joined
 from .tables import RawColumn, RawTable, category_of_numbers, column_name
@@ -226,16 +226,25 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
         return _counted_numbers(column.values_of(raw, name), reference)
     if raw.kind == DATE:
         raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
-    codes, levels = (raw.values, ()) if raw.kind == EMPTY else _levels_of(raw, reference)
-    missing, n_bins = np.isnan(codes), len(reference.shares)
+    levels: tuple[str, ...] = ()
+    if raw.kind != EMPTY:
+        raw = category_of_numbers(raw)
+        levels = raw.levels
+    codes, n_bins = raw.values, len(reference.shares)
+    missing = np.isnan(codes)
+    n_missing = int(np.count_nonzero(missing))
     bins, new = np.zeros(n_bins + 1, dtype=np.intp), dict[str, int]()
     index = {level: k for k, level in enumerate(reference.levels)}
     for level, count in zip(levels, np.bincount(codes[~missing].astype(np.intp), minlength=len(levels)).tolist(),
                             strict=True):
-        bins[index.get(level, n_bins - 1)] += count
-        if count and reference.is_complete and level not in index:
+        meant = known_level(level, index)  # as the model takes it: "no" is False
+        if meant is None:
+            n_missing += count
+            continue
+        bins[index.get(meant, n_bins - 1)] += count
+        if count and reference.is_complete and meant not in index:
             new[level] = count
-    bins[-1] = n_missing = int(np.count_nonzero(missing))
+    bins[-1] = n_missing
     return ColumnCounts(len(codes), len(codes), n_missing, 0, bins, new)
 
 
@@ -250,15 +259,6 @@ def _counted_numbers(values: Double, reference: ColumnReference) -> ColumnCounts
         low, high = some[:n_present].searchsorted(reference.low), some[:n_present].searchsorted(reference.high, "right")
         n_outside = int(low + n_present - high)
     return ColumnCounts(len(values), len(some), len(some) - n_present, n_outside, bins, {})
-
-
-def _levels_of(raw: RawColumn, reference: ColumnReference) -> tuple[Double, tuple[str, ...]]:
-    """Codes and levels of a category, as training would have named them."""
-    raw = category_of_numbers(raw)
-    truth = ("False", "True")
-    if {*reference.levels} <= {*truth} and {*raw.levels} <= {"0", "1"}:
-        return raw.values, tuple(truth[int(level)] for level in raw.levels)
-    return raw.values, raw.levels
 
 
 def report(fitted: FittedMap, reference: Reference, counts: Counts | None) -> dict[str, Any]:

@@ -120,12 +120,12 @@ def data(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     columns = []
     for raw, name in zip(rows.raw.columns, rows.names, strict=True):
         forms = described.get(name, [])
-        entry: Facts = {"column": name, "kind": forms[0]["kind"] if forms else raw.kind,
-                        "missing": float(np.isnan(raw.values).mean()), **_values(raw)}
-        if forms and forms[0]["form"] == "dropped":
+        entry: Facts = {"column": name, "kind": forms[0]["kind"] if forms else raw.kind}
+        if forms and forms[0]["form"] == "dropped":  # its values were not read
             reason = str(forms[0]["reason"])
             entry |= {"dropped": reason, "advice": advice_on(reason)}
         else:
+            entry |= {"missing": float(np.isnan(raw.values).mean()), **_values(raw)}
             entry["forms"] = [str(form["form"]) for form in forms] or ["as it is"]
             imputed = [each for form in forms for each in form.get("imputed_from", ())]
             entry |= {"imputed_from": imputed} if imputed else {}

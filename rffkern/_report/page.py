@@ -192,8 +192,8 @@ def _data(facts: Facts) -> str:
     lines = []
     for each in columns:
         before = reference.get(each["column"], {}).get("missing_in_training")
-        missing = _share(each["missing"]) if each["missing"] else ""
-        if before is not None and (before or each["missing"]):
+        missing = _share(each["missing"]) if each.get("missing") else ""
+        if before is not None and "missing" in each and (before or each["missing"]):
             missing = f"{_share(each['missing'])} <span class=\"sub\">({_share(before)} in training)</span>"
         if "levels" in each:
             shown = list(each["levels"].items())[:_MOST_LEVELS]
@@ -205,11 +205,11 @@ def _data(facts: Facts) -> str:
         elif "range" in each:
             values = " to ".join(map(escape, each["range"]))
             picture = strip(each["histogram"]["counts"])
+        elif "dropped" in each:
+            values, picture = (f"<strong>not used</strong>: {escape(each['dropped'])} "
+                               f'<span class="sub">({escape(each["advice"])})</span>'), ""
         else:
             values, picture = "no value", ""
-        if "dropped" in each:
-            values += (f"<br><strong>not used</strong>: {escape(each['dropped'])} "
-                       f'<span class="sub">({escape(each["advice"])})</span>')
         lines.append([escape(each["column"], 60), escape(each["kind"]), values, picture, missing,
                       escape(", ".join(each.get("forms", ())))])
     more = len(data["columns"]) - len(columns)

@@ -111,6 +111,20 @@ def test_booleans_and_numbers_as_categories():
     assert of(model.drift(rows | {"zip": rows["zip"] + 1}), "zip")["new_levels"].keys() == {"104"}
 
 
+def test_words_of_booleans_are_no_new_levels():
+    """With gaps, as text; rows that training has not seen differ in nothing."""
+    rng = np.random.default_rng(0)
+    words = rng.choice(np.array(["YES", "NO", ""], object), 600, p=[0.6, 0.3, 0.1])
+    X, y = {"a": words, "b": rng.standard_normal(600)}, rng.standard_normal(600)
+    model = FourierBoostingRegressor(2, n_bags=1, kernel_ridge=False)
+    model.fit({key: each[:300] for key, each in X.items()}, y[:300])
+    column = of(model.drift({key: each[300:] for key, each in X.items()}), "a")
+    assert column["n_new_levels"] == 0
+    assert column["new"] == 0
+    assert column["shift"] < 0.1
+    assert column["missing"] == pytest.approx(np.mean(words[300:] == ""))
+
+
 def test_many_levels():
     """The most frequent are kept; what the others are is not known."""
     rng = np.random.default_rng(0)
