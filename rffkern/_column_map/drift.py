@@ -134,12 +134,14 @@ def reference_of_rows(X: Any, weights: RowWeights) -> dict[str, Any] | None:
     n_values = most_values(n_features)
     if not n_values:
         return None
-    rows = weights.positive()
-    n_taken = min(len(rows), _MOST_ROWS, max(n_values, _MOST_NUMBERS // n_features))
-    rows = rows[np.linspace(0, len(rows) - 1, n_taken).astype(np.intp)]
+    n_rows = int(weights.n_positive)
+    n_taken = min(n_rows, _MOST_ROWS, max(n_values, _MOST_NUMBERS // n_features))
+    rows = np.linspace(0, n_rows - 1, n_taken).astype(np.intp)
+    if n_rows < X.shape[0]:  # else without an index of each row, which would add to the peak of memory
+        rows = weights.positive()[rows]
     taken, each = take_rows(X, rows), weights.each[rows]
     columns = [joined(column, each) for column in taken.T]
-    return Reference(int(weights.n_positive), [ColumnReference.of_numbers(
+    return Reference(n_rows, [ColumnReference.of_numbers(
         0.0, float(column.values[0]), float(column.values[-1]), *column, n_values) for column in columns]).to_json()
 
 

@@ -248,8 +248,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k targets, h rows held out, batches of a rows, p
     terms, u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in a block:
 
-        array:  (24 + 8 k) n + 8 (d + k) h + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
-        blocks: (16 + 8 k) n + 8 (d + k) h + 8 b + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+        array:  (28 + 8 k) n + 8 (d + k) h + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+        blocks: (20 + 8 k) n + 8 (d + k) h + 8 b + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
 
     Sample weights take 9 n more.
 
@@ -423,8 +423,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, h rows held out, batches of a rows, p terms,
     u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in a block:
 
-        array:  40 n + 8 (d + 1) h + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
-        blocks: 32 n + 8 (d + 1) h + 8 b + 16 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+        array:  44 n + 8 (d + 1) h + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
+        blocks: 36 n + 8 (d + 1) h + 8 b + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
 
     Sample weights take 9 n more.  The treatment of streamed rows and the departures from the paper are described in the
     notes of `RFFNetRegressor`.
