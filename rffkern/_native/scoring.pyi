@@ -24,6 +24,7 @@ def pack_rows(
 ) -> None: ...
 
 MODEL_KINDS: Final[Mapping[str, int]]
+COLUMN_KINDS: Final[Mapping[str, int]]
 LINKS: Final[Mapping[str, int]]
 PREDICTIONS: Final[Mapping[str, int]]
 
