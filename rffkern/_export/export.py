@@ -24,6 +24,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     Parameters
     ----------
     model : fitted estimator of this package, or an expansion
+        A target that cannot compute it refuses it, with the name of the column.
     path : str, bytes or os.PathLike
         The name of the file, which is written whole or not at all.
     to : {"c", "js", "numpy", "onnx", "sql"}
