@@ -120,9 +120,9 @@ UNSTABLE = SCORES.format(scores="np.random.default_rng().random(len(X))")
 NAN = SCORES.format(scores="np.full(len(X), np.nan)")
 WASTEFUL = """
 def wasteful(check):
-    def both(self, X, *others):
+    def both(self, X, *others, **named):
         self.kept = np.zeros(10_000_000)
-        return check(self, X, *others)
+        return check(self, X, *others, **named)
     return both
 for cls in [getattr(rffkern, name) for name in rffkern.__all__]:
     if hasattr(cls, "_check_training"):

@@ -107,7 +107,9 @@ def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: Trai
         seconds[:] += fitted - started, time.perf_counter() - fitted
         n_bytes = len(dumps(model) if hasattr(model, "family") else pickle.dumps(model))
         weights = validation.weights
-        return found._replace(weights=None if weights is None else check_weights(weights, len(weights)).each)
+        if weights is not None:
+            check_weights(weights, len(weights))
+        return found._replace(weights=weights)  # as given: in one unit for the rows of all folds
 
     evaluation = Evaluation.of(cross_validated(rows, folds, predict))
     n_predicted = len(evaluation.predictions.truth)

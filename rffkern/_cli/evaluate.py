@@ -47,6 +47,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise InvalidInputError(f"{table.path}: the table has no rows with a label or target: give the column that has "
                                 "them by --target")
     predictions = joined(parts)
+    if predictions.classes is not None and (predictions.truth < 0).all():
+        raise InvalidInputError(f"{table.path}: expected labels of the model, such as {str(predictions.classes[0])!r}, "
+                                "and found none: give the column that has them by --target")
     if weight is not None:
         try:
             predictions = predictions._replace(weights=check_weights(predictions.weights, len(predictions.truth)).each)

@@ -175,8 +175,9 @@ def _evaluate(model: Any, X: Any, rows: TrainingTable) -> Evaluation:
 
 def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:
     """Predictions of a model for rows that it was not trained on."""
-    weights = None if rows.weights is None else check_weights(rows.weights, len(rows.y)).each
-    return predictions_of(model, X, rows.y, weights)
+    if rows.weights is not None:
+        check_weights(rows.weights, len(rows.y))
+    return predictions_of(model, X, rows.y, rows.weights)  # as given: in one unit for the rows of all folds
 
 
 def _report(evaluation: Evaluation, which: str) -> None:

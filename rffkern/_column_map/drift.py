@@ -55,7 +55,7 @@ class ColumnReference(NamedTuple):
     is_complete: bool  # whether these are all levels
     shares: list[float]  # of the values that are there, for each bin; those of levels, and of all others
     values: list[float] | None = None  # of numbers and dates: all, or those in the middle of equal shares of the rows
-    value_shares: list[float] | None = None  # of the rows that have a value, for each of `values`
+    value_shares: list[float] | None = None  # of the rows that have a value, for each of `values`; None: equal ones
 
     @classmethod
     def of_numbers(cls, missing: float, low: float, high: float, values: Double, weights: Double,
@@ -71,8 +71,13 @@ class ColumnReference(NamedTuple):
         kept_shares = kept.weights / kept.total
         if np.count_nonzero(weights) > n_values:  # equal shares, of which a frequent value has several
             kept_shares = np.round(kept_shares * n_values) / n_values
-        return cls(missing, low, high, edges.tolist(), [], True, shares.tolist(), kept.values.tolist(),
-                   kept_shares.tolist())
+        some = None if (kept_shares == kept_shares[0]).all() else _short(kept_shares)
+        return cls(missing, low, high, edges.tolist(), [], True, shares.tolist(), _short(kept.values), some)
+
+    def shares_of_values(self) -> Double:
+        """Of the rows that have a value, for each of `values`."""
+        n_values = len(self.values or ())
+        return np.full(n_values, 1 / max(1, n_values)) if self.value_shares is None else np.array(self.value_shares)
 
     @classmethod
     def of_levels(cls, missing: float, levels: Sequence[str], weights: Double) -> Self:
@@ -83,6 +88,11 @@ class ColumnReference(NamedTuple):
         shares = weights[chosen] / weights.sum()
         return cls(missing, None, None, [], [levels[k] for k in chosen.tolist()], len(chosen) == len(levels),
                    [*shares.tolist(), max(0.0, 1 - float(shares.sum()))])
+
+
+def _short(values: Double) -> list[float]:
+    """Nine digits of each, which take half the place of all in a file."""
+    return [float(f"{value:.9g}") for value in values.tolist()]
 
 
 class Reference(NamedTuple):
@@ -116,8 +126,8 @@ class Reference(NamedTuple):
                 each.low, each.high))], dtype=np.float64)
             if not np.isfinite(numbers).all() or len(each.shares) != max(len(each.edges), len(each.levels)) + 1:
                 raise ValueError("the reference of a column is malformed")
-            values, value_shares = (np.array([] if these is None else these, dtype=np.float64)
-                                    for these in (each.values, each.value_shares))
+            values = np.array([] if each.values is None else each.values, dtype=np.float64)
+            value_shares = each.shares_of_values().astype(np.float64)
             if (values.ndim != 1 or values.shape != value_shares.shape or not np.isfinite(values).all()
                     or not (value_shares >= 0).all() or (len(values) and abs(value_shares.sum() - 1) > 1e-6)):
                 raise ValueError("the values of the reference of a column are malformed")
@@ -179,7 +189,7 @@ def values_of_training(column: FittedColumn, reference: ColumnReference) -> tupl
         values = np.concatenate([named, others])
         shares = np.concatenate([reference.shares[:-1], np.full(len(others), reference.shares[-1] / len(others))])
     else:
-        values, shares = np.array(reference.values), np.array(reference.value_shares)
+        values, shares = np.array(reference.values), reference.shares_of_values()
     values, shares = np.append(values, np.nan), np.append((1 - reference.missing) * shares, reference.missing)
     values, shares = values[shares > 0], shares[shares > 0]
     return values, shares / shares.sum()

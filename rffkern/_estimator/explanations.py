@@ -194,7 +194,7 @@ def _marginals(model: Any, sources: Indices) -> "Background":
         if len(columns) < len(reference.columns):
             raise InvalidInputError(refused)
         marginals = Marginals([np.array(column.values)[:, None] for column in columns],
-                              [np.array(column.value_shares) for column in columns])
+                              [column.shares_of_values() for column in columns])
     else:
         marginals = _mapped_marginals(column_map._fitted_map(), reference, refused)
     found = Background.of_marginals(marginals, sources, model.expansion_.center)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._native.array_types import NDArray
 from .._rows.weights import weighted_quantile
+from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -82,6 +83,14 @@ def label_codes(labels: NDArray[Any], classes: NDArray[Any]) -> Indices:
     order = np.argsort(classes, kind="stable")
     places = order[np.searchsorted(classes, labels, sorter=order).clip(0, len(classes) - 1)]
     return np.where(classes[places] == labels, places, -1)
+
+
+def known_label_codes(labels: NDArray[Any], classes: NDArray[Any]) -> Indices:
+    """The same; InvalidInputError where no label is a class."""
+    codes = label_codes(labels, classes)
+    if len(codes) and (codes < 0).all():
+        raise InvalidInputError(f"y must hold labels of the model, such as {str(classes[0])!r}, got {str(labels[0])!r}")
+    return codes
 
 
 def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -> Metrics:

@@ -210,7 +210,7 @@ class Classifier(Explained):
         """
         from .._rows.weights import check_weights
         from .conformal import record_of_labels, with_groups
-        from .metrics import label_codes
+        from .metrics import known_label_codes
 
         now = self._snapshot()
         proba = now.predict_proba(X)
@@ -218,7 +218,7 @@ class Classifier(Explained):
         y = to_array(y, "y")
         if y.shape != proba.shape[:1]:
             raise InvalidInputError(f"y must have shape {proba.shape[:1]}, got {y.shape}")
-        codes = label_codes(y, now.classes_)
+        codes = known_label_codes(y, now.classes_)
         own = np.where(codes >= 0, proba[np.arange(len(codes)), codes], 0.0)
         weights = check_weights(sample_weight, len(own)).values
         self._keep_record(with_groups(groups, len(own), lambda rows: record_of_labels(

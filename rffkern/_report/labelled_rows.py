@@ -10,7 +10,7 @@ from .._column_map.cells import CATEGORY, DATE, NUMERIC
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
 from .._estimator.evaluation import Evaluation, Predictions, quantiles_of
 from .._estimator.links import probabilities
-from .._estimator.metrics import label_codes, pinball
+from .._estimator.metrics import known_label_codes, pinball
 from .._native.array_types import NDArray
 from .._rows.validation import check_array, check_targets, feature_names, to_array
 from ..errors import InvalidInputError
@@ -86,10 +86,7 @@ class LabelledRows:
             labels = to_array(y, "y").reshape(-1)
             if len(labels) != n_rows:
                 raise InvalidInputError(f"y must have one entry per row of X ({n_rows}), got {len(labels)}")
-            self.codes = label_codes(labels, self.model.classes_)
-            if (self.codes < 0).all():
-                raise InvalidInputError(f"y must hold labels of the model, such as {self.classes[0]!r}, got "
-                                        f"{str(labels[0])!r}")
+            self.codes = known_label_codes(labels, self.model.classes_)
             self.labels = list(map(str, labels.tolist()))
             return
         self.targets = check_targets(y, n_rows)

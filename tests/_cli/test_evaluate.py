@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.command_line import write_csv
 
-from rffkern import FourierBoostingRegressor, GBRFF2Classifier, load, save
+from rffkern import FourierBoostingRegressor, GBRFF2Classifier, InvalidInputError, load, save
 from rffkern._cli.cross_validation import folds_of
 from rffkern._cli.training_table import TrainingTable
 from rffkern._estimator.evaluation import Evaluation, Predictions, joined, with_error
@@ -76,6 +76,26 @@ def test_weights_missing_labels_and_labels_that_are_not_known(command, folder, t
     assert sum(found["confusion"]["unknown_labels"]) == 0  # of weight 0
     assert sum(evaluated(command, "m.npz", "w.csv", "--target", "answer")["confusion"]["unknown_labels"]) == 1
     assert "other labels" in command("evaluate", "m.npz", "w.csv", "--target", "answer")[1]
+
+
+def test_labels_of_which_none_is_known(command, folder, table):
+    write_csv(folder / "u.csv", table[0][:20], np.array(["never"] * 20, object))
+    code, out, errors = command("evaluate", "m.npz", "u.csv")
+    assert (code, out) == (65, "")
+    assert "expected labels of the model, such as 'no', and found none" in errors
+    with pytest.raises(InvalidInputError, match="y must hold labels of the model, such as 'no', got 'never'"):
+        load(folder / "m.npz").conformalize(table[0][:20], ["never"] * 20)
+
+
+def test_the_constant_of_weighted_rows_does_not_depend_on_folds(command, folder, rng):
+    y, weights = rng.standard_normal(90), rng.integers(0, 4, 90)
+    write_csv(folder / "v.csv", np.column_stack([rng.standard_normal(90), weights]), y, ["x", "mass"])
+    expected = np.sqrt(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+    for n_folds in ("2", "5"):
+        code, _, errors = command("fit", "v.csv", "-o", "v.npz", "--model", "gbrff_regressor", "--set",
+                                  "n_estimators=2", "--weight", "mass", "--cv", n_folds)
+        assert code == 0, errors
+        assert load(folder / "v.npz").metadata_["cross_validation"]["constant"]["rmse"] == pytest.approx(expected)
 
 
 def test_labels_that_are_numbers(command, folder, table):

@@ -2,6 +2,7 @@
 
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,10 @@ def test_threads_that_cannot_be_started(tmp_path):
 
 
 def test_every_module_with_a_loop_shares_the_threads():
-    for path in loops.KERNELS.parent.rglob("*.pyx"):
-        text = path.read_text(encoding="utf-8")
+    texts = {path: path.read_text(encoding="utf-8") for path in loops.KERNELS.parent.rglob("*.pyx")}
+    parts = {path: [path.parent / name for name in re.findall(r'^include "(.+)"$', text, re.MULTILINE)]
+             for path, text in texts.items()}
+    for path in texts.keys() - {part for each in parts.values() for part in each}:
+        text = "".join(texts[each] for each in (path, *parts[path]))
         assert ("prange(" in text) == ("use_team(team)" in text), path.name
         assert "schedule='static'" not in text, path.name

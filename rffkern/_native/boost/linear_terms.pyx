@@ -10,9 +10,6 @@ from .boost.boost_rows cimport add_linear, add_products, copy_columns
 from .core.checks cimport agree, are_indices, has_shape
 from .core.signals cimport at_once, look_at_signals
 from .core.tiles cimport LANES, TERMS, TILE, project_terms
-from .simd cimport team, use_team
-
-use_team(team)
 
 cdef enum:
     ROWS = 2 * TILE   # of a block, of which a group of columns stays in the first cache

@@ -14,9 +14,6 @@ from .boost.boost_rows cimport (
 from .core.checks cimport agree, has_shape
 from .core.signals cimport COSINE, at_once, look_at_signals
 from .core.tiles cimport TILE
-from .simd cimport team, use_team
-
-use_team(team)
 
 cdef enum:
     STRIP_TILES = 64   # of a strip at least, whose sums one thread computes
