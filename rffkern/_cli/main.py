@@ -124,19 +124,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_roles(parser: argparse.ArgumentParser) -> None:
+    """What the columns of a table to train on are for."""
+    parser.add_argument("--target", metavar="COLUMN",
+                        help="name or 0-based index of the target column (default: y of a .npz, else the last column "
+                             "that no other option names)")
+    parser.add_argument("--features", action="append", default=[], metavar="COLUMNS",
+                        help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
+    parser.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
+                        help=f"columns to ignore: {_COLUMNS}")
+    parser.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+
+
 def _add_fit(fit: argparse.ArgumentParser) -> None:
     _add_table_options(fit)
     fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
     fit.add_argument("-o", "--output", required=True, metavar="MODEL",
                      help="model file to write (.npz), or - for stdout")
-    fit.add_argument("--target", metavar="COLUMN",
-                     help="name or 0-based index of the target column (default: y of a .npz, else the last column "
-                          "that no other option names)")
-    fit.add_argument("--features", action="append", default=[], metavar="COLUMNS",
-                     help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
-    fit.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
-                     help=f"columns to ignore: {_COLUMNS}")
-    fit.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+    _add_roles(fit)
     fit.add_argument("--eval", metavar="FILE",
                      help="table with the same columns, on which the loss is computed after each round and the score "
                           "is reported; with --set early_stopping_rounds=N, training stops early")
@@ -256,14 +261,7 @@ def _add_report(report: argparse.ArgumentParser) -> None:
 def _add_compare(compare: argparse.ArgumentParser) -> None:
     _add_table_options(compare)
     compare.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
-    compare.add_argument("--target", metavar="COLUMN",
-                         help="name or 0-based index of the target column (default: y of a .npz, else the last column "
-                              "that no other option names)")
-    compare.add_argument("--features", action="append", default=[], metavar="COLUMNS",
-                         help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
-    compare.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
-                         help=f"columns to ignore: {_COLUMNS}")
-    compare.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+    _add_roles(compare)
     compare.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
                          help=f"numeric columns to treat as categories: {_COLUMNS}")
     compare.add_argument("--task", choices=["classification", "regression"],
