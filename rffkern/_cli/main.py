@@ -164,8 +164,8 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                      help="end training S seconds after it begins, and keep the best rounds so far; for families that "
                           "learn in rounds (default: no limit)")
     fit.add_argument("--checkpoint", metavar="FILE",
-                     help="keep the state of training in FILE, from which the same command goes on after it was "
-                          "ended, with the same result; for fourier_boosting, gbrff and sparse_kernel families")
+                     help="save progress to FILE; if training is interrupted, the same command resumes from it, with "
+                          "the same result; for fourier_boosting, gbrff and sparse_kernel families")
     fit.add_argument("--holdout", type=float, default=0.0, metavar="FRACTION",
                      help="fraction of the rows, >= 0 and < 1, to exclude from training and report the score on, drawn "
                           "at random unless --time or --groups is given (default: 0)")

@@ -170,7 +170,8 @@ class Classifier(Explained):
         TrainingStateError
             If the model has no such rows: call `conformalize` with some.
         InvalidInputError
-            If `coverage` is none, or needs more rows than there are, or X is not what `fit` saw.
+            If `coverage` is not a share between 0 and 1, or too high for the number of rows that the model was not
+            trained on, or X is not what `fit` saw.
 
         Notes
         -----
@@ -337,7 +338,8 @@ class Regressor(Explained):
         TrainingStateError
             If the model has no residuals of rows that it was not trained on: call `conformalize` with some.
         InvalidInputError
-            If `coverage` is none, or needs more rows than there are, or X is not what `fit` saw.
+            If `coverage` is not a share between 0 and 1, or too high for the number of rows that the model was not
+            trained on, or X is not what `fit` saw.
 
         Notes
         -----
