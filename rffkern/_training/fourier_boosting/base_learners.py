@@ -66,6 +66,7 @@ class BaseLearner:
     name: str
     term: ClassVar[type[Any]]  # the class of its terms
     searches_step: bool  # whether the round searches the best step
+    extrapolates = False  # whether its terms follow a trend beyond the training rows, for a part of their range
 
     def __init__(self, n_sources: int, rate: float, screened: Double | None = None) -> None:
         self.rate, self._screened = rate, screened
@@ -297,7 +298,7 @@ class LinearLearner(BaseLearner):
     """
 
     name, term = "linear", LinearTerm
-    searches_step = True
+    searches_step, extrapolates = True, True
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None) -> None:
@@ -365,3 +366,8 @@ def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double
 
 # In the order of the terms of the function.
 BASE_LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}
+
+
+def extrapolate(names: Sequence[str]) -> bool:
+    """Whether one of some base learners follows trends beyond the training rows."""
+    return any(BASE_LEARNERS[name].extrapolates for name in names)

@@ -97,7 +97,7 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
     section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows, padded to whole tiles.
     """
     n_rows = len(weights)
-    if data.kernel not in (boosting.LOGISTIC, boosting.SOFTMAX) or not n_rows:
+    if data.link != "softmax" or not n_rows:
         return 1.0
     padded_targets, weight = np.zeros((2, scores.shape[1]), dtype=np.float32)
     padded_targets[:n_rows], weight[:n_rows] = targets, weights
@@ -123,7 +123,7 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
     """
     shifts = np.zeros(len(data.intercept))
     n_rows = len(weights)
-    if data.kernel == boosting.QUANTILE and n_rows:
+    if data.estimates_quantiles and n_rows:
         shifts[:] = [weighted_quantile(-each.astype(np.float64), weights, float(quantile))
                      for each, quantile in zip(scores[:, :n_rows], data.parameters, strict=True)]
     return shifts
@@ -151,14 +151,14 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         Where the rows come from, in words.
     """
     w = None if (weights == weights[0]).all() else weights
-    if data.kernel in (boosting.LOGISTIC, boosting.SOFTMAX):
+    if data.link == "softmax":
         proba = probabilities(SoftmaxLink(), scores.T)
         codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
         constant = classification_metrics(codes, constant_classifier(codes, proba.shape[1], w), w)
         record = record_of_labels(proba[np.arange(len(codes)), codes], w, source)
         of_model = figures(classification_metrics(codes, proba, w), constant)
         return record | {"figures": {**of_model, "guess": most_common(codes, proba.shape[1], w)}}
-    if data.kernel in (boosting.POISSON, boosting.TWEEDIE):
+    if data.link == "log":
         unit: Double = np.exp(center)[:, None]
         targets, predictions = unit * data.targets[rows].astype(np.float64), unit * np.exp(scores)
     else:
@@ -169,7 +169,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         residuals = targets - predictions
     if not np.isfinite(residuals).all():
         return None
-    if data.kernel in (boosting.SQUARED, boosting.HUBER):
+    if data.link == "identity" and not data.estimates_quantiles:
         squares = np.average(scores**2, axis=1, weights=w)
         left = np.maximum(1 - excess / np.maximum(squares, np.finfo(np.float64).tiny), _LEAST_VARIANCE)
         residuals *= np.sqrt(left)[:, None]

@@ -26,6 +26,7 @@ from ..distributed.partitions import (
     proportional_shares,
     refuse_values,
 )
+from .base_learners import extrapolate
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import inverse_temperature, mean_scores, pad_to_tiles, quantile_shifts
 from .ensemble import mean_of_bags
@@ -124,7 +125,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     scaling = scaling_from(sums, standardize=True)
     sample = np.concatenate(table.partitions.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS),
                                                    column_seed), axis=1)
-    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates="linear" in model.base_learners)
+    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling,
+                                   extrapolates=extrapolate(model.base_learners))
     edges = tuple(map(bin_edges, sample))
     settings = PartitionSettings(loss, mean_units, initial, scaling, edges, lower, upper, {}, calibration_seed)
     evaluation_tables = list(tables.evaluation.values())

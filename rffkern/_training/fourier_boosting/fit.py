@@ -21,13 +21,13 @@ from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
+from .base_learners import BASE_LEARNERS, extrapolate
 from .boosting import Bag, Callback, Checkpoint, train_bags
 from .calibration import excess_variance, inverse_temperature, out_of_fold_record, out_of_fold_scores, quantile_shifts
 from .ensemble import mean_of_bags
 from .losses import in_units_of_mean, loss_of
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
-from .stacking import STACKED_LOSSES, stack_kernel_ridge, without_kernels
-from .terms import FourierTerm, LinearTerm, TreeTerm
+from .stacking import stack_kernel_ridge, without_kernels
 from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, read_columns
 
 Double = NDArray[np.float64]
@@ -48,7 +48,8 @@ class WarmStart(NamedTuple):
         return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
 
 
-_STATE_TYPES = WarmStart, RowFingerprints, RowOrder, Checkpoint, Losses, FourierTerm, TreeTerm, LinearTerm
+_STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, Checkpoint, Losses,
+                *(learner.term for learner in BASE_LEARNERS.values()))
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: Any,
@@ -78,7 +79,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         scaling = measure_scaling(parts[0].X, parts[0].weights, n_threads=model.n_jobs)
     else:
         sources, forms, n_raw_columns = column_map.sources_, column_map.forms_, column_map.n_features_in_
-    columns = read_columns(parts, scaling, sources, forms, extrapolates="linear" in model.base_learners,
+    columns = read_columns(parts, scaling, sources, forms, extrapolates=extrapolate(model.base_learners),
                            n_threads=check_n_threads(model.n_jobs, parts[0].X.shape[0] * n_features))
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(part.codes if isinstance(part, LabelledRows) else part.values.T)
@@ -132,7 +133,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
     rows, scores = out_of_fold_scores(bags, orders, weights)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
-    reason = reason_not_to_try(model.kernel_ridge, data.kernel in STACKED_LOSSES, len(training_rows),
+    reason = reason_not_to_try(model.kernel_ridge, data.allows_stacking, len(training_rows),
                                len(columns.values))
     if reason is None and (was_stopped or timed_out):
         reason = Reason.STOPPED

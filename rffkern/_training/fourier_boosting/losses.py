@@ -1,7 +1,7 @@
 """Losses of boosting: their initial scores, and what training rows hold for them."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ class LossData(NamedTuple):
     weights_by_hessian: bool  # whether the amplitudes of Fourier terms are those of rows weighted by the Hessian
     strata: Double  # (n_rows,) what folds are balanced by
     least_losses: Double  # (n_rows,) the least possible loss of a row, which the kernels do not subtract
+    link: Literal["softmax", "log", "identity"]  # of scores: to probabilities, of means, or values less targets
+    estimates_quantiles: bool  # whether scores are quantiles
+    allows_stacking: bool  # whether kernel ridge regression may be stacked on the terms
+    step_unit: float  # the step that a term of curvature 1 takes
 
 
 class ClassLoss(NamedTuple):
@@ -64,8 +68,11 @@ class ClassLoss(NamedTuple):
         """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
         intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
         if self.n_classes == 2:
-            return _repeated_scores(boosting.LOGISTIC, intercept, parameters, 2 * targets[0] - 1, targets[0])
-        return _repeated_scores(boosting.SOFTMAX, intercept, parameters, targets[0], targets[0])
+            data = _repeated_scores(boosting.LOGISTIC, intercept, parameters, 2 * targets[0] - 1, targets[0])
+        else:  # the curvature of one class of n is about 1 / n
+            data = _repeated_scores(boosting.SOFTMAX, intercept, parameters, targets[0], targets[0])._replace(
+                step_unit=self.n_classes / 2)
+        return data._replace(link="softmax", allows_stacking=True)
 
     def _class_weights(self, targets: Double, weights: Double) -> Double:
         return np.bincount(targets[0].astype(np.intp), weights, minlength=self.n_classes).astype(np.float64)
@@ -110,9 +117,11 @@ class ValueLoss(NamedTuple):
         """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
         intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
         scores = (intercept[:, None] - self._for_outputs(targets)).astype(np.float32, order="C")
-        zeros = np.zeros(targets.shape[1], dtype=np.float32)
-        return LossData(self.kernel, parameters, intercept, scores, zeros, self.kernel == boosting.QUANTILE, False,
-                        targets[0], np.broadcast_to(0.0, targets.shape[1]))
+        zeros, is_quantile = np.zeros(targets.shape[1], dtype=np.float32), self.kernel == boosting.QUANTILE
+        return LossData(self.kernel, parameters, intercept, scores, zeros, searches_step=is_quantile,
+                        weights_by_hessian=False, strata=targets[0],
+                        least_losses=np.broadcast_to(0.0, targets.shape[1]), link="identity",
+                        estimates_quantiles=is_quantile, allows_stacking=self.kernel == boosting.SQUARED, step_unit=1.0)
 
     def _for_outputs(self, targets: Double) -> Double:
         """The target once for each quantile."""
@@ -164,8 +173,9 @@ def _mean_row(targets: Double, weights: Double) -> tuple[Double, Double]:
 
 def _repeated_scores(kernel: int, intercept: Double, parameters: Single, targets: Double, strata: Double) -> LossData:
     scores = np.repeat(intercept[:, None], len(targets), axis=1).astype(np.float32)
-    return LossData(kernel, parameters, intercept, scores, targets.astype(np.float32), True, False, strata,
-                    np.broadcast_to(0.0, len(targets)))
+    return LossData(kernel, parameters, intercept, scores, targets.astype(np.float32), searches_step=True,
+                    weights_by_hessian=False, strata=strata, least_losses=np.broadcast_to(0.0, len(targets)),
+                    link="log", estimates_quantiles=False, allows_stacking=False, step_unit=1.0)
 
 
 def _spread(values: Double, weights: Double) -> float:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
-from ..._native import boosting
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.fit import RegionLearner, Regressions, SolverSettings, join_regions, kernel_terms
@@ -31,8 +30,6 @@ from .training_rows import Columns, RowOrder
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-STACKED_LOSSES = (boosting.LOGISTIC, boosting.SOFTMAX, boosting.SQUARED)
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
 CACHE_BYTES = 1 << 32
@@ -63,7 +60,7 @@ class Stack(NamedTuple):
         scores: Double = self.terms[:, None] * of_bags + self.shifts[:, None]
         if self.out_of_fold is not None:
             scores += self.kernels[:, None] * self.out_of_fold
-            if data.kernel == boosting.SQUARED:
+            if data.link == "identity":
                 scores -= self.kernels[:, None] * regression_targets(data, rows)
         return scores
 
@@ -186,7 +183,7 @@ def _kernel_rows(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Colum
     relevances = normalised(relevances_of(bags, columns), columns.values[:, training_rows[some]].T.astype(np.float64),
                             own_weights[some])
     return KernelRows(columns, training_rows, targets - intercepts[:, None], intercepts, own_weights, folds, n_folds,
-                      shuffled, Lengths(relevances, 1.0), data.kernel != boosting.SQUARED, n_jobs, keeps_folds)
+                      shuffled, Lengths(relevances, 1.0), data.link == "softmax", n_jobs, keeps_folds)
 
 
 class StackedRegressions:

@@ -283,7 +283,7 @@ class LocalRows:
         self.columns, self.bins, self.weight, self.scores, self.n_train = columns, bins, weight, scores, n_train
         self._targets, self._least_losses = targets, least_losses
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
-        self._kernel, self._parameters = data.kernel, data.parameters
+        self._kernel, self._parameters, self._step_unit = data.kernel, data.parameters, data.step_unit
         self.searches_step, self._weights_by_hessian = data.searches_step, data.weights_by_hessian
         self.totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
         self.losses = self.add_step(0.0)
@@ -310,11 +310,9 @@ class LocalRows:
 
     def best_step(self) -> float:
         """The multiple of the direction of lowest training loss, by Newton's method from 1."""
-        # Amplitudes are those of curvature 1; the curvature of one class of n is about 1 / n.
-        unit = len(self.scores) / 2 if self._kernel == boosting.SOFTMAX else 1.0
         step: float = boosting.best_step(
             self._kernel, self._parameters, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
-            _NEWTON_ITERATIONS, unit * _LARGEST_MOVE, unit * _SMALLEST_MOVE, self.n_threads)
+            _NEWTON_ITERATIONS, self._step_unit * _LARGEST_MOVE, self._step_unit * _SMALLEST_MOVE, self.n_threads)
         return step
 
     def add_step(self, step: float) -> Losses:
