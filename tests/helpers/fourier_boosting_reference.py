@@ -1,8 +1,8 @@
 """Fourier boosting in plain NumPy, for reading: docs/algorithms/fourier_boosting.md explains it step by step.
 
 The whole of `FourierBoostingRegressor` (squared error) and of `FourierBoostingClassifier` (two classes) with
-`columns=None, kernel_ridge=False`, rows of equal weight, and enough patience; with the same seed it trains the same
-model.
+`columns=None, kernel_ridge=False`, rows of equal weight without copies, and enough patience; with the same seed it
+trains the same model.
 A term is a function of standardised rows Z (n_rows, n_columns).  A base learner returns a term, and a function that
 gives the relevances of columns in it for a step.
 """

@@ -28,7 +28,7 @@ from .ensemble import mean_of_bags
 from .losses import in_units_of_mean, loss_of
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
 from .stacking import stack_kernel_ridge, without_kernels
-from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, read_columns
+from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, merge_copies, read_columns
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -88,6 +88,10 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     training_rows, *evaluation = (start + part.weights.positive() for start, part in zip(starts[:-1], parts,
                                                                                         strict=True))
     row_groups = None if groups is None else _groups_of_rows(groups, y, sample_weight, n_train)
+    if model.validation == "random":  # copies in order of time are rows of their own
+        weights = merge_copies(columns.values, targets, weights, training_rows,
+                               None if row_groups is None else row_groups[training_rows])
+        training_rows = training_rows[weights[training_rows] > 0]
     prints = None
     if model.warm_start:
         prints = _row_prints(training, columns, targets, weights, n_train, row_groups)

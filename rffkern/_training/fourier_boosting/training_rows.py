@@ -1,6 +1,6 @@
 """Rows that bags are trained on: columns in single precision, their bins, folds, and the scores of a bag."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -30,6 +30,10 @@ _BLOCK_SIZE, _LARGEST_VALUE = 1 << 18, 1e18
 
 # Forms of a column that keep the order of its values: a threshold on one is a threshold on any.
 _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
+
+# Shares of rows that are copies of others for which copies count as one row, the fewest rows that are then left, and
+# an odd number that mixes the bits of hashes.
+_FEWEST_COPIES, _MOST_COPIES, _FEWEST_DISTINCT, _HASH_FACTOR = 0.1, 0.8, 50, np.uint64(0x9E3779B97F4A7C15)
 
 # Newton's method along a direction: iterations, the largest move, and the least that is worth another.  Of several
 # classes both are so large for each two.
@@ -181,6 +185,38 @@ def assign_folds(strata: NDArray[Any], n_folds: float, rng: "np.random.Generator
     folds = np.empty(len(strata), dtype=np.intp)
     folds[order] = places - starts[np.searchsorted(starts, places, side="right") - 1]
     return folds
+
+
+def merge_copies(columns: Single, targets: Double, weights: Double, rows: Indices,
+                 groups: Indices | None = None) -> Double:
+    """Weights with those of copies of a row moved to the first of them, where copies are many.
+
+    A row that is held out then has no copy among the rows that are learned from, as where a minority was oversampled:
+    validation loss, calibration and the kernel trial would praise a model for what it remembers.  Copies are equal in
+    all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.  Rows of few values are equal by chance,
+    and will be in new tables, too: some column must have a value of its own for more than half of the distinct rows.
+    """
+    def keys() -> Iterator[NDArray[Any]]:  # one after the other, for each takes memory
+        yield from ((column[rows] + np.float32(0)).view(np.uint32) for column in columns)  # of zeros one sign
+        yield from ((target[rows] + 0.0).view(np.uint64) for target in targets)
+        if groups is not None:
+            yield groups
+
+    hashes = np.zeros(len(rows), dtype=np.uint64)
+    for key in keys():
+        hashes = (hashes ^ (hashes >> np.uint64(29)) ^ key.astype(np.uint64)) * _HASH_FACTOR
+    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    n_distinct = len(first)
+    if n_distinct < _FEWEST_DISTINCT or not _FEWEST_COPIES <= 1 - n_distinct / len(rows) <= _MOST_COPIES:
+        return weights
+    if max(len(np.unique(column[rows[first]])) for column in columns) <= n_distinct / 2:
+        return weights
+    first = first[inverse]
+    for key in keys():  # equal hashes do not guarantee it
+        first = np.where(key[first] == key, first, np.arange(len(rows)))
+    merged = weights.copy()
+    merged[rows] = np.bincount(first, weights[rows], len(rows))
+    return merged
 
 
 class RowOrder(NamedTuple):

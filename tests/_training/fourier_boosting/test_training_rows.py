@@ -20,6 +20,7 @@ from rffkern._training.fourier_boosting.training_rows import (
     assign_folds,
     bin_columns,
     binned_columns,
+    merge_copies,
     read_columns,
 )
 
@@ -240,3 +241,25 @@ def test_the_best_step_of_many_classes_may_be_far():
         losses.append(state.add_step(step).train)
         state.add_step(-step)
     assert losses[1] == min(losses)
+
+
+def test_many_copies_of_rows_count_as_one_row(rng):
+    columns = rng.standard_normal((3, 200)).astype(np.float32)[:, np.r_[0:100, 0:100]]
+    columns[1, [0, 100]] = 0.0, -0.0
+    targets, weights, rows = columns[:1].astype(float), np.arange(1.0, 201), np.arange(200)
+    merged = merge_copies(columns, targets, weights, rows)
+    np.testing.assert_array_equal(merged, np.r_[weights[:100] + weights[100:], np.zeros(100)])
+    targets[0, 150] += 1  # a row with another target is no copy
+    merged = merge_copies(columns, targets, weights, rows)
+    assert (merged[50], merged[150], merged.sum()) == (weights[50], weights[150], weights.sum())
+    groups = np.where(rows == 160, 1, 0)
+    assert merge_copies(columns, targets, weights, rows, groups)[160] == weights[160]
+    np.testing.assert_array_equal(merge_copies(columns, targets, weights, rows[:100]), weights)  # of few rows
+
+
+def test_rows_that_are_equal_by_chance_stay(rng):
+    columns, targets, weights = rng.integers(8, size=(2, 300)).astype(np.float32), np.zeros((1, 300)), np.ones(300)
+    np.testing.assert_array_equal(merge_copies(columns, targets, weights, np.arange(300)), weights)
+    columns[0] = np.arange(300) - (np.arange(300) < 20) * 20  # under a tenth
+    columns[:, :20] = columns[:, 20:40]
+    np.testing.assert_array_equal(merge_copies(columns, targets, weights, np.arange(300)), weights)
