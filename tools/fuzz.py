@@ -167,6 +167,7 @@ def originals(folder):
     boosted = {**small, "n_bags": 2, "columns": forms}
     models = [
         Expansion([0.0, 1.0], [0.0, 0.0], FourierTerms([[1.0, 2.0]], [0.5], [[1.0, -1.0]])),
+        Expansion([0.0], [0.0, 0.0], FourierTerms([[0.0, 2.0], [0.0, 0.0], [0.1, 0.0]], [0, 1, 2], [[1], [2], [3.0]])),
         *(Expansion([0.0], [0.0, 0.0], KernelTerms([[1.0, 2.0], [0.0, 1.0]], [[1.0], [2.0]], [1.0, 0.0], *more))
           for more in ((), ([1.0],), ([1.0], [0, 1, 0], [0.5, 1.5, -0.5], [0, 1, 1, 2, 2]))),
         rffkern.SparseKernelClassifier(3, random_state=0).fit(X, labels),

@@ -26,9 +26,10 @@ from .._native.array_types import NDArray
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
 
+Double = NDArray[np.float64]
 Real = NDArray[Any]  # float64 or float32
 Header = Mapping[str, Any]
-Contents = tuple[Header, dict[str, Real]]  # of a file
+Contents = tuple[Header, dict[str, Double]]  # of a file
 
 FORMAT = "rffkern"
 FORMAT_VERSION = 1
@@ -127,8 +128,9 @@ def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
                                 f"{_MAX_HEADER} bytes, "
                                 f"got {len(header_bytes)}")
     members = {"header": npy_prefix("|u1", (len(header_bytes),)) + header_bytes}
-    members |= {name: npy_prefix(_stored(array.dtype), array.shape)
-                + np.ascontiguousarray(array, _stored(array.dtype)).tobytes() for name, array in arrays.items()}
+    for name, array in arrays.items():
+        stored = _narrowed(array)
+        members[name] = npy_prefix(stored.dtype.str, array.shape) + stored.tobytes()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
@@ -231,9 +233,14 @@ def _wide(numbers: Iterable[int], extra: bytes) -> list[int]:
     return found
 
 
-def _stored(dtype: np.dtype[Any]) -> str:
-    """The dtype of a file for that of an array."""
-    return "<f4" if dtype == np.float32 else "<f8"
+_PRECISIONS = ("<f2", "<f4", "<f8")
+
+
+def _narrowed(array: Real) -> Real:
+    """An array in the least precision that holds its numbers as they are, in the byte order of files."""
+    with np.errstate(over="ignore"):  # what a precision does not hold becomes infinite in it, and differs
+        return next(stored for stored in (np.ascontiguousarray(array, dtype) for dtype in _PRECISIONS)
+                    if np.array_equal(stored, array, equal_nan=True))
 
 
 def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:
@@ -304,13 +311,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise FormatError(f"the header holds {name}")
 
 
-def _parse_array(data: bytes, name: str, shape: list[int]) -> Real:
-    """An array of the declared shape, of double precision or of single."""
+def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:
+    """An array of the declared shape, of half, single or double precision."""
     name = name if name.isidentifier() else shown(name)
-    for dtype in ("<f8", "<f4"):
+    for dtype in _PRECISIONS:
         prefix = npy_prefix(dtype, shape)
         if data.startswith(prefix) and len(data) - len(prefix) == int(dtype[2:]) * math.prod(shape):
-            array = np.frombuffer(data, dtype=dtype, offset=len(prefix)).astype(dtype[1:]).reshape(shape)
+            array = np.frombuffer(data, dtype=dtype, offset=len(prefix)).astype(np.float64).reshape(shape)
             require(np.isfinite(array).all(), f"array {name} holds nan or inf")
             return array
     raise FormatError(f"array {name} does not have the declared shape {shape}")

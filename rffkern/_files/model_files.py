@@ -6,6 +6,7 @@ loss curves.
 
 import io
 import itertools
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
@@ -241,7 +242,7 @@ def _check_texts(texts: list[Any]) -> None:
 def _describe(model: Any) -> Contents:
     """Header and arrays of a model or an expansion."""
     if isinstance(model, Expansion):
-        arrays = model.arrays()
+        arrays = _arrays_of(model)
         _check_storable(model, [], [])
         header = make_header(_EXPANSION_FAMILY, _EXPANSION_CLASS, params={}, classes=None, feature_names=None,
                              arrays=arrays)
@@ -252,6 +253,43 @@ def _describe(model: Any) -> Contents:
         return _describe_map(model)
     raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                             f"got {type(model).__name__}")
+
+
+_MOST_NUMBERS = 1 << 22  # of an array that a file may have without its zeros, so that it asks for little memory
+
+
+def _arrays_of(expansion: Expansion) -> dict[str, Double]:
+    """The arrays of an expansion as a file has them: where most omegas are 0, all others and the gaps between them.
+
+    With the omegas one after the other, row by row, a gap is the distance from the one before that is not 0, and of the
+    first from the place before all.
+    """
+    arrays = expansion.arrays()
+    omegas = arrays.get("omegas")
+    if omegas is None or omegas.size > _MOST_NUMBERS:
+        return arrays
+    numbers = omegas.reshape(-1)
+    places = np.flatnonzero(numbers.view(np.int64))  # not of -0.0, which has a bit
+    if 2 * len(places) > len(numbers):
+        return arrays
+    found = {}
+    for name, array in arrays.items():
+        found[name] = array if name != "omegas" else numbers[places]
+        if name == "omegas":
+            found["omega_gaps"] = np.diff(places, prepend=-1).astype(np.float64)
+    return found
+
+
+def _with_zeros(arrays: Mapping[str, Double]) -> dict[str, Double]:
+    """The arrays of an expansion from those of a file."""
+    gaps, omegas = arrays["omega_gaps"], arrays["omegas"]
+    shape = len(arrays["phases"]), len(arrays["center"])
+    require(omegas.ndim == 1 and omegas.shape == gaps.shape and math.prod(shape) <= _MOST_NUMBERS
+            and ((gaps >= 1) & (gaps == np.floor(gaps)) & (gaps <= math.prod(shape))).all()
+            and gaps.sum() <= math.prod(shape), "omegas and their gaps do not agree")
+    numbers = np.zeros(math.prod(shape))
+    numbers[np.cumsum(gaps).astype(np.intp) - 1] = omegas
+    return {**arrays, "omegas": numbers.reshape(shape)}
 
 
 def _describe_map(column_map: Any) -> Contents:
@@ -326,7 +364,7 @@ def _describe_model(model: Model) -> Contents:
         model._restored(model.expansion_, curves, classes)  # as `load` will
     except ValueError as error:
         raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
-    arrays = model.expansion_.arrays() | curves
+    arrays = _arrays_of(model.expansion_) | curves
     columns = None
     if column_map is not None:
         _storable_names(column_map)
@@ -380,13 +418,15 @@ def _build(contents: Contents, n_bytes: int) -> Any:
 def _build_expansion(arrays: Mapping[str, Double], kinds: Sequence[str] = (), more: tuple[str, ...] = ()) -> Expansion:
     """The expansion of a file's arrays, which has parts of these kinds alone, and `more` other arrays."""
     parts = [part for part in PARTS if part.array_names[0] in arrays]
-    expected = ("intercept", "center", *(("lower", "upper") if "lower" in arrays else ()),
-                *(name for part in parts for name in part.array_names), *more)
+    names = [name for part in parts for name in part.array_names]
+    if "omega_gaps" in arrays and "omegas" in names:
+        names.insert(1, "omega_gaps")
+    expected = ("intercept", "center", *(("lower", "upper") if "lower" in arrays else ()), *names, *more)
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
     found = [part.kind for part in parts]
     require(not kinds or (set(found) <= set(kinds) and (len(kinds) > 1 or len(found) == 1)),
             f"the family must have the parts {', '.join(kinds)}, got {', '.join(found)}")
-    expansion = Expansion._of_arrays(arrays)
+    expansion = Expansion._of_arrays(_with_zeros(arrays) if "omega_gaps" in arrays else arrays)
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")
     return expansion
 

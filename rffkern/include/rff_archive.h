@@ -25,12 +25,12 @@ typedef struct {
     uint64_t size, packed_size, offset;
 } rff_member;
 
-/* An array as the file has it; the model gets a copy in double precision. */
+/* An array as the file has it, in half, single or double precision; the model gets a copy in double. */
 typedef struct {
     char name[RFF_MAX_NAME];
     uint32_t n_dimensions;
     size_t shape[2], size; /* size: numbers in all */
-    int is_single;
+    size_t width; /* bytes of a number: 2, 4 or 8 */
     const uint8_t *data;
 } rff_array;
 
@@ -286,6 +286,13 @@ static int rff_read_shapes(rff_file *file, const rff_member *members, size_t n_m
     return 1;
 }
 
+static double rff_half(const uint8_t *at)
+{
+    const int bits = at[0] | at[1] << 8, exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31 ? INFINITY : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return bits >> 15 ? -size : size;
+}
+
 static float rff_single(const uint8_t *at)
 {
     const uint32_t bits = rff_little32(at);
@@ -304,20 +311,21 @@ static double rff_double(const uint8_t *at)
 
 static double rff_number(const rff_array *array, size_t index)
 {
-    return array->is_single ? (double)rff_single(array->data + 4 * index) : rff_double(array->data + 8 * index);
+    const uint8_t *at = array->data + array->width * index;
+    return array->width == 2 ? rff_half(at) : array->width == 4 ? (double)rff_single(at) : rff_double(at);
 }
 
 static int rff_read_array(rff_file *file, rff_span data, rff_array *array)
 {
     char prefix[RFF_MAX_PREFIX];
-    size_t i, n_prefix;
-    int found = 0;
-    for (array->is_single = 0; array->is_single <= 1; array->is_single++) {
-        const size_t each = array->is_single ? 4 : 8;
-        n_prefix = rff_npy_prefix(array->is_single ? "<f4" : "<f8", array->n_dimensions, array->shape, prefix);
-        found = rff_begins(data, 0, prefix, n_prefix) && (data.size - n_prefix) % each == 0
-                && (data.size - n_prefix) / each == array->size;
-        if (found) break;
+    static const char *const types[] = {"<f2", "<f4", "<f8"};
+    size_t i, n_prefix = 0;
+    int type, found = 0;
+    for (type = 0; type < 3 && !found; type++) {
+        array->width = (size_t)2 << type;
+        n_prefix = rff_npy_prefix(types[type], array->n_dimensions, array->shape, prefix);
+        found = rff_begins(data, 0, prefix, n_prefix) && (data.size - n_prefix) % array->width == 0
+                && (data.size - n_prefix) / array->width == array->size;
     }
     RFF_REQUIRE(&file->refusal, found, "an array does not have the declared shape");
     array->data = data.at + n_prefix;

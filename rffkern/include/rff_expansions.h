@@ -8,6 +8,7 @@
 
 #define RFF_MOST_DEPTH 12
 #define RFF_LARGEST_SLOPE_PART 1e290
+#define RFF_MOST_NUMBERS (1u << 22) /* of omegas that a file has without their zeros */
 
 /* The arrays of each part; a part is there if its first array is. */
 static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
@@ -33,12 +34,14 @@ static int rff_check_array_names(rff_file *file, const char *const *more, int ha
 {
     static const char *const always[] = {"intercept", "center", NULL}, *const bounds[] = {"lower", "upper", NULL};
     static const char *const map[] = {"columns", NULL}, *const nothing[] = {NULL};
+    static const char *const sparse[] = {"omegas", "omega_gaps", "phases", "amplitudes", NULL};
     const char *const *lists[4 + RFF_N_PARTS];
     size_t k = 0, list;
     int part;
     lists[0] = always;
     lists[1] = rff_find_array(file, "lower") ? bounds : nothing;
     for (part = 0; part < RFF_N_PARTS; part++) lists[2 + part] = rff_has_part(file, part) ? rff_part_arrays[part] : nothing;
+    if (rff_has_part(file, RFF_PART_FOURIER) && rff_find_array(file, "omega_gaps")) lists[2 + RFF_PART_FOURIER] = sparse;
     lists[2 + RFF_N_PARTS] = more ? more : nothing;
     lists[3 + RFF_N_PARTS] = has_map ? map : nothing;
     for (list = 0; list < 4 + RFF_N_PARTS; list++)
@@ -207,12 +210,42 @@ static int rff_read_trees(rff_file *file, rff_model *model)
 
 /* --- expansions */
 
+/* Omegas without their zeros, and the distance of each from the one before. */
+static int rff_read_sparse_omegas(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    const rff_array *omegas = rff_find_array(file, "omegas"), *gaps = rff_find_array(file, "omega_gaps");
+    const size_t n_terms = rff_find_array(file, "phases")->shape[0], size = n_terms * e->n_features;
+    double *numbers;
+    size_t i, place = 0; /* one more than that of a number */
+    RFF_REQUIRE(&file->refusal, omegas->n_dimensions == 1 && rff_is_shaped(gaps, 1, omegas->size, 0)
+                && rff_find_array(file, "phases")->n_dimensions == 1 && n_terms <= RFF_MOST_NUMBERS / e->n_features,
+                "omegas and their gaps do not agree");
+    e->n_terms = n_terms;
+    e->omegas = numbers = rff_own(model, size, sizeof *numbers);
+    RFF_REQUIRE_MEMORY(&file->refusal, numbers);
+    for (i = 0; i < omegas->size; i++) {
+        const double gap = rff_number(gaps, i);
+        RFF_REQUIRE(&file->refusal, gap >= 1 && gap == floor(gap) && gap <= (double)(size - place),
+                    "omegas and their gaps do not agree");
+        place += (size_t)gap;
+        numbers[place - 1] = rff_number(omegas, i);
+    }
+    return 1;
+}
+
+static int rff_read_omegas(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    if (rff_find_array(file, "omega_gaps")) return rff_read_sparse_omegas(file, model);
+    e->n_terms = rff_find_array(file, "omegas")->shape[0];
+    return rff_take(file, model, "omegas", 2, e->n_terms, e->n_features, &e->omegas);
+}
+
 static int rff_read_cosines(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
-    const rff_array *omegas = rff_find_array(file, "omegas");
-    e->n_terms = omegas->shape[0];
-    return rff_take(file, model, "omegas", 2, e->n_terms, e->n_features, &e->omegas)
+    return rff_read_omegas(file, model)
            && rff_take(file, model, "phases", 1, e->n_terms, 0, &e->phases)
            && rff_take(file, model, "amplitudes", 2, e->n_terms, e->n_outputs, &e->amplitudes);
 }

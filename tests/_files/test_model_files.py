@@ -1,6 +1,7 @@
 """What stands in model files, and what is refused of it."""
 
 import copy
+import io
 import json
 import os
 import subprocess
@@ -43,6 +44,41 @@ def test_bare_expansion(tmp_path, rng):
     loaded = load(tmp_path / "e.npz")
     X = rng.standard_normal((10, 2))
     np.testing.assert_array_equal(loaded.score(X), expansion.score(X))
+
+
+def test_arrays_take_the_least_precision_that_holds_them(refuse):
+    """Half for whole numbers and zeros of either sign, single for what it holds; the bits are those that were saved."""
+    omegas = np.array([[1.0, -0.0], [2.0**-24, 65504.0], [2048.0, -3.5]])
+    for numbers, dtype in ((omegas, "<f2"), (omegas + 2049, "<f4"), (omegas / 3, "<f8"), (omegas * 1e300, "<f8")):
+        expansion = fourier_expansion(numbers, np.full(3, 0.1), np.ones((3, 1)), np.zeros(1), np.zeros(2))
+        content = dumps(expansion)
+        with np.load(io.BytesIO(content)) as archive:
+            assert archive["omegas"].dtype == dtype
+            assert archive["phases"].dtype == "<f8"
+        assert loads(content).fourier.omegas.tobytes() == numbers.tobytes()
+    header, arrays = decode(content)
+    refuse(encode(header, {**arrays, "phases": np.array([0.1, np.nan, 0.2])}), "nan or inf")
+
+
+def test_omegas_that_are_mostly_zero_are_kept_without_zeros(refuse):
+    omegas = np.zeros((4, 5))
+    omegas[0, 3], omegas[2, :2], omegas[3, 4] = 0.3, (-0.0, 5.0), -1.0
+    expansion = fourier_expansion(omegas, np.zeros(4), np.ones((4, 1)), np.zeros(1), np.zeros(5))
+    content = dumps(expansion)
+    header, arrays = decode(content)
+    assert arrays["omegas"].tolist() == [0.3, -0.0, 5.0, -1.0]
+    assert arrays["omega_gaps"].tolist() == [4, 7, 1, 8]
+    assert loads(content).fourier.omegas.tobytes() == omegas.tobytes()
+    assert dumps(loads(content)) == content
+    for gaps in ([4, 7, 1, 9], [4, 0, 1, 8], [4, -7, 1, 8], [4.5, 7, 1, 7], [1e300, 7, 1, 8]):
+        refuse(encode(header, {**arrays, "omega_gaps": np.array(gaps, float)}), "omegas and their gaps")
+    few = encode({**header, "arrays": [[n, [3] if n == "omega_gaps" else s] for n, s in header["arrays"]]},
+                 {**arrays, "omega_gaps": arrays["omega_gaps"][:3]})
+    refuse(few, "omegas and their gaps")
+    many = 1 << 23  # of which a file of some hundred bytes may not ask for 64 MiB
+    giant = {**arrays, "center": np.zeros(many), "phases": np.zeros(4)}
+    refuse(encode({**header, "arrays": [[name, list(array.shape)] for name, array in giant.items()]}, giant),
+           "omegas and their gaps")
 
 
 @pytest.fixture(scope="module")

@@ -107,6 +107,16 @@ def test_trees_of_any_size(program, tmp_path, scale):
     check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
 
 
+@pytest.mark.parametrize("numbers", [[1.0, -0.0, 2.0**-24, -65504.0], [1.0, 3e-5, 1e-320, 0.1]])
+def test_omegas_of_any_precision_without_zeros(program, tmp_path, numbers):
+    omegas = np.zeros((5, 4))
+    omegas.ravel()[[2, 3, 11, 19]] = numbers
+    expansion = boosted_expansion(omegas, np.arange(5.0), np.full((5, 1), 0.1), [0], np.zeros(4), np.zeros((4, 1)),
+                                  np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 1)))
+    save(expansion, tmp_path / "m.npz")
+    check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
+
+
 @pytest.mark.parametrize("exponent", [1.0, 2.0])
 def test_a_kernel_expansion(program, tmp_path, exponent):
     arrays = [[1.0, -0.0], [5e-324, 2.0]], [[1.0], [2.0]], [0.1], [1.0, 0.0], [exponent]

@@ -92,7 +92,8 @@ def other_numbers(rng, content):
     members = members_of(content)
     member = members[rng.integers(1, len(members))]
     start = member[1].index(b"\n") + 1
-    values = np.frombuffer(member[1], "<f4" if b"<f4" in member[1][:start] else "<f8", offset=start).copy()
+    dtype = next(dtype for dtype in ("<f2", "<f4", "<f8") if dtype.encode() in member[1][:start])
+    values = np.frombuffer(member[1], dtype, offset=start).copy()
     if values.size:
         with np.errstate(over="ignore"):
             values[rng.integers(values.size)] = rng.choice(
