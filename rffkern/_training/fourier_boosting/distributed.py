@@ -138,7 +138,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     all_columns = np.arange(n_features)
     columns = Columns(np.empty((n_features, 0), np.float32), all_columns, all_columns,
                       np.empty((n_features, 0), np.uint8), edges, lower, upper)
-    sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.name)
+    sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.name, len(data.intercept))
 
     # Folds and bags.
     seeds, checkpoints, bag_rows = rng.integers(1 << 62, size=3), [], []

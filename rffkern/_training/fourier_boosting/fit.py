@@ -100,7 +100,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     del training, parts  # mapped rows, that only the callers hold now, take twice what columns take
     data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
     del targets
-    sizes = resolve_hyperparameters(model, len(training_rows), loss.name)
+    sizes = resolve_hyperparameters(model, len(training_rows), loss.name, len(data.intercept))
 
     # Folds: each bag validates on one and trains on the others; with an evaluation set all bags validate on it.
     if warm_start is not None:

@@ -48,3 +48,11 @@ def test_more_rows_ask_for_no_less():
         assert a.n_folds <= b.n_folds
         assert a.max_depth <= b.max_depth
         assert a.reg_lambda >= b.reg_lambda
+
+
+def test_more_classes_have_fewer_bags():
+    found = [resolve_hyperparameters(FourierBoostingRegressor(), 600, "softmax", n).n_bags for n in range(3, 1000)]
+    assert found[25 - 3] == 10
+    assert found[200 - 3 :] == [4] * 800
+    assert all(0 <= a - b <= 1 for a, b in itertools.pairwise(found))
+    assert resolve_hyperparameters(FourierBoostingRegressor(n_bags=7), 600, "softmax", 1000).n_bags == 7
