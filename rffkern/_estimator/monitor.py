@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import InvalidInputError
 
 # Mean loss below which more rounds would fit rounding errors.
@@ -173,6 +175,12 @@ class Monitor:
         """Record the losses of earlier rounds."""
         self.train_loss, self.eval_loss = [*train_loss], [*eval_loss]
         self.eval_losses = {name: [*losses] for name, losses in eval_losses.items()}
+
+    def curves(self) -> dict[str, Any]:
+        """Fitted attributes: the losses before the first round and after each, and whether time ended training."""
+        return {"train_loss_": np.array(self.train_loss), "eval_loss_": np.array(self.eval_loss),
+                "eval_losses_": {name: np.array(losses) for name, losses in self.eval_losses.items()},
+                "timed_out_": self.timed_out}
 
     def has_finished(self) -> bool:
         """Whether training ends with the rounds recorded so far."""

@@ -1,10 +1,10 @@
 """Base learners: a random sample of the rows, and a forward selection of basis vectors in it.
 
 A selection proposes the base learner (25) of Sun and Yao (2010) on the basis vectors that its rule selects: a set of
-them (`SetSelection`), or, where they are selected one by one, a vector outside of the span of all before it
-(`DictionarySelection`).
+them, or, where they are selected one by one, a vector outside of the span of all before it.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..._native import solvers
 from ..._native.array_types import NDArray
 from ..._native.sparse import Selector
+from ..._rows.tiles import TILE
 from ..._rows.weights import RowWeights
 from .kernel import Kernel
 from .packed_rows import KernelRows, Kernels
@@ -63,16 +64,23 @@ class BaseLearner(NamedTuple):
     before: Double = np.empty(0)  # (n_learners before it,), or empty
 
 
+def combine(learners: Sequence[BaseLearner], coef: Double) -> tuple[Indices, Double]:
+    """Distinct rows of some base learners, sorted, and the weights (n_rows, n_outputs) of each in their sums."""
+    indices = np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in learners)])
+    distinct, place = np.unique(indices, return_inverse=True)
+    weights = np.zeros((len(distinct), coef.shape[1]))
+    for k, of_output in enumerate(coef.T):
+        each = np.concatenate([np.empty(0), *(c * learner.weights for c, learner in
+                                              zip(of_output, learners, strict=True))])
+        weights[:, k] = np.bincount(place, each, len(distinct))
+    return distinct, weights
+
+
 class Proposal(NamedTuple):
     """Base learners on the same basis vectors, and the kernels that their columns are made of."""
 
     learners: tuple[BaseLearner, ...]
     kernels: Kernels  # with these basis vectors, or with the last where others are `before` it
-
-    def weights(self) -> Double:
-        """Weights (n_learners, n_centers) of the kernels in each base learner."""
-        return np.array([learner.weights[-1:] if learner.before.size else learner.weights
-                         for learner in self.learners])
 
 
 class RowSamples:
@@ -107,8 +115,11 @@ class RowSamples:
         return self._rng.permutation(np.unique(np.searchsorted(self._cumulated[:-1], places, side="right")))
 
 
-class SetSelection:
-    """Selection of a set of basis vectors for the base learners of each round, independent of those before it.
+class Selection:
+    """Selection of basis vectors for the base learners of each round.
+
+    A set of them does not depend on those before it.  Single ones are chosen once; where coefficients of several are
+    optimal together, they are kept in a dictionary, of whose Gram matrix the selector has a Cholesky factor.
 
     Parameters
     ----------
@@ -124,7 +135,30 @@ class SetSelection:
             settings.kernel.amplitude, settings.kernel.bias, settings.reg_lambda, smallest, _RAN_THRESHOLD,
             min(_N_CANDIDATES, rows.weights.n_positive), settings.kernel.number)
         self._seen = np.zeros(rows.n_samples, dtype=bool)
+        self._dictionary: list[int] = []
         self.n_skipped = 0  # near-duplicates met so far
+
+    def propose(self, sample: Indices, target: Double, residual: Double) -> Proposal | None:
+        """Base learners on rows of a sample; None if there is none.
+
+        Parameters
+        ----------
+        sample : array of shape (n_sample,)
+        target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
+        """
+        if not self._settings.keeps_dictionary:
+            self._selector.reset()
+        flat_target, flat_residual = (values.reshape(len(values), -1) for values in (target, residual))
+        chosen = self._choose(sample, flat_target, flat_residual)
+        if not len(chosen):
+            return None
+        kernels = Kernels(self._rows, self._rows.centers(chosen))
+        if self._settings.keeps_dictionary:
+            return Proposal((self._orthogonal_to_dictionary(int(chosen[0])),), kernels)
+        v = self._rows.weight * residual
+        model = flat_target[:, chosen] - flat_residual[:, chosen]
+        learners = self._along_gradients(chosen, kernels.correlate(v)[:, : len(chosen)], v.sum(axis=(1, 2)), model)
+        return Proposal(learners, kernels) if learners else None
 
     def _choose(self, sample: Indices, target: Double, residual: Double) -> Indices:
         """At most S rows of a sample, given values (n_outputs, n_rows) of all rows; single ones are chosen once."""
@@ -133,53 +167,61 @@ class SetSelection:
             sample = sample[~self._seen[sample]]
         if not len(sample):
             return sample
-        left = residual[:, sample]
-        model = target[:, sample] - left if is_single else np.zeros_like(left)  # sets begin with no vector
-        rows = self._rows.subset(sample, left, model)
+        tiles = self._rows.tiles_of(sample)
+        values = np.zeros((1 + 2 * len(residual), len(tiles) * TILE))
+        weight, left, model = values[0], values[1 : 1 + len(residual)], values[1 + len(residual) :]
+        weight[: len(sample)], left[:, : len(sample)] = self._rows.flat_weight[sample], residual[:, sample]
+        if is_single:  # sets begin with no vector, and a model of 0
+            model[:, : len(sample)] = target[:, sample] - residual[:, sample]
         chosen = np.empty(self._settings.basis_size, np.intp)
-        n_chosen = self._selector.choose(rows.tiles, rows.n_rows, rows.weight, rows.residual, rows.model, chosen)
+        chosen = sample[chosen[: self._selector.choose(tiles, len(sample), weight, left, model, chosen)]]
         self.n_skipped = self._selector.n_skipped
-        self._seen[sample[chosen[:n_chosen]]] = True
-        return sample[chosen[:n_chosen]]
+        self._seen[chosen] = True
+        return chosen
 
-    def propose(self, sample: Indices, target: Double, residual: Double) -> Proposal | None:
-        """Base learners along the gradient of the objective, (24) and (25), on rows of a sample; None if there is none.
+    def _along_gradients(self, chosen: Indices, correlations: Double, sums: Double,
+                         model: Double) -> tuple[BaseLearner, ...]:
+        """Base learners along the gradient of the objective, (24) and (25), none if it is 0.
 
         Of several outputs, each has a gradient.  The first base learner is the function on the basis vectors, of length
         1 in the space of the kernel, whose inner products with all of them have the largest sum of squares; the second
         is orthogonal to it.
-
-        Parameters
-        ----------
-        sample : array of shape (n_sample,)
-        target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
         """
-        rows, kernel = self._rows, self._settings.kernel
-        flat_target, flat_residual = (values.reshape(len(values), -1) for values in (target, residual))
-        self._selector.reset()
-        chosen = self._choose(sample, flat_target, flat_residual)
-        if not len(chosen):
-            return None
-        factor = np.asarray(self._selector.factor)
-        kernels, v = Kernels(rows, rows.centers(chosen)), rows.weight * residual
-        u = kernel.amplitude * kernels.correlate(v)[:, : len(chosen)] + kernel.bias * v.sum(axis=(1, 2))[:, None]
-        u -= self._settings.reg_lambda * (flat_target[:, chosen] - flat_residual[:, chosen])
+        kernel, factor = self._settings.kernel, np.asarray(self._selector.factor)
+        u = kernel.amplitude * correlations + kernel.bias * sums[:, None]
+        u -= self._settings.reg_lambda * model
         learners = []
         for direction in _directions(factor, np.ascontiguousarray(u), self._settings.n_together):
             solvers.solve_factorised(factor, direction, forward=False)
             learners.append(BaseLearner(chosen, direction))
-        return Proposal(tuple(learners), kernels) if learners else None
+        return tuple(learners)
+
+    def _orthogonal_to_dictionary(self, row: int) -> BaseLearner:
+        """The base learner of the part of a vector that is orthogonal to the dictionary, which it joins."""
+        self._dictionary.append(row)
+        last, factor = len(self._dictionary) - 1, np.asarray(self._selector.factor)
+        *before, length = factor[last, : last + 1].tolist()
+        weights = np.append(np.zeros(last), length)
+        solvers.solve_factorised(factor, weights)
+        return BaseLearner(np.array(self._dictionary), weights, np.array(before) / length)
 
     def refuse(self) -> None:
-        """Forget the proposal made last."""
+        """Forget the proposal made last: a vector that was chosen alone leaves the dictionary."""
+        if self._dictionary:
+            self._dictionary.pop()
+            self._selector.forget_last()
 
-    def state(self) -> tuple[Indices, ...]:
-        """What later proposals depend on, but for numbers of near-duplicates: the rows that have been chosen."""
-        return (np.flatnonzero(self._seen),)
+    def state(self) -> tuple[Indices, Indices]:
+        """What later proposals depend on, but for numbers of near-duplicates: rows chosen, and the dictionary."""
+        return np.flatnonzero(self._seen), np.array(self._dictionary, np.intp)
 
-    def resume(self, state: tuple[Indices, ...]) -> None:
+    def resume(self, state: tuple[Indices, Indices]) -> None:
         """Propose from now on what another selection in that state would."""
         self._seen[state[0]] = True
+        self._dictionary = state[1].tolist()
+        tiles = self._rows.tiles_of(state[1])
+        for row in range(len(self._dictionary)):
+            self._selector.remember(tiles, row)
 
 
 def _directions(factor: Double, gradients: Double, n_wanted: int) -> list[Double]:
@@ -193,50 +235,3 @@ def _directions(factor: Double, gradients: Double, n_wanted: int) -> list[Double
         return [gradients[0] / length]
     _, shares, directions = np.linalg.svd(gradients / length, full_matrices=False)
     return [direction.copy() for direction in directions[:n_wanted][shares[:n_wanted] > _SMALLEST_SHARE]]
-
-
-class DictionarySelection(SetSelection):
-    """Selection of one basis vector for each base learner, each row once, outside of the span of all before it.
-
-    These are kept in a dictionary, of whose Gram matrix the selector has a Cholesky factor.
-    """
-
-    def __init__(self, settings: Settings, rows: KernelRows) -> None:
-        super().__init__(settings, rows)
-        self._dictionary: list[int] = []
-
-    def state(self) -> tuple[Indices, ...]:
-        """The rows that have been chosen, and those of the dictionary, in its order."""
-        return (*super().state(), np.array(self._dictionary, np.intp))
-
-    def resume(self, state: tuple[Indices, ...]) -> None:
-        """Choose none of the rows that have been chosen, and none in the span of the dictionary."""
-        super().resume(state)
-        self._dictionary = state[1].tolist()
-        nothing = np.empty((0, len(self._dictionary)))
-        tiles = self._rows.subset(state[1], nothing, nothing).tiles
-        for row in range(len(self._dictionary)):
-            self._selector.remember(tiles, row)
-
-    def propose(self, sample: Indices, target: Double, residual: Double) -> Proposal | None:
-        """The base learner of the part of a vector that is orthogonal to the dictionary."""
-        chosen = self._choose(sample, *(values.reshape(len(values), -1) for values in (target, residual)))
-        if not len(chosen):
-            return None
-        self._dictionary.append(int(chosen[0]))
-        last, factor = len(self._dictionary) - 1, np.asarray(self._selector.factor)
-        *before, length = factor[last, : last + 1].tolist()
-        weights = np.append(np.zeros(last), length)
-        solvers.solve_factorised(factor, weights)
-        learner = BaseLearner(np.array(self._dictionary), weights, np.array(before) / length)
-        return Proposal((learner,), Kernels(self._rows, self._rows.centers(chosen)))
-
-    def refuse(self) -> None:
-        """Take the vector chosen last out of the dictionary."""
-        self._dictionary.pop()
-        self._selector.forget_last()
-
-
-def make_selection(settings: Settings, rows: KernelRows) -> SetSelection:
-    """The selection that an ensemble uses."""
-    return (DictionarySelection if settings.keeps_dictionary else SetSelection)(settings, rows)

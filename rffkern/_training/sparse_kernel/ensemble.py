@@ -9,12 +9,11 @@ import numpy as np
 from ..._native.array_types import NDArray
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
-from ..._rows.weights import RowWeights
-from .basis_selection import BaseLearner, RowSamples, Settings, make_selection
+from ..._rows.training_rows import TargetRows
+from .basis_selection import BaseLearner, RowSamples, Selection, Settings, combine
 from .kernel import RegularisedKernel
-from .least_squares import Coefficients, FitState, Residuals, make_least_squares
+from .least_squares import Coefficients, FitState, LeastSquares, Residuals
 from .packed_rows import KernelRows, needs_double, pack_rows
-from .stages import combine
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -39,7 +38,7 @@ class EnsembleState(NamedTuple):
     """Where an ensemble stands.  Nothing in it is ever changed."""
 
     fit: FitState  # of the last group
-    selection: tuple[Indices, ...]
+    selection: tuple[Indices, Indices]
     active: tuple[Double, Indices] | None  # if the group learns from some rows alone, the targets of all, and which
     learners: tuple[BaseLearner, ...]
     finished: tuple[Coefficients, ...]  # of the groups before
@@ -84,9 +83,9 @@ class Ensemble:
             self._idle_loss = float(squares.sum())
             rows, target = rows.taken(active), tiled_outputs(flat[:, active].T)
             columns = columns.reshape(-1)[: len(columns) * rows.n_tiles * TILE].reshape(-1, rows.n_tiles, TILE)
-        self._selection = make_selection(settings, rows)
+        self._selection = Selection(settings, rows)
         self._samples = RowSamples.of_settings(rows.weights, settings, self._rng)
-        self.least_squares = make_least_squares(Residuals(rows, target, columns), self._held_out, settings)
+        self.least_squares = LeastSquares(Residuals(rows, target, columns), self._held_out, settings)
 
     @property
     def n_skipped(self) -> int:
@@ -140,14 +139,14 @@ class Ensemble:
                 continue
             n_added = fit.add(proposal)
             if n_added:
-                self.learners.extend(self._among_all_rows(learner) for learner in fit.learners[-n_added:])
+                added = fit.learners[-n_added:]
+                if self._active is not None:  # whose indices are of all rows in what is kept
+                    added = [learner._replace(indices=self._active[1][learner.indices]) for learner in added]
+                self.learners += added
                 return True
             selection.refuse()
             self._n_skipped += 1
         return False
-
-    def _among_all_rows(self, learner: BaseLearner) -> BaseLearner:
-        return learner if self._active is None else learner._replace(indices=self._active[1][learner.indices])
 
     def refine(self) -> None:
         """Refine the coefficients of the last group."""
@@ -189,25 +188,18 @@ class Ensemble:
         return np.sort(order[:n_active])
 
 
-class RowsWithTargets(NamedTuple):
-    """Rows, their weights, and their targets less the intercepts."""
-
-    X: Any
-    weights: RowWeights
-    targets: Double  # (n_samples, n_outputs)
-
-
-def make_ensemble(model: Any, machine: RegularisedKernel, scaling: Scaling, learned: RowsWithTargets,
-                  held_out: Sequence[RowsWithTargets], n_rounds: int, rng: "np.random.Generator",
+def make_ensemble(model: Any, machine: RegularisedKernel, scaling: Scaling, learned: TargetRows,
+                  held_out: Sequence[TargetRows], n_rounds: int, rng: "np.random.Generator",
                   signs: Double | None = None) -> Ensemble:
     """An ensemble without base learners, by the parameters of an estimator, with room for so many rounds.
 
-    `machine` is normalised, for weights of mean 1, and in units of columns scaled by `scaling`.
+    Rows have targets less the intercepts.  `machine` is normalised, for weights of mean 1, and in units of columns
+    scaled by `scaling`.
     """
     kernel, in_lengths, n_threads = machine.kernel, machine.kernel.scaling(scaling), model.n_jobs
     rows = in_precision(partial(pack_rows, learned.X, in_lengths, learned.weights, n_threads, kernel.number),
                         PRECISION, needs_double)
-    n_positive, n_outputs = learned.weights.n_positive, learned.targets.shape[1]
+    n_positive, n_outputs = learned.weights.n_positive, learned.values.shape[1]
     basis_size = min(model.basis_size, model.max_samples or n_positive, n_positive)
     n_together = min(basis_size, n_outputs, _MOST_TOGETHER)
     group_size = {"full": None, "one": 1}.get(model.update, GROUP_SIZE)
@@ -218,9 +210,9 @@ def make_ensemble(model: Any, machine: RegularisedKernel, scaling: Scaling, lear
     parts = []
     for each in held_out:
         others = KernelRows(each.X, in_lengths, each.weights, rows.dtype, n_threads, kernel.number)
-        parts.append(Residuals(others, tiled_outputs(each.targets),
+        parts.append(Residuals(others, tiled_outputs(each.values),
                                aligned((capacity, others.n_tiles, TILE), rows.dtype)))
-    return Ensemble(rows, tiled_outputs(learned.targets), tuple(parts), settings, rng, signs)
+    return Ensemble(rows, tiled_outputs(learned.values), tuple(parts), settings, rng, signs)
 
 
 def tiled_outputs(targets: Double) -> Double:

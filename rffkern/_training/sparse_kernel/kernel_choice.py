@@ -14,8 +14,9 @@ from ..._estimator.monitor import Steps, printing
 from ..._native.array_types import NDArray
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
+from ..._rows.training_rows import TargetRows
 from .basis_selection import RowSamples
-from .ensemble import RowsWithTargets, make_ensemble
+from .ensemble import make_ensemble
 from .kernel import RegularisedKernel, given_kernel
 from .leave_one_out import MOST_ROWS, LeaveOneOut
 from .likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
@@ -134,7 +135,7 @@ def _loss_of_ensembles(model: Any, data: Any, targets: Double, scaling: Scaling,
     """
     order = rng.permutation(data.weights.positive())[: _MOST_TRIAL_ROWS + _MOST_TRIAL_ROWS // _ROWS_PER_HELD_OUT]
     seed = int(rng.integers(2**63))
-    held_out, learned = (RowsWithTargets(take_rows(data.X, rows), data.weights.of(rows), targets[rows])
+    held_out, learned = (TargetRows(take_rows(data.X, rows), targets[rows], data.weights.of(rows))
                          for rows in np.split(order, [len(order) // (1 + _ROWS_PER_HELD_OUT)]))
     # Fits that go on choose as one long fit would.
     n_rounds = _TRIAL_ROUNDS if model.warm_start else min(model.n_estimators, _TRIAL_ROUNDS)

@@ -56,10 +56,13 @@ class Residuals:
 
     def fill(self, index: int, proposal: Proposal, settings: Settings) -> None:
         """Evaluate the base learners of a proposal at the rows, as columns from that index on."""
-        kernel, before, weights = settings.kernel, proposal.learners[0].before, proposal.weights()
+        kernel, (learners, kernels) = settings.kernel, proposal
+        before = learners[0].before
+        weights = np.array([learner.weights[-1:] if before.size else learner.weights for learner in learners])
         columns = self.columns[index : index + len(weights)]
-        proposal.kernels.beside(self.rows).combine(kernel.amplitude * weights, kernel.bias * weights.sum(axis=1),
-                                                   columns)
+        if kernels.rows is not self.rows:
+            kernels = Kernels(self.rows, kernels.centers)
+        kernels.combine(kernel.amplitude * weights, kernel.bias * weights.sum(axis=1), columns)
         if before.size:
             values = columns.astype(np.float64)
             self._shift(self.columns, -before[None], values)
@@ -143,6 +146,9 @@ class LeastSquares:
         self._flat_target = self.target.reshape(len(self.target), -1)
         self._factor = np.zeros((settings.capacity, settings.capacity))
         self._objective = float((training.rows.weight * self.target**2).sum())
+        if not settings.keeps_dictionary:
+            self._indices = np.zeros((settings.capacity, settings.basis_size), np.intp)
+            self._weights = np.zeros((settings.capacity, settings.basis_size))
         self._begin()
 
     def _begin(self) -> None:
@@ -183,16 +189,32 @@ class LeastSquares:
         """Coefficients with those of each stage."""
         return Coefficients(self.coef, self._factor, self._orthonormal)
 
-    def _with_last(self, n_learners: int) -> Double:
-        """Inner products of the first base learners with the last of them."""
-        raise NotImplementedError
-
-    def _with_model(self, start: int, n_learners: int) -> Double:
-        """Inner products (n_outputs, n_learners - start) of some base learners with the models."""
-        raise NotImplementedError
+    # Inner products in the space of the kernel: of base learners that are orthonormal there, from coefficients alone;
+    # of others, read off their columns.
 
     def _store(self, index: int, learner: BaseLearner) -> None:
         """Store what inner products with a base learner need, as the one of that index."""
+        if not self.settings.keeps_dictionary:
+            n_basis = len(learner.indices)
+            self._indices[index], self._weights[index] = 0, 0
+            self._indices[index, :n_basis], self._weights[index, :n_basis] = learner.indices, learner.weights
+
+    def _with_last(self, n_learners: int) -> Double:
+        """Inner products of the first base learners with the last of them."""
+        if self.settings.keeps_dictionary:
+            return np.eye(1, n_learners, n_learners - 1)[0]
+        values = self.training.columns[n_learners - 1].reshape(-1).take(self._indices[:n_learners])
+        return np.einsum("ij,ij->i", self._weights[:n_learners], values)
+
+    def _with_model(self, start: int, n_learners: int) -> Double:
+        """Inner products (n_outputs, n_learners - start) of some base learners with the models."""
+        if self.settings.keeps_dictionary:
+            coef = np.zeros((n_learners, len(self.target)))
+            coef[: len(self.coef)] = self.coef
+            return coef[start:].T
+        indices, weights = self._indices[start:n_learners], self._weights[start:n_learners]
+        return np.array([(weights * (target[indices] - left[indices])).sum(axis=1)
+                         for target, left in zip(self._flat_target, self.training.flat, strict=True)])
 
     def add(self, proposal: Proposal) -> int:
         """Add base learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide."""
@@ -280,44 +302,3 @@ class LeastSquares:
                 part.shrink(part.columns, steps)
             if np.abs(steps).max() <= _REFINED * np.abs(self.coef).max():
                 break
-
-
-class SetLeastSquares(LeastSquares):
-    """Weak learners of any basis vectors, whose inner products are read off their columns."""
-
-    def __init__(self, training: Residuals, held_out: tuple[Residuals, ...], settings: Settings) -> None:
-        super().__init__(training, held_out, settings)
-        self._indices = np.zeros((settings.capacity, settings.basis_size), np.intp)
-        self._weights = np.zeros((settings.capacity, settings.basis_size))
-
-    def _store(self, index: int, learner: BaseLearner) -> None:
-        indices, weights, _ = learner
-        self._indices[index], self._weights[index] = 0, 0
-        self._indices[index, : len(indices)], self._weights[index, : len(indices)] = indices, weights
-
-    def _with_last(self, n_learners: int) -> Double:
-        values = self.training.columns[n_learners - 1].reshape(-1).take(self._indices[:n_learners])
-        return np.einsum("ij,ij->i", self._weights[:n_learners], values)
-
-    def _with_model(self, start: int, n_learners: int) -> Double:
-        indices, weights = self._indices[start:n_learners], self._weights[start:n_learners]
-        return np.array([(weights * (target[indices] - left[indices])).sum(axis=1)
-                         for target, left in zip(self._flat_target, self.training.flat, strict=True)])
-
-
-class OrthonormalLeastSquares(LeastSquares):
-    """Weak learners that are orthonormal in the space of the kernel."""
-
-    def _with_last(self, n_learners: int) -> Double:
-        return np.eye(1, n_learners, n_learners - 1)[0]
-
-    def _with_model(self, start: int, n_learners: int) -> Double:
-        coef = np.zeros((n_learners, len(self.target)))
-        coef[: len(self.coef)] = self.coef
-        return coef[start:].T
-
-
-def make_least_squares(training: Residuals, held_out: tuple[Residuals, ...], settings: Settings) -> LeastSquares:
-    """The least squares that suit the selection of an ensemble."""
-    kind = OrthonormalLeastSquares if settings.keeps_dictionary else SetLeastSquares
-    return kind(training, held_out, settings)

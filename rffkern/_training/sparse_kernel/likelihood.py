@@ -6,8 +6,7 @@ and whose noise has variance lambda.  The likelihood of the targets under that p
 
 import itertools
 import math
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from .kernel import Kernel, RegularisedKernel
 
 Double = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Indices = NDArray[np.intp]
 
 # Rows the likelihood is maximised on: few of them first, then more, from where the search on few has ended.
 FEW_ROWS = 256
@@ -45,29 +43,6 @@ _PRIOR_SPREAD = 5.0
 _LEAST_NOISE = 1e-6
 
 
-class _Workspace:
-    """Rows and targets in the forms that the likelihood takes, and memory for it, in one precision."""
-
-    def __init__(self, rows: Double, targets: Double, shape: str, dtype: "np.dtype[Any]",
-                 n_threads: int | None) -> None:
-        self.dtype, self.shape, size = dtype, shape, (len(rows), len(rows))
-        self._kernels = DenseKernels(rows, rows, n_threads, dtype)
-        self.system = DenseSystem(len(rows), n_threads, dtype)
-        self.inverse, self.matrix = np.empty(size, dtype), np.empty(size, dtype)
-        # Of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor.
-        self.declines = np.empty(size, dtype) if shape == "exponential" else self.matrix
-        # Differences count alone, and those of large numbers would be lost in products; a constant column becomes 0.
-        with np.errstate(over="ignore", invalid="ignore"):
-            apart = rows - rows[0]
-            self.rows = apart - apart.mean(axis=0)
-            self.row_panels, self.target_panels = in_panels(self.rows, dtype), in_panels(targets, dtype)
-
-    def fill(self, inverse_lengths: Double) -> None:
-        """Fill the matrix, and declines that are another one, with kernels of some lengths."""
-        self._kernels.fill(inverse_lengths, self.shape, self.matrix,
-                           self.declines if self.shape == "exponential" else NO_DECLINES)
-
-
 class Likelihood:
     """Negative logarithm of the marginal likelihood of some targets, with that of the prior.
 
@@ -79,15 +54,24 @@ class Likelihood:
     def __init__(self, rows: Double, targets: Double, start: Double, free: Bools, shape: str,
                  n_threads: int | None, precision: str = "double") -> None:
         self._start, self._free, self._targets, self._precision = start, free, targets, precision
+        self._rows, self._shape, self._n_threads = rows, shape, n_threads
         self.rounding = _ROUNDING[precision]
-        self._made = partial(_Workspace, rows, targets, shape, n_threads=n_threads)
-        self._workspace = self._made(dtype=DOUBLE)
+        # Differences count alone, and those of large numbers would be lost in products; a constant column becomes 0.
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = rows - rows[0]
+            self._centered = apart - apart.mean(axis=0)
+        self._allocate(DOUBLE)
 
-    def _workspace_beside(self, noise: float, at_zero: float) -> _Workspace:
-        dtype = precision_beside(self._precision, noise, at_zero)
-        if self._workspace.dtype != dtype:
-            self._workspace = self._made(dtype=dtype)
-        return self._workspace
+    def _allocate(self, dtype: "np.dtype[Any]") -> None:
+        """Bring rows and targets into the form for one precision, with memory for matrices in it."""
+        rows, self.dtype, size = self._rows, dtype, (len(self._rows), len(self._rows))
+        self._kernels = DenseKernels(rows, rows, self._n_threads, dtype)
+        self._system = DenseSystem(len(rows), self._n_threads, dtype)
+        self._inverse, self._matrix = np.empty(size, dtype), np.empty(size, dtype)
+        # Of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor.
+        self._declines = np.empty(size, dtype) if self._shape == "exponential" else self._matrix
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._row_panels, self._target_panels = in_panels(self._centered, dtype), in_panels(self._targets, dtype)
 
     def __call__(self, logs: Double) -> tuple[float, Double]:
         """Value and gradient; inf where rounding leaves no factor, or numbers overflow."""
@@ -99,102 +83,50 @@ class Likelihood:
     def value(self, logs: Double) -> float:
         """The value alone, in a third of the time."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            work = self._factorised(logs)
-            value = math.inf if work is None else self._value(work, work.system.solve(self._targets), self._away(logs))
+            value = (self._value(self._system.solve(self._targets), self._away(logs)) if self._factorise(logs)
+                     else math.inf)
         return value if math.isfinite(value) else math.inf
 
-    def _factorised(self, logs: Double) -> _Workspace | None:
-        """The workspace with kernels and the factor of their covariance, if there is one."""
+    def _factorise(self, logs: Double) -> bool:
+        """Compute kernels and the factor of their covariance; False if there is none."""
         amplitude, bias, noise = np.exp(logs[:3]).tolist()
-        work = self._workspace_beside(noise, amplitude + bias)
-        work.fill(np.exp(logs[3:]))
-        covariance = np.multiply(work.matrix, work.dtype.type(amplitude), out=work.system.matrix)
-        covariance += work.dtype.type(bias)
-        covariance.flat[:: len(covariance) + 1] += work.dtype.type(noise + _LEAST_NOISE)
-        return work if work.system.factorise() else None
+        dtype = precision_beside(self._precision, noise, amplitude + bias)
+        if self.dtype != dtype:
+            self._allocate(dtype)
+        self._kernels.fill(np.exp(logs[3:]), self._shape, self._matrix,
+                           self._declines if self._shape == "exponential" else NO_DECLINES)
+        covariance = np.multiply(self._matrix, dtype.type(amplitude), out=self._system.matrix)
+        covariance += dtype.type(bias)
+        covariance.flat[:: len(covariance) + 1] += dtype.type(noise + _LEAST_NOISE)
+        return self._system.factorise()
 
     def _away(self, logs: Double) -> Double:
         """Distances from the start, in deviations of the prior."""
         return np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
 
-    def _value(self, work: _Workspace, weights: Double, away: Double) -> float:
-        log_roots = np.log(work.system.matrix.diagonal(), dtype=np.float64).sum()
+    def _value(self, weights: Double, away: Double) -> float:
+        log_roots = np.log(self._system.matrix.diagonal(), dtype=np.float64).sum()
         return float(self._targets.shape[1] * log_roots + 0.5 * (self._targets * weights).sum()
                      + 0.5 * (away**2).sum())
 
     def _evaluate(self, logs: Double) -> tuple[float, Double]:
-        work = self._factorised(logs)
-        if work is None:
+        if not self._factorise(logs):
             return math.inf, np.zeros(logs.size)
-        work.system.invert(work.inverse)
-        weights = work.system.multiply(work.inverse, work.target_panels, self._targets.shape[1])
+        system, inverse, rows = self._system, self._inverse, self._centered
+        system.invert(inverse)
+        weights = system.multiply(inverse, self._target_panels, self._targets.shape[1])
         away = self._away(logs)
-        value = self._value(work, weights, away)
-        on_diagonal, along_bias, along_kernel, steepness = work.system.slopes(
-            work.inverse, np.ascontiguousarray(weights.T), work.matrix, work.declines)
+        value = self._value(weights, away)
+        on_diagonal, along_bias, along_kernel, steepness = system.slopes(
+            inverse, np.ascontiguousarray(weights.T), self._matrix, self._declines)
         # The sum over pairs of slopes times squared differences is twice that over rows x of x (x - mean) by slopes.
-        means = work.system.multiply(work.inverse, work.row_panels, work.rows.shape[1])
-        spread = (work.rows * (steepness[:, None] * work.rows - means)).sum(axis=0)
+        means = system.multiply(inverse, self._row_panels, rows.shape[1])
+        spread = (rows * (steepness[:, None] * rows - means)).sum(axis=0)
         amplitude, bias, noise = np.exp(logs[:3]).tolist()
         inverse_lengths = np.exp(logs[3:])
         gradient = np.concatenate([[0.5 * amplitude * along_kernel.sum(), 0.5 * bias * along_bias.sum(),
                                     0.5 * noise * on_diagonal.sum()], -amplitude * inverse_lengths**2 * spread])
         return value, gradient + away / _PRIOR_SPREAD
-
-
-class _Reached(NamedTuple):
-    """What a search has come to."""
-
-    logs: Double
-    pairs: Double  # (n_pairs, 2, n_variables) steps, and the changes of the gradient along them
-
-
-def _minimise(likelihood: Likelihood, first: _Reached, of_first: tuple[float, Double], variables: Indices,
-              stage: int, steps: Steps) -> _Reached:
-    """Logarithms that are reached from the first, whose value and gradient are known.
-
-    Each parameter moves by the variable of its number, or not at all where that is negative.  The stage is that of few
-    rows, 0, or of all, 1.
-    """
-    path: list[tuple[float, Double, Double]] = []  # value, point and gradient wherever the value is the lowest so far
-    is_free, n_variables = variables >= 0, int(variables.max()) + 1
-
-    def moved(x: Double) -> Double:
-        return first.logs + np.where(is_free, x[variables], 0.0)
-
-    def along(x: Double) -> tuple[float, Double]:
-        value, gradient = likelihood(moved(x)) if path else of_first
-        steps.step(f"negative log-likelihood {value:.6g}")
-        gradient = np.bincount(variables[is_free], gradient[is_free], n_variables).astype(np.float64, copy=False)
-        if not path or value < path[-1][0]:
-            path.append((value, x, gradient))
-        return value, gradient
-
-    x, _, _ = solvers.minimize(along, np.zeros(n_variables), _ITERATIONS[stage], loss_tolerance=_TOLERANCES[stage],
-                               gradient_tolerance=1e-3, noise=likelihood.rounding, pairs=first.pairs)
-    pairs = [(after[1] - before[1], after[2] - before[2]) for before, after in itertools.pairwise(path)]
-    return _Reached(moved(x), np.array(pairs).reshape(-1, 2, n_variables))
-
-
-def _spread(rows: Double) -> Double:
-    """Standard deviations of the columns, 1 for those that are constant; finite where their squares overflow."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread: Double = rows.std(axis=0)
-    wide = ~np.isfinite(spread)
-    spread[wide] = np.ldexp(np.ldexp(rows[:, wide], -600).std(axis=0), 600)
-    spread[spread == 0] = 1.0
-    return np.minimum(spread, _LARGEST_SPREAD)
-
-
-def _start(rows: Double, kernel: Kernel | None, noise: float | None) -> Double:
-    """Logarithms at which the search begins, among them those that are given."""
-    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * _spread(rows)))])
-    if kernel is not None:
-        with np.errstate(divide="ignore"):
-            start = np.log([kernel.amplitude, kernel.bias, 0.1, *(1 / kernel.length_scale)])
-    if noise is not None:
-        start[2] = math.log(max(noise, 1e-300))
-    return start
 
 
 class KernelSearch:
@@ -224,27 +156,48 @@ class KernelSearch:
         if kernel is None and not per_column:
             number[3:] = number[3]
         self._variables = np.where(self._is_free, number, -1)
-        self._reached = _Reached(self._start, np.empty((0, 2, int(self._variables.max()) + 1)))
-        self._n_rows = 1  # that it has been reached on
+        # What the search has come to: logarithms, and pairs (n_pairs, 2, n_variables) of steps and the changes of the
+        # gradient along them, on this number of rows.
+        self._logs, self._n_rows = self._start, 1
+        self._pairs = np.empty((0, 2, int(self._variables.max()) + 1))
 
     def _go_on(self, n_rows: int, stage: int, work: str) -> RegularisedKernel:
+        """Search on the first rows from where the search is; the stage is that of few rows, 0, or of all, 1."""
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._is_free, self._shape,
                                 self._n_threads, self._precision)
-        # Values and slopes grow with the number of rows.
-        first = self._reached._replace(pairs=self._reached.pairs * [[1.0], [n_rows / self._n_rows]])
-        of_first, noisy = likelihood(first.logs), first.logs.copy()
+        logs, noisy = self._logs, self._logs.copy()
+        at_start = likelihood(logs)
         noisy[2] = max(noisy[2], self._start[2])  # few rows may be fitted without any noise, and more are then absurd
-        if noisy[2] > first.logs[2] and likelihood.value(noisy) < of_first[0]:
-            of_noisy = likelihood(noisy)
-            if of_noisy[0] < of_first[0]:  # and not inf, for its gradient
-                first, of_first = first._replace(logs=noisy), of_noisy
-        self._reached = _minimise(likelihood, first, of_first, self._variables, stage,
-                                  Steps(work, _ITERATIONS[stage]))
-        self._n_rows = n_rows
+        if noisy[2] > logs[2] and likelihood.value(noisy) < at_start[0]:
+            at_noisy = likelihood(noisy)
+            if at_noisy[0] < at_start[0]:  # and not inf, for its gradient
+                logs, at_start = noisy, at_noisy
+        # Each parameter moves by the variable of its number, or not at all where that is negative.
+        variables, is_free, n_variables = self._variables, self._variables >= 0, int(self._variables.max()) + 1
+        path: list[tuple[float, Double, Double]] = []  # value, point, gradient wherever the value is the lowest so far
+        steps = Steps(work, _ITERATIONS[stage])
+
+        def moved(x: Double) -> Double:
+            return logs + np.where(is_free, x[variables], 0.0)
+
+        def along(x: Double) -> tuple[float, Double]:
+            value, gradient = likelihood(moved(x)) if path else at_start
+            steps.step(f"negative log-likelihood {value:.6g}")
+            gradient = np.bincount(variables[is_free], gradient[is_free], n_variables).astype(np.float64, copy=False)
+            if not path or value < path[-1][0]:
+                path.append((value, x, gradient))
+            return value, gradient
+
+        # Values and slopes grow with the number of rows.
+        x, _, _ = solvers.minimize(along, np.zeros(n_variables), _ITERATIONS[stage], loss_tolerance=_TOLERANCES[stage],
+                                   gradient_tolerance=1e-3, noise=likelihood.rounding,
+                                   pairs=self._pairs * [[1.0], [n_rows / self._n_rows]])
+        pairs = [(after[1] - before[1], after[2] - before[2]) for before, after in itertools.pairwise(path)]
+        self._logs, self._pairs, self._n_rows = moved(x), np.array(pairs).reshape(-1, 2, n_variables), n_rows
         return self._machine()
 
     def _machine(self) -> RegularisedKernel:
-        amplitude, bias, noise, *inverse_lengths = np.exp(self._reached.logs)
+        amplitude, bias, noise, *inverse_lengths = np.exp(self._logs)
         kernel = self._kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
         return RegularisedKernel(kernel, noise + _LEAST_NOISE if self._noise is None else self._noise)
 
@@ -262,3 +215,24 @@ class KernelSearch:
         """The likeliest kernel and noise on all rows, those on few being the start; the noise becomes lambda."""
         self.on_few_rows()
         return self.on_all_rows()
+
+
+def _start(rows: Double, kernel: Kernel | None, noise: float | None) -> Double:
+    """Logarithms at which the search begins, among them those that are given."""
+    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * _spread(rows)))])
+    if kernel is not None:
+        with np.errstate(divide="ignore"):
+            start = np.log([kernel.amplitude, kernel.bias, 0.1, *(1 / kernel.length_scale)])
+    if noise is not None:
+        start[2] = math.log(max(noise, 1e-300))
+    return start
+
+
+def _spread(rows: Double) -> Double:
+    """Standard deviations of the columns, 1 for those that are constant; finite where their squares overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread: Double = rows.std(axis=0)
+    wide = ~np.isfinite(spread)
+    spread[wide] = np.ldexp(np.ldexp(rows[:, wide], -600).std(axis=0), 600)
+    spread[spread == 0] = 1.0
+    return np.minimum(spread, _LARGEST_SPREAD)

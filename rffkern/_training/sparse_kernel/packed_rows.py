@@ -1,7 +1,7 @@
 """Rows in the units of a kernel, and the sums over rows that sparse kernel machines learn from."""
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,16 +28,6 @@ _LARGEST_SQUARED_LENGTH = {DOUBLE: 32.0, SINGLE: 1.5}
 
 # Bytes of kernels that are kept between the sums over rows and the sums over centers.
 _MOST_KEPT = 2**26
-
-
-class Subset(NamedTuple):
-    """Some of the rows, in double precision, and values at them; all in tiles padded with 0."""
-
-    tiles: Double  # (n_tiles, n_features, 128), with their squares as one feature more where rows lie near the center
-    n_rows: int
-    weight: Double  # (n_tiles * 128,)
-    residual: Double  # (n_outputs, n_tiles * 128)
-    model: Double  # (n_outputs, n_tiles * 128)
 
 
 class KernelRows:
@@ -71,8 +61,11 @@ class KernelRows:
         # The root of a small distance would lose half of its digits.
         self.has_squares = (self.shape == SHAPES["gaussian"]
                             and self.largest_length <= _LARGEST_SQUARED_LENGTH[self.dtype])
-        if self.has_squares:
-            self.tiles = _with_squares(self.tiles)
+        if self.has_squares:  # of the lengths of rows, summed in double precision
+            extended = aligned((self.n_tiles, self.n_features + 1, TILE), self.dtype)
+            extended[:, :-1] = self.tiles
+            extended[:, -1] = np.einsum("tji,tji->ti", self.tiles, self.tiles, dtype=np.float64)
+            self.tiles = extended
         self._no_scaling = no_scaling(self.n_features)
         self._kernels = np.empty(0, self.dtype)
 
@@ -94,16 +87,12 @@ class KernelRows:
         """Some of the rows as kernels take centers: in multiples of some number, the first ones again at the end."""
         return self.at(np.resize(indices, -(-len(indices) // CENTER_MULTIPLE) * CENTER_MULTIPLE))
 
-    def subset(self, indices: Indices, residual: Double, model: Double) -> Subset:
-        """Some of the rows, with values (n_outputs, n_indices) at them, for a search."""
+    def tiles_of(self, indices: Indices) -> Double:
+        """Some of the rows in tiles in double precision, for a search, with their squares where all lie near."""
         has_squares = self.shape == SHAPES["gaussian"] and self.largest_length <= _LARGEST_SQUARED_LENGTH[DOUBLE]
         tiles = aligned((-(-len(indices) // TILE), self.n_features + has_squares, TILE), DOUBLE)
         sparse.take_tiles(self.tiles, indices, self.n_features, tiles)
-        values = np.zeros((1 + len(residual) + len(model), len(tiles) * TILE))
-        values[0, : len(indices)] = self.flat_weight[indices]
-        values[1 : 1 + len(residual), : len(indices)] = residual
-        values[1 + len(residual) :, : len(indices)] = model
-        return Subset(tiles, len(indices), values[0], values[1 : 1 + len(residual)], values[1 + len(residual) :])
+        return tiles
 
     def buffer(self, n_centers: int) -> NDArray[Any]:
         """Memory for kernels of as many tiles as may be kept, shape (n_tiles, n_centers, 128)."""
@@ -130,15 +119,6 @@ class KernelRows:
                             self.shape, self.threads(centers.size))
 
 
-def _with_squares(tiles: Double) -> Double:
-    """Tiles with the squares of the lengths of rows, summed in double precision, as one more feature."""
-    n_tiles, n_features, _ = tiles.shape
-    extended = aligned((n_tiles, n_features + 1, TILE), tiles.dtype)
-    extended[:, :n_features] = tiles
-    extended[:, n_features] = np.einsum("tji,tji->ti", tiles, tiles, dtype=np.float64)
-    return extended
-
-
 class Kernels:
     """Kernels, of amplitude 1, of all rows with some centers.
 
@@ -151,22 +131,18 @@ class Kernels:
     """
 
     def __init__(self, rows: KernelRows, centers: NDArray[Any]) -> None:
-        self._rows, self.centers = rows, centers
+        self.rows, self.centers = rows, centers
         self._forms = rows.centers_for_kernels(centers)
         self._buffer = rows.buffer(len(centers))
         self._kept = False
 
-    def beside(self, rows: KernelRows) -> "Kernels":
-        """Kernels of rows with the same centers."""
-        return self if rows is self._rows else Kernels(rows, self.centers)
-
     def _blocks(self) -> list[slice]:
-        size, n_tiles = len(self._buffer), self._rows.n_tiles
+        size, n_tiles = len(self._buffer), self.rows.n_tiles
         return [slice(start, min(start + size, n_tiles)) for start in range(0, n_tiles, size)]
 
     def _compute(self, block: slice, v: Double) -> Double:
         """Compute kernels of a block of tiles; return sums over it of v times them."""
-        rows, n_centers = self._rows, len(self.centers)
+        rows, n_centers = self.rows, len(self.centers)
         v = np.ascontiguousarray(v[:, block])
         sums = np.empty((len(v), n_centers))
         sparse.correlate_centers(
@@ -182,7 +158,7 @@ class Kernels:
 
     def combine(self, weights: Double, constants: Double, columns: NDArray[Any]) -> None:
         """columns[k] = constants[k] + sum over the first centers of weights[k] times kernels."""
-        rows = self._rows
+        rows = self.rows
         for block in self._blocks():
             if not self._kept:
                 self._compute(block, np.empty((0, rows.n_tiles, TILE)))

@@ -1,6 +1,6 @@
 """Training of a sparse kernel machine on checked rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,16 +10,19 @@ from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, TimeLimit
 from ..._estimator.training_rows import RowFingerprints, check_training, fixed_params, state_to_continue
 from ..._model.expansion import Expansion
+from ..._model.parts import KernelTerms
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import check_rng
+from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import measure_scaling
-from .basis_selection import BaseLearner
-from .ensemble import Ensemble, EnsembleState, RowsWithTargets, make_ensemble
+from ..._rows.training_rows import TargetRows
+from ...errors import InvalidInputError
+from .basis_selection import BaseLearner, combine
+from .ensemble import EnsembleState, make_ensemble
 from .kernel import Kernel, RegularisedKernel, given_kernel
 from .kernel_choice import choose_kernel
 from .least_squares import Coefficients, FitState
 from .leave_one_out import calibrated_scores
-from .stages import Stages, TrainingState
 
 Double = NDArray[np.float64]
 
@@ -27,7 +30,7 @@ CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
 
 
 class Checkpoint(NamedTuple):
-    """Where training stands after its last round.  Nothing in it is ever changed."""
+    """What `fit` with `warm_start` goes on from, after its last round.  Nothing in it is ever changed."""
 
     params: dict[str, Any]
     prints: RowFingerprints
@@ -42,6 +45,35 @@ class Checkpoint(NamedTuple):
     def n_rounds(self) -> int:
         """Number of rounds that have been."""
         return len(self.counts)
+
+
+class TrainingState(NamedTuple):
+    """What an estimator keeps of its training, beside what is in model files: scores are intercept + scale F."""
+
+    learners: Sequence[BaseLearner]  # whose indices are those of training rows
+    groups: Sequence[Coefficients]  # of the base learners, one group after the other
+    counts: Sequence[int]  # number of base learners after each round
+    intercept: Double  # (n_outputs,)
+    scale: Double  # (n_outputs,)
+    kernel: Kernel  # with k(x, x) = 1
+    expansion: Expansion  # after the last round
+    checkpoint: Checkpoint | None
+
+    def staged_scores(self, X: NDArray[Any], n_threads: int | None) -> Iterator[Double]:
+        """Yield the scores after each round kept, shape (n_samples, n_outputs)."""
+        kernel, done = self.kernel, 0
+        columns = np.empty((len(self.learners), len(X)))
+        terms: Any = self.expansion.kernels
+        rows = np.unique(np.concatenate([np.empty(0, np.intp), *(learner.indices for learner in self.learners)]))
+        for count in self.counts:
+            for m in range(done, count):
+                learner = self.learners[m]
+                alone = Expansion([kernel.bias * learner.weights.sum()], self.expansion.center, KernelTerms(
+                    terms.centers[np.searchsorted(rows, learner.indices)],
+                    kernel.amplitude * learner.weights[:, None], terms.inverse_length_scales, [kernel.number]))
+                columns[m] = alone._scorer.score(X, n_threads)[:, 0]
+            done = count
+            yield self.intercept + self.scale * (columns[:count].T @ first_coefficients(self.groups, count))
 
 
 _STATE_TYPES = (Checkpoint, RowFingerprints, RegularisedKernel, Kernel, EnsembleState, FitState, BaseLearner,
@@ -85,9 +117,9 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
 
     # The ensemble.
     kernel, normalised = machine.kernel, machine.normalised_beside_mean_one(weights)
-    held_out = [RowsWithTargets(each.X, each.weights, np.column_stack(each.targets()) - intercepts)
+    held_out = [TargetRows(each.X, np.column_stack(each.targets()) - intercepts, each.weights)
                 for each in sets.values()]
-    ensemble = make_ensemble(model, normalised, scaling, RowsWithTargets(X, weights, residuals), held_out,
+    ensemble = make_ensemble(model, normalised, scaling, TargetRows(X, residuals, weights), held_out,
                              model.n_estimators, rng, signs if model.update == "active" else None)
     del residuals, held_out
     if before is not None:
@@ -101,8 +133,17 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
         return Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, machine, ensemble.state(),
                           [*counts], (monitor.train_loss, monitor.eval_loss, monitor.eval_losses))
 
+    def record_losses() -> bool:
+        losses = ensemble.eval_losses
+        return monitor.record(ensemble.loss, losses[0] if losses else None, dict(zip(sets, losses, strict=True)))
+
+    # Rounds.
     writer = CheckpointWriter(model, _STATE_TYPES)
-    _grow(ensemble, monitor, tuple(sets), counts, lambda: writer.offer(state_now))
+    go_on = record_losses() if not monitor.train_loss else not monitor.has_finished()
+    while go_on and ensemble.grow():
+        counts.append(len(ensemble.learners))
+        go_on = record_losses()
+        writer.offer(state_now)
     writer.offer(state_now, is_last=True)
     checkpoint = state_now()
 
@@ -113,33 +154,32 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     if is_class:
         slope, shifts = calibrated_scores(ensemble.rows, normalised, signs, intercepts)
         scale, intercept = slope * training.scale, slope * intercepts + shifts
-    stages = Stages(ensemble.learners[: counts[-1] if counts else 0], ensemble.groups, counts, intercept, scale,
-                    normalised.kernel)
-    expansion = stages.expansion(X, kernel.inverse_lengths(scaling))
-    return Fitted(training.names, training.classes, expansion, {
-        "n_estimators_": len(counts),
-        "n_skipped_": ensemble.n_skipped, "timed_out_": monitor.timed_out,
-        "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
-        "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
-        "kernel_parameters_": np.array([machine.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale]),
-    }, TrainingState(stages, expansion, checkpoint), training.column_map, training.reference)
+    learners = ensemble.learners[: counts[-1] if counts else 0]
+    indices, combined = combine(learners, first_coefficients(ensemble.groups, len(learners)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        of_centers = scale * (normalised.kernel.amplitude * combined)
+        constant = intercept + scale * (normalised.kernel.bias * combined.sum(axis=0))
+    if not (np.isfinite(of_centers).all() and np.isfinite(constant).all()):
+        raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
+                                f"{scale.max():.3g}")
+    expansion = Expansion(constant, np.zeros(X.shape[1]), KernelTerms(
+        take_rows(X, indices), of_centers, kernel.inverse_lengths(scaling), [kernel.number]))
+    state = TrainingState(learners, ensemble.groups, counts, intercept, scale, normalised.kernel, expansion, checkpoint)
+    attributes = monitor.curves() | {
+        "n_estimators_": len(counts), "n_skipped_": ensemble.n_skipped,
+        "kernel_parameters_": np.array([machine.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale])}
+    return Fitted(training.names, training.classes, expansion, attributes, state, training.column_map,
+                  training.reference)
 
 
-def _grow(ensemble: Ensemble, monitor: Monitor, names: Sequence[str], counts: list[int],
-          after_round: Callable[[], None]) -> None:
-    """Grow an ensemble round by round; append to `counts` how many base learners it has after each.
-
-    `names` are those of the held-out sets.
-    """
-    def record() -> bool:
-        losses = ensemble.eval_losses
-        return monitor.record(ensemble.loss, losses[0] if losses else None, dict(zip(names, losses, strict=True)))
-
-    go_on = record() if not monitor.train_loss else not monitor.has_finished()
-    while go_on and ensemble.grow():
-        counts.append(len(ensemble.learners))
-        go_on = record()
-        after_round()
+def first_coefficients(groups: Sequence[Coefficients], n_learners: int) -> Double:
+    """Coefficients (n_learners, n_outputs) of the first base learners, as they were when there were no more."""
+    found = [groups[0].last[:0]]
+    for group in groups:
+        n_here = min(n_learners, len(group.last))
+        found.append(group.at(n_here))
+        n_learners -= n_here
+    return np.concatenate(found)
 
 
 def restored(model: Any, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

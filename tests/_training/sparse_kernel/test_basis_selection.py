@@ -6,12 +6,7 @@ import reference
 from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._rows.weights import RowWeights
-from rffkern._training.sparse_kernel.basis_selection import (
-    DictionarySelection,
-    RowSamples,
-    SetSelection,
-    make_selection,
-)
+from rffkern._training.sparse_kernel.basis_selection import RowSamples, Selection
 from rffkern._training.sparse_kernel.kernel import Kernel
 
 LAMBDA = 0.05
@@ -30,12 +25,14 @@ def settings_of(kernel, **changes):
     return make_settings(kernel, **{"reg_lambda": LAMBDA} | changes)
 
 
-def test_the_selection_that_settings_ask_for(problem):
-    kernel, X, *_ = problem
-    rows = kernel_rows(X, kernel)
-    for size, group_size, kind in ((5, None, SetSelection), (5, 1, SetSelection), (1, 1, SetSelection),
-                                   (1, None, DictionarySelection), (1, 4, DictionarySelection)):
-        assert type(make_selection(settings_of(kernel, basis_size=size, group_size=group_size), rows)) is kind
+@pytest.mark.parametrize(("size", "group_size", "keeps_dictionary"), [
+    (5, None, False), (5, 1, False), (1, 1, False), (1, None, True), (1, 4, True)])
+def test_single_vectors_of_coefficients_that_are_optimal_together_are_in_a_dictionary(problem, size, group_size,
+                                                                                      keeps_dictionary):
+    kernel, X, _, target, _ = problem
+    selection = Selection(settings_of(kernel, basis_size=size, group_size=group_size), kernel_rows(X, kernel))
+    selection.propose(np.arange(200), in_outputs(target), in_outputs(target))
+    assert len(selection.state()[1]) == keeps_dictionary
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -43,7 +40,7 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
     """(24) and (25), of length 1 in the space of the kernel."""
     kernel, X, K, target, residual = problem
     weight = rng.uniform(0.1, 2, 200) if weighted else np.ones(200)
-    selection = SetSelection(settings_of(kernel, basis_size=7), kernel_rows(X, kernel, weight))
+    selection = Selection(settings_of(kernel, basis_size=7), kernel_rows(X, kernel, weight))
     proposal = selection.propose(np.arange(0, 200, 2), in_outputs(target), in_outputs(residual))
     indices, weights, before = proposal.learners[0]
     assert len(set(indices)) == 7
@@ -57,7 +54,7 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
 
 def test_a_set_does_not_depend_on_those_before_it(problem):
     kernel, X, _, target, residual = problem
-    selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
+    selection = Selection(settings_of(kernel), kernel_rows(X, kernel))
     found = [selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2)]
     np.testing.assert_array_equal(found[0].learners[0].indices, found[1].learners[0].indices)
     np.testing.assert_array_equal(found[0].learners[0].weights, found[1].learners[0].weights)
@@ -65,7 +62,7 @@ def test_a_set_does_not_depend_on_those_before_it(problem):
 
 def test_nothing_is_proposed_without_a_residual(problem):
     kernel, X, *_ = problem
-    selection = SetSelection(settings_of(kernel), kernel_rows(X, kernel))
+    selection = Selection(settings_of(kernel), kernel_rows(X, kernel))
     assert selection.propose(np.arange(200), np.zeros((1, 2, 128)), np.zeros((1, 2, 128))) is None
 
 
@@ -74,7 +71,7 @@ def test_single_vectors_are_selected_once(problem, group_size, capacity):
     kernel, X, _, target, _ = problem
     X, target = X[:40], target[:40]
     settings = settings_of(kernel, basis_size=1, group_size=group_size, capacity=capacity)
-    selection = make_selection(settings, kernel_rows(X, kernel))
+    selection = Selection(settings, kernel_rows(X, kernel))
     taken = [selection.propose(np.arange(40), in_outputs(target), in_outputs(target)).learners[0].indices[-1]
              for _ in range(10)]
     assert taken == np.argsort(-np.abs(target))[:10].tolist()
@@ -84,7 +81,7 @@ def test_single_vectors_are_selected_once(problem, group_size, capacity):
 
 def test_a_single_vector_alone(problem):
     kernel, X, _, target, _ = problem
-    selection = SetSelection(settings_of(kernel, basis_size=1, group_size=1, capacity=1), kernel_rows(X, kernel))
+    selection = Selection(settings_of(kernel, basis_size=1, group_size=1, capacity=1), kernel_rows(X, kernel))
     learner = selection.propose(np.arange(200), in_outputs(target), in_outputs(target)).learners[0]
     assert len(learner.indices) == 1
     assert np.abs(learner.weights).tolist() == [1.0]
@@ -92,7 +89,7 @@ def test_a_single_vector_alone(problem):
 
 def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
     kernel, X, K, target, residual = problem
-    selection = DictionarySelection(settings_of(kernel, basis_size=1, capacity=9), kernel_rows(X, kernel))
+    selection = Selection(settings_of(kernel, basis_size=1, capacity=9), kernel_rows(X, kernel))
     A, columns = np.zeros((200, 9)), []
     for m in range(9):
         proposal = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
@@ -106,7 +103,7 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
 
 def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
     kernel, X, K, target, residual = problem
-    selection = DictionarySelection(settings_of(kernel, basis_size=1), kernel_rows(X, kernel))
+    selection = Selection(settings_of(kernel, basis_size=1), kernel_rows(X, kernel))
     first, refused = (selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2))
     selection.refuse()
     third = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
@@ -125,7 +122,7 @@ def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtyp
     kernel = Kernel(np.ones(1), 1.0, 0.0)
     X = np.array([[0.0], [np.sqrt(-np.log1p(-share * threshold))]])
     rows = kernel_rows(X, kernel, dtype=dtype)
-    selection = SetSelection(settings_of(kernel, basis_size=2, rule=rule), rows)
+    selection = Selection(settings_of(kernel, basis_size=2, rule=rule), rows)
     found = selection._choose(np.arange(2), *np.array([[[2.0, 1.0]]] * 2))
     assert len(found) == (1 if share < 1 else 2)
 
@@ -133,7 +130,7 @@ def test_the_distance_below_which_a_vector_depends_on_those_before_it(rule, dtyp
 def test_near_duplicates_are_counted(rng):
     X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)
     kernel = Kernel(np.ones(2), 1.0, 0.0)
-    selection = SetSelection(settings_of(kernel, basis_size=20), kernel_rows(X, kernel))
+    selection = Selection(settings_of(kernel, basis_size=20), kernel_rows(X, kernel))
     values = in_outputs(rng.standard_normal(200))
     assert len(selection.propose(np.arange(200), values, values).learners[0].indices) == 5
     assert selection.n_skipped == 195

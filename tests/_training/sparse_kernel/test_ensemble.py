@@ -7,9 +7,10 @@ from helpers.sparse_rows import given_kernel, in_outputs, kernel_rows, make_sett
 
 from rffkern import SparseKernelRegressor
 from rffkern._rows.scaling import no_scaling
+from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.sparse_kernel import ensemble as ensemble_module
-from rffkern._training.sparse_kernel.ensemble import Ensemble, RowsWithTargets, make_ensemble
+from rffkern._training.sparse_kernel.ensemble import Ensemble, make_ensemble
 from rffkern._training.sparse_kernel.kernel import RegularisedKernel
 
 KERNEL = given_kernel()
@@ -108,7 +109,7 @@ def test_an_ensemble_that_finds_nothing_stops(rng, group_size, capacity):
 
 def made(rng, n_outputs, n_rounds, **params):
     X, y = waves(rng, 60)
-    rows = RowsWithTargets(X, RowWeights(60), np.column_stack([y, X, X**2])[:, :n_outputs])
+    rows = TargetRows(X, np.column_stack([y, X, X**2])[:, :n_outputs], RowWeights(60))
     model = SparseKernelRegressor(**{"basis_size": 5, "max_samples": 100} | params)
     return make_ensemble(model, RegularisedKernel(KERNEL, 0.02), no_scaling(3), rows, [], n_rounds, rng)._settings
 
@@ -139,8 +140,8 @@ def test_groups_are_those_of_the_paper():
 
 def test_losses_are_means_over_outputs_of_each_set_of_rows(rng):
     X, y = waves(rng, 200)
-    learned = RowsWithTargets(X, RowWeights(200), np.column_stack([y, np.zeros(200)]))
-    few = RowsWithTargets(X[:50], RowWeights(50), learned.targets[:50])
+    learned = TargetRows(X, np.column_stack([y, np.zeros(200)]), RowWeights(200))
+    few = TargetRows(X[:50], learned.values[:50], RowWeights(50))
     model = SparseKernelRegressor(basis_size=5, max_samples=100)
     ensemble = make_ensemble(model, RegularisedKernel(KERNEL, 0.02), no_scaling(3), learned, [few, learned], 5, rng)
     assert ensemble.loss == pytest.approx((y @ y) / 400)

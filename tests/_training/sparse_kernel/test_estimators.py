@@ -76,7 +76,7 @@ def test_groups_of_a_classifier(rng, monkeypatch, in_double, update):
     X, y = waves(rng, 900)
     params = GIVEN | {"basis_size": 5, "max_samples": 100, "update": update, "columns": RAW}
     model, longer = (SparseKernelClassifier(n, **params).fit(X, y > 0) for n in (40, 41))
-    stages = model._training_state.stages
+    stages = model._training_state
     assert {len(np.unique(learner.indices)) for learner in stages.learners} == {5}
     assert [len(group.last) for group in stages.groups] == [8] * 5
     assert model.score(X, y > 0) > 0.93

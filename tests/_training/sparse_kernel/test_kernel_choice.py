@@ -87,8 +87,8 @@ def test_a_trial_repeats_itself_and_knows_better_lengths(rng, shape):
 def test_a_trial_takes_as_many_rows_as_it_may(rng, monkeypatch):
     """One of so many is held out beside those that it learns from."""
     monkeypatch.setattr(kernel_choice, "_MOST_TRIAL_ROWS", 100)
-    taken, make = [], kernel_choice.RowsWithTargets
-    monkeypatch.setattr(kernel_choice, "RowsWithTargets", lambda *parts: taken.append(parts[0]) or make(*parts))
+    taken, make = [], kernel_choice.TargetRows
+    monkeypatch.setattr(kernel_choice, "TargetRows", lambda *parts: taken.append(parts[0]) or make(*parts))
     X, y = waves(rng, 1000)
     data = TargetRows(X, y[:, None], RowWeights(1000))
     _loss_of_ensembles(SparseKernelRegressor(20), data, y[:, None], measure_scaling(X, data.weights), rng)

@@ -7,10 +7,10 @@ from helpers.sparse_rows import RAW, in_outputs, kernel_rows, make_settings, wav
 
 from rffkern import SparseKernelRegressor
 from rffkern._rows.tiles import aligned
-from rffkern._training.sparse_kernel.basis_selection import make_selection
+from rffkern._training.sparse_kernel.basis_selection import Selection
 from rffkern._training.sparse_kernel.ensemble import Ensemble
 from rffkern._training.sparse_kernel.kernel import Kernel
-from rffkern._training.sparse_kernel.least_squares import Residuals, make_least_squares
+from rffkern._training.sparse_kernel.least_squares import LeastSquares, Residuals
 
 
 def grown(X, target, length_scale, reg_lambda, n_learners, basis_size=20, dtype=np.float64):
@@ -124,7 +124,7 @@ def test_held_out_rows_follow(rng, basis_size, dtype):
     rows = [kernel_rows(part, kernel, dtype=dtype) for part in (X[:300], X[300:])]
     parts = [Residuals(some, in_outputs(values), aligned((6, some.n_tiles, 128), some.dtype))
              for some, values in zip(rows, (y[:300], y[300:]), strict=True)]
-    fit, selection = make_least_squares(parts[0], (parts[1],), settings), make_selection(settings, rows[0])
+    fit, selection = LeastSquares(parts[0], (parts[1],), settings), Selection(settings, rows[0])
     for _ in range(6):
         assert fit.add(selection.propose(np.arange(300), fit.target, parts[0].residual))
         model = sum(c * reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
@@ -143,7 +143,7 @@ def test_the_newest_alone_gets_its_own_best_coefficient(rng):
     settings = make_settings(kernel, 0.1, 4, 1)
     rows = kernel_rows(X, kernel)
     residuals = Residuals(rows, in_outputs(y), aligned((1, 2, 128), rows.dtype))
-    fit, selection = make_least_squares(residuals, (), settings), make_selection(settings, rows)
+    fit, selection = LeastSquares(residuals, (), settings), Selection(settings, rows)
     for _ in range(3):
         before = residuals.residual.reshape(-1)[:200].copy()
         fit.begin_anew()
@@ -162,8 +162,8 @@ def test_what_others_span_is_not_added(rng, basis_size):
     settings = make_settings(kernel, 1e-9, basis_size, 5)
     rows = kernel_rows(X, kernel)
     residuals = Residuals(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
-    fit = make_least_squares(residuals, (), settings)
-    proposal = make_selection(settings, rows).propose(np.arange(200), fit.target, residuals.residual)
+    fit = LeastSquares(residuals, (), settings)
+    proposal = Selection(settings, rows).propose(np.arange(200), fit.target, residuals.residual)
     assert fit.add(proposal)
     before = residuals.residual.copy()
     if basis_size > 1:

@@ -62,7 +62,7 @@ def test_scores_are_a_slope_and_shifts_of_those_of_least_squares(rng, small_grou
     labels = np.digitize(y, [0.0] if n_classes == 2 else [-1.0, 1.0])
     model = SparseKernelClassifier(20, basis_size=10, max_samples=100, update=update, columns=RAW, **GIVEN).fit(
         X[:300], labels[:300])
-    stages, classes = model._training_state.stages, np.arange(1, 2) if n_classes == 2 else np.arange(3)
+    stages, classes = model._training_state, np.arange(1, 2) if n_classes == 2 else np.arange(3)
     assert np.ptp(stages.scale) == 0
     assert stages.scale[0] > 0
     signs = np.where(labels[:, None] == classes, 1.0, -1.0)

@@ -58,7 +58,7 @@ def test_single_precision_is_near_and_left_where_noise_is_small(rng, shape, nois
         other, slopes = near(logs)
         assert other == pytest.approx(value, rel=1e-5 if is_single else 1e-13)
         np.testing.assert_allclose(slopes, gradient, atol=1e-4 * np.abs(gradient).max() if is_single else 1e-9)
-        assert near._workspace.dtype == (np.float32 if is_single else np.float64)
+        assert near.dtype == (np.float32 if is_single else np.float64)
         near(logs + (1 if is_single else 10) * np.eye(6)[2])
 
 
@@ -157,7 +157,7 @@ def test_parameters_move_alone_or_together_or_not_at_all(rng, per_column, noise,
     assert search._variables.tolist() == expected
     start = search._start.copy()
     search.on_few_rows()
-    moved = search._reached.logs - start
+    moved = search._logs - start
     assert (moved != 0).tolist() == [number >= 0 for number in expected]
     if not per_column:
         np.testing.assert_allclose(moved[3:], moved[3], rtol=1e-12)
@@ -180,7 +180,7 @@ def test_the_search_goes_on_from_few_rows_and_takes_their_noise_for_no_proof(rng
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05)
     search = KernelSearch(X, targets, "exponential", True, 1, precision="double")
     few = search.on_few_rows()
-    search._reached.logs[2] = np.log(1e-9)
+    search._logs[2] = np.log(1e-9)
     more = search.on_all_rows()
     values = [reference.negative_log_likelihood(X, targets, *machine.kernel[:3], machine.reg_lambda, "exponential")
               for machine in (few, more)]
@@ -197,9 +197,9 @@ def test_more_rows_go_on_with_the_curvatures_of_few(rng, monkeypatch):
     for is_known in (True, False):
         search = KernelSearch(X, targets, "gaussian", True, 1, precision="double")
         search.on_few_rows()
-        assert len(search._reached.pairs) > 3
+        assert len(search._pairs) > 3
         if not is_known:
-            search._reached = search._reached._replace(pairs=search._reached.pairs[:0])
+            search._pairs = search._pairs[:0]
         calls = []
         monkeypatch.setattr(Likelihood, "__call__", lambda self, logs, calls=calls, call=Likelihood._evaluate:
                             calls.append(1) or call(self, logs))

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from helpers.sparse_rows import GIVEN, given_kernel, waves
+from helpers.sparse_rows import GIVEN, waves
 
 from rffkern import SparseKernelClassifier, SparseKernelRegressor, TrainingStateError, load, save
-from rffkern._training.sparse_kernel import stages
-from rffkern._training.sparse_kernel.basis_selection import BaseLearner
+from rffkern._training.sparse_kernel import training
+from rffkern._training.sparse_kernel.basis_selection import BaseLearner, combine
 from rffkern._training.sparse_kernel.least_squares import Coefficients
-from rffkern._training.sparse_kernel.stages import Stages, combine
+from rffkern._training.sparse_kernel.training import first_coefficients
 
 
 def learner(*pairs):
@@ -30,15 +30,14 @@ def test_earlier_groups_keep_what_they_ended_with(rng, sizes):
     factors = [np.linalg.cholesky(np.eye(size) + 0.1) for size in sizes]
     orthonormal = [rng.standard_normal((size, 2)) for size in sizes]
     last = [np.linalg.solve(factor.T, of_group) for factor, of_group in zip(factors, orthonormal, strict=True)]
-    found = Stages([learner((k, 1)) for k in range(sum(sizes))], list(map(Coefficients, last, factors, orthonormal)),
-                   [], np.zeros(2), np.ones(2), given_kernel())
+    groups = list(map(Coefficients, last, factors, orthonormal))
     for n_learners in range(sum(sizes) + 1):
         expected = []
         for start, size, factor, of_group in zip(np.cumsum([0, *sizes]), sizes, factors, orthonormal, strict=False):
             n_here = min(max(n_learners - start, 0), size)
             expected.append(np.linalg.solve(factor[:n_here, :n_here].T, of_group[:n_here]))
-        np.testing.assert_allclose(found.coef(n_learners), np.vstack(expected), rtol=1e-12)
-    np.testing.assert_array_equal(found.coef(sum(sizes)), np.vstack(last))
+        np.testing.assert_allclose(first_coefficients(groups, n_learners), np.vstack(expected), rtol=1e-12)
+    np.testing.assert_array_equal(first_coefficients(groups, sum(sizes)), np.vstack(last))
 
 
 @pytest.mark.parametrize("update", ["full", "one", "group"])
@@ -58,8 +57,8 @@ def test_the_last_stage_is_the_model(rng, small_groups, in_double, update, size)
 def test_each_weak_learner_is_evaluated_once(monkeypatch, rng):
     X, y = waves(rng, 100)
     model = SparseKernelRegressor(7, **GIVEN).fit(X, y)
-    seen, expansion = [], stages.Expansion
-    monkeypatch.setattr(stages, "Expansion", lambda *parts: seen.append(parts) or expansion(*parts))
+    seen, expansion = [], training.Expansion
+    monkeypatch.setattr(training, "Expansion", lambda *parts: seen.append(parts) or expansion(*parts))
     assert len(list(model.staged_predict(X))) == len(seen) == 7
 
 

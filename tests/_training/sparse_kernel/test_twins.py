@@ -65,7 +65,7 @@ def test_classes_follow_weights(rng):
     params = EXACT | {"max_samples": None, "basis_size": 8}
     model = SparseKernelClassifier(20, **params).fit(X, labels, repeats)
     signs = np.where(labels[:, None] == model.classes_, 1, -1)
-    stages, intercept = model._training_state.stages, np.average(signs, axis=0, weights=repeats)
+    stages, intercept = model._training_state, np.average(signs, axis=0, weights=repeats)
     for n_rounds, scores in enumerate(model.staged_decision_function(X), 1):
         scores = intercept + (scores - stages.intercept) / stages.scale  # before the calibration
         loss = np.average((signs - scores) ** 2, axis=0, weights=repeats).mean()
