@@ -45,8 +45,11 @@ MapOrNone: TypeAlias = "ColumnMap | Literal['auto', 'search'] | None"
 
 
 def describe(cls: type) -> None:
-    """Fill in the docstrings of a class and of its methods, with the arguments that several families have."""
-    describe_with(cls, ARGUMENTS)
+    """Fill in the docstrings of a class and of its methods, with the arguments that several families have.
+
+    {y} is {labels} of classifiers and {targets} of regressors.
+    """
+    describe_with(cls, ARGUMENTS | {"y": ARGUMENTS["labels" if getattr(cls, "_has_labels", True) else "targets"]})
 
 
 # Arguments of methods, by the name in braces; those that several families have.

@@ -5,10 +5,12 @@ arguments are kept under the name by which `sklearn.clone` finds them; they need
 unless it routes (`enable_metadata_routing=True`).
 """
 
+import functools
 import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ..errors import InvalidInputError, InvalidTypeError, NotFittedError
@@ -79,6 +81,7 @@ def requests_of(owner: Any) -> Any:
 
 
 _WIDTH, _INDENT = 112, "   "  # of the lines of a description; a blank is before each word
+_SECTION = re.compile(r"^( *)\{(\w+)\}$", re.M)  # of a docstring, by its name
 _MOST_SHOWN = 200  # characters of a parameter in a notebook
 
 
@@ -150,25 +153,31 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
 
     In that of the class a line that holds only {parameters}, {other_parameters} (the rare ones) or {attributes} is
     replaced by what the class lists; in those of methods one that holds only the name of an argument, as
-    {sample_weight}, by its description in `_arguments` of the class or in `arguments`.
+    {sample_weight}, by its description in `_arguments` of the class or in `arguments`.  Of a method of a base the class
+    gets a copy, with the arguments of this class.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
-    for method in filter(inspect.isfunction, vars(cls).values()):
-        if method.__doc__:  # which `python -OO` takes away
-            method.__doc__ = _filled(method.__doc__, sections)
+    members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
+    for name, method in members.items():
+        template = method.__doc__ if inspect.isfunction(method) else None  # None: `python -OO` takes docstrings away
+        if template and "{" in template and _SECTION.search(template):
+            if name not in vars(cls):
+                method, shared = FunctionType(method.__code__, method.__globals__, name, method.__defaults__,
+                                              method.__closure__), method
+                functools.update_wrapper(method, shared)
+                method.__kwdefaults__ = shared.__kwdefaults__
+                setattr(cls, name, method)
+            method.__doc__ = _filled(template, sections)
     if cls.__doc__:
         cls.__doc__ = Description(cls.__doc__)
 
 
 def _filled(template: str, sections: Mapping[str, Callable[[], str]]) -> str:
     """A docstring with sections in place of the lines that name them."""
-    if "{" not in template:
-        return template
-
     def section(line: re.Match[str]) -> str:
         return line[1] + sections[line[2]]().replace("\n", f"\n{line[1]}")
 
-    return re.sub(r"^( *)\{(\w+)\}$", section, template, flags=re.M)
+    return _SECTION.sub(section, template)
 
 
 def not_fitted(name: str) -> NotFittedError:

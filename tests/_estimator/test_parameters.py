@@ -1,5 +1,6 @@
 """Descriptions and checks of parameters, from one list."""
 
+import inspect
 import re
 
 import pytest
@@ -72,6 +73,16 @@ def test_describe_fills_in_methods():
     assert "Depth." in thing.fit.__doc__
     assert thing.plain.__doc__ == "Not a {placeholder} but text, and a set: {1, 2}."
     assert thing.silent.__doc__ is None
+
+
+def test_a_method_of_a_base_has_a_docstring_for_each_class():
+    kinds = [rffkern.GBRFFClassifier, rffkern.GBRFFRegressor]
+    labels, targets = (kind.fit.__doc__ for kind in kinds)
+    assert "Labels of any sortable type." in labels
+    assert "Finite numbers." in targets
+    assert "{y}" in kinds[0].__mro__[2].fit.__doc__, "the base keeps its template"
+    assert all(list(inspect.signature(kind.fit).parameters) == [
+        "self", "X", "y", "sample_weight", "eval_set", "callback"] for kind in kinds)
 
 
 def test_a_name_that_is_nowhere_is_an_error():

@@ -148,11 +148,8 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     writer.offer(state_now, is_last=True)
     state = state_now()
     kept = rounds[: monitor.best_round]
-    attributes = {
+    attributes = monitor.curves() | {
         "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
-        "train_loss_": np.array(monitor.train_loss), "eval_loss_": np.array(monitor.eval_loss),
-        "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
-        "timed_out_": monitor.timed_out,
         "feature_importances_": feature_importances(kept, monitor.train_loss, omegas.shape[-1], column_map)}
     if model.family in ("gbrff1", "gbrff2"):
         has_bound = getattr(model, "step", "closed") == "closed"

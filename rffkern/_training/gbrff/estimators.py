@@ -106,7 +106,29 @@ class _Boosted(Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
     _arguments = {"eval_set": eval_sets(SHARED["eval_set"].text)}
 
-    def _boost(self, X: Any, y: Any, sample_weight: Any, eval_set: Any, callback: "Callback | None") -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: "Callback | None" = None) -> Self:
+        """Learn from rows X and y, their labels or targets.
+
+        Parameters
+        ----------
+        {X}
+        {y}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
+        """
         from .boosting import train
 
         self._keep(train(self, X, y, sample_weight, eval_set, callback))
@@ -270,31 +292,6 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: "Callback | None" = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file or trained without it.
-        """
-        return self._boost(X, y, sample_weight, eval_set, callback)
-
 
 class GBRFF1Classifier(_Landmarks, StagedClassifier):
     """Gradient boosting of learned landmarks on random Fourier features.
@@ -423,31 +420,6 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: "Callback | None" = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file or trained without it.
-        """
-        return self._boost(X, y, sample_weight, eval_set, callback)
-
 
 _PARAMETERS = (
     _N_LANDMARKS,
@@ -570,31 +542,6 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: "Callback | None" = None) -> Self:
-        """Learn from rows X and targets y.
-
-        Parameters
-        ----------
-        {X}
-        {targets}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file or trained without it.
-        """
-        return self._boost(X, y, sample_weight, eval_set, callback)
-
 
 class GBRFFClassifier(_Landmarks, StagedClassifier):
     """Gradient boosting of learned landmarks for the squared error on labels -1 and +1.
@@ -673,28 +620,3 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
 
     def _link(self) -> Link:
         return LinearLink()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: "Callback | None" = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file or trained without it.
-        """
-        return self._boost(X, y, sample_weight, eval_set, callback)

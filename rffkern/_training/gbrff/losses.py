@@ -5,7 +5,7 @@ Sums over rows are sums over strips of tiles, added in order: bits do not depend
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +39,14 @@ class LocalRows:
     Outputs share the scratch memory of their packed rows: the direction of one holds until that of another is set.
     """
 
-    is_squared: ClassVar[bool]  # the loss; exponential otherwise
     loss: float  # mean over the rows
     largest_residual = 0.0  # of the exponential loss
+    scores: Double  # (n_tiles, 128)
 
     def __init__(self, rows: PackedRows) -> None:
         self.rows = rows
-        self._residuals = rows.residual_room()  # (n_tiles, 128), or None where residuals are made when they are read
-        self._sums: Sums = (0.0, 0.0)
+        self._residuals = rows.residual_room(slice(0, rows.n_tiles)) if rows.keeps_residuals else None
+        self.direction_sums: Sums = (0.0, 0.0)  # that the step along the direction follows from
 
     @staticmethod
     def target_sums(target: NDArray[Any], weights: RowWeights) -> Sums:
@@ -69,12 +69,7 @@ class LocalRows:
         for place, tiles, weight in self.rows.blocks():
             sums = self._evaluate(learner, place, tiles, weight)
             first, second = first + sums[0], second + sums[1]
-        self._sums = first, second
-
-    @property
-    def direction_sums(self) -> Sums:
-        """The sums of the direction that its step follows from."""
-        return self._sums
+        self.direction_sums = first, second
 
     def derivatives(self, step: float) -> Sums:
         """First and second derivative of the sum of losses after a step along the direction."""
@@ -82,7 +77,7 @@ class LocalRows:
 
     def best_step(self) -> float:
         """Alpha of the direction."""
-        return self.step_from(self._sums, self.derivatives)
+        return self.step_from(self.direction_sums, self.derivatives)
 
     def add_step(self, step: float) -> None:
         """Add step h to H; loss and residuals become those there."""
@@ -101,10 +96,11 @@ class LocalRows:
 
     def _residuals_at(self, place: slice) -> NDArray[Any]:
         """Where the residuals of some tiles are written."""
-        return self.rows.residual_buffer(place) if self._residuals is None else self._residuals[place]
+        return self.rows.residual_room(place) if self._residuals is None else self._residuals[place]
 
-    def _refresh(self) -> None:
-        """Compute loss and residuals of the scores, which a step of 0 leaves as they are."""
+    def restore(self, scores: Double | float) -> None:
+        """Take scores of the same rows, or a constant; loss and residuals are those after a step of 0."""
+        self.scores[:] = scores
         self.rows.h[:] = 0
         self.add_step(0.0)
 
@@ -139,18 +135,11 @@ class ExponentialRows(LocalRows):
     Kernels take residuals times log2(e), because they raise 2 to a power.
     """
 
-    is_squared = False
-
     def __init__(self, rows: PackedRows, sign: NDArray[np.int8], intercept: float) -> None:
         super().__init__(rows)
         self._y = rows.kept_signs(sign)
         self.scores = aligned((rows.n_tiles, TILE), DOUBLE)
         self.restore(intercept)
-
-    def restore(self, scores: Double | float) -> None:
-        """Take scores of the same rows, or a constant."""
-        self.scores[:] = scores
-        self._refresh()
 
     @staticmethod
     def target_sums(target: NDArray[Any], weights: RowWeights) -> Sums:
@@ -229,18 +218,11 @@ class ExactStepRows(ExponentialRows):
 class SquaredRows(LocalRows):
     """The residuals r = y - H of the squared loss; they stand for the scores."""
 
-    is_squared = True
-
     def __init__(self, rows: PackedRows, target: NDArray[Any], intercept: float) -> None:
         super().__init__(rows)
         self.scores = tiled(target[rows.order], DOUBLE)
         self.scores -= intercept
-        self._refresh()
-
-    def restore(self, scores: Double) -> None:
-        """Take the residuals of the same rows."""
-        self.scores[:] = scores
-        self._refresh()
+        self.restore(self.scores)
 
     @staticmethod
     def target_sums(target: NDArray[Any], weights: RowWeights) -> Sums:
@@ -267,7 +249,7 @@ class SquaredRows(LocalRows):
 
     def derivatives(self, step: float) -> Sums:
         """Half of those of the sum of (r - step h)^2."""
-        product, square = self._sums
+        product, square = self.direction_sums
         return step * square - product, square
 
     def add_step(self, step: float) -> None:

@@ -88,26 +88,37 @@ def tile_weights(weights: RowWeights, dtype: np.dtype[Any], order: slice | Indic
 class PackedRows:
     """Rows in tiles, to be passed over again and again, and the scratch memory of kernels on them.
 
-    `order` says which row of the source is where.  Nothing in the scratch memory is kept from one call to another, but
-    for `h`, the values of the direction.
+    All tiles are in memory; samples are consecutive tiles, so that rows are packed in a shuffled order: `order` says
+    which row of the source is where.  Nothing in the scratch memory is kept from one call to another, but for `h`, the
+    values of the direction.
     """
 
-    def __init__(self, n_features: int, weights: RowWeights, dtype: np.dtype[Any], n_components: int, n_threads: int,
-                 order: Indices | None = None) -> None:
-        self.n_features, self.dtype, self.n_threads = n_features, dtype, n_threads
+    keeps_residuals = True  # of each output; else they are made when they are read
+
+    def __init__(self, tiles: NDArray[Any], weights: RowWeights, n_components: int, n_threads: int,
+                 order: Indices | None = None, n_samples: int = 1) -> None:
+        self.tiles, self.n_features, self.dtype, self.n_threads = tiles, tiles.shape[1], tiles.dtype, n_threads
         self.order = SOURCE_ORDER if order is None else order
         self.n_rows, self.total_weight = weights.n_samples, weights.total
         self.n_tiles = -(-self.n_rows // TILE)
-        self.weight = tile_weights(weights, dtype, self.order)
-        self.h = aligned((self.n_tiles, TILE), dtype)
-        self.terms = np.zeros(gbrff.terms_size(n_components, n_features), dtype)
+        self.weight = tile_weights(weights, self.dtype, self.order)
+        self.h = aligned((self.n_tiles, TILE), self.dtype)
+        self.terms = np.zeros(gbrff.terms_size(n_components, self.n_features), self.dtype)
         self.partial = np.zeros((n_strips(self.n_tiles), 8))
+        self._edges = sample_edges(self.n_rows, n_samples)
+        self.largest_sample = max(stop - start for start, stop in itertools.pairwise(self._edges))
 
     def weight_in(self, place: slice) -> NDArray[Any]:
         """Weights of consecutive tiles, as kernels take them."""
         if len(self.weight) == self.n_tiles:
             return self.weight[place]
         return self.weight if place.stop == self.n_tiles else self.weight[[0, 0]]
+
+    def sample(self, t: int) -> Sample:
+        """The sample of round t."""
+        index = t % (len(self._edges) - 1)
+        start, stop = self._edges[index : index + 2]
+        return self._sample(self.tiles[start:stop], min(stop * TILE, self.n_rows) - start * TILE, slice(start, stop))
 
     def _sample(self, tiles: NDArray[Any], n_rows: int, rows: slice | Indices) -> Sample:
         """Some of the rows, with their weights as kernels take them."""
@@ -121,80 +132,42 @@ class PackedRows:
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
         """Yield (slice of tiles, tiles, weights) over all rows; the tiles hold until the next are asked for."""
-        raise NotImplementedError
-
-    def spans(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield (slice of tiles, weights) over all rows."""
-        raise NotImplementedError
-
-    def kept_signs(self, sign: NDArray[np.int8]) -> NDArray[Any]:
-        """Signs of rows in the form in which they are kept."""
-        raise NotImplementedError
-
-    def signs_in(self, kept: NDArray[Any], place: slice) -> NDArray[Any]:
-        """Of kept signs those of some tiles."""
-        raise NotImplementedError
-
-    def residual_room(self) -> NDArray[Any] | None:
-        """Room for the residuals of an output; None where these are made when they are read."""
-        raise NotImplementedError
-
-    def residual_buffer(self, place: slice) -> NDArray[Any]:
-        """Where residuals of some tiles are made, until others are."""
-        raise NotImplementedError
-
-
-class RowsInMemory(PackedRows):
-    """All tiles in memory; samples are consecutive tiles, so that rows are packed in a shuffled order."""
-
-    def __init__(self, tiles: NDArray[Any], weights: RowWeights, n_components: int, n_threads: int,
-                 order: Indices | None = None, n_samples: int = 1) -> None:
-        super().__init__(tiles.shape[1], weights, tiles.dtype, n_components, n_threads, order)
-        self.tiles, self._edges = tiles, sample_edges(self.n_rows, n_samples)
-        self.largest_sample = max(stop - start for start, stop in itertools.pairwise(self._edges))
-
-    def sample(self, t: int) -> Sample:
-        """The sample of round t."""
-        index = t % (len(self._edges) - 1)
-        start, stop = self._edges[index : index + 2]
-        return self._sample(self.tiles[start:stop], min(stop * TILE, self.n_rows) - start * TILE, slice(start, stop))
-
-    def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
-        """Yield all tiles."""
         yield slice(0, self.n_tiles), self.tiles, self.weight
 
     def spans(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield the place of all tiles."""
+        """Yield (slice of tiles, weights) over all rows."""
         yield slice(0, self.n_tiles), self.weight
 
     def kept_signs(self, sign: NDArray[np.int8]) -> NDArray[Any]:
-        """Signs in tiles."""
+        """Signs of rows in the form in which they are kept."""
         return tiled(sign[self.order], self.dtype)
 
     def signs_in(self, kept: NDArray[Any], place: slice) -> NDArray[Any]:
-        """Those of some tiles."""
+        """Of kept signs those of some tiles, which hold until others are asked for."""
         return kept[place]
 
-    def residual_room(self) -> NDArray[Any]:
-        """Tiles of all rows."""
-        return aligned((self.n_tiles, TILE), self.dtype)
+    def residual_room(self, place: slice) -> NDArray[Any]:
+        """Memory for the residuals of some tiles."""
+        return aligned((place.stop - place.start, TILE), self.dtype)
 
 
 class StreamedRows(PackedRows):
-    """Tiles that are made anew of RowBlocks in every pass, in source order, and samples collected on the way.
+    """Rows whose tiles are made anew of RowBlocks in every pass, in source order; samples are collected on the way.
 
     `members` are the rows of each sample, sorted.  The sample after the one that was last asked for is collected during
     the next pass, so that the rounds need no pass of their own for it.  Signs take a byte a row, and residuals none:
     they are made of the scores where they are read, in a buffer that all outputs share.
     """
 
+    keeps_residuals = False
+
     def __init__(self, X: RowBlocks, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any], n_components: int,
                  n_threads: int, members: Sequence[Indices] = ()) -> None:
         n_features = scaling.center.size
-        super().__init__(n_features, weights, dtype, n_components, n_threads)
+        super().__init__(np.empty((0, n_features, TILE), dtype), weights, n_components, n_threads)
         self._streamed = StreamedTiles(X, scaling, dtype, n_threads, weights)
         self._scaling, self._members = scaling, members
-        self._signs = self._residuals = aligned((0, TILE), dtype)
+        self._signs, self._residuals = np.empty((2, 0, TILE), dtype)  # buffers, as large as was needed so far
         largest = max(map(len, members), default=0)
         self.largest_sample = -(-largest // TILE)
         self._rows, self._collected, self._wanted = np.empty((largest, n_features)), -1, 0  # samples by their index
@@ -242,27 +215,26 @@ class StreamedRows(PackedRows):
         return sign
 
     def signs_in(self, kept: NDArray[Any], place: slice) -> NDArray[Any]:
-        """Those of some tiles, which hold until others are asked for."""
-        if len(self._signs) < place.stop - place.start:
-            self._signs = aligned((place.stop - place.start, TILE), self.dtype)
-        found = self._signs[: place.stop - place.start]
+        """Those of some tiles, in a buffer."""
+        n_tiles = place.stop - place.start
+        if len(self._signs) < n_tiles:
+            self._signs = aligned((n_tiles, TILE), self.dtype)
+        found = self._signs[:n_tiles]
         sign, flat = kept[place.start * TILE : place.stop * TILE], found.reshape(-1)
         flat[: len(sign)], flat[len(sign) :] = sign, 0
         return found
 
-    def residual_room(self) -> None:
-        """None."""
-
-    def residual_buffer(self, place: slice) -> NDArray[Any]:
+    def residual_room(self, place: slice) -> NDArray[Any]:
         """A buffer of all outputs."""
-        if len(self._residuals) < place.stop - place.start:
-            self._residuals = aligned((place.stop - place.start, TILE), self.dtype)
-        return self._residuals[: place.stop - place.start]
+        n_tiles = place.stop - place.start
+        if len(self._residuals) < n_tiles:
+            self._residuals = aligned((n_tiles, TILE), self.dtype)
+        return self._residuals[:n_tiles]
 
 
 def pack_samples(X: Any, weights: RowWeights, scaling: Scaling, precision: str, single_length: float,
                  n_components: int, n_threads: int, n_samples: int,
-                 order: Indices | None) -> RowsInMemory | StreamedRows:
+                 order: Indices | None) -> PackedRows:
     """Pack rows in tiles, divided into samples.
 
     `order`, a permutation of the rows of positive weight, says which rows are in one sample, and may be sorted within
@@ -275,7 +247,7 @@ def pack_samples(X: Any, weights: RowWeights, scaling: Scaling, precision: str, 
         pack_in = partial(pack, X, scaling, n_threads=n_threads)
         pack_in = pack_in if order is None else partial(pack_in, order=order)
         tiles = in_precision(pack_in, precision, needs_double)
-        return RowsInMemory(tiles, weights, n_components, n_threads, order, n_samples)
+        return PackedRows(tiles, weights, n_components, n_threads, order, n_samples)
     if order is None:
         order = weights.positive()
     elif weights.has_zeros:
@@ -297,7 +269,7 @@ def pack_rows(X: Any, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any
     """Rows of an evaluation set: those of an array in memory, RowBlocks streamed."""
     if isinstance(X, RowBlocks):
         return StreamedRows(X, weights, scaling, dtype, n_components, n_threads)
-    return RowsInMemory(pack(X, scaling, dtype, n_threads)[0], weights, n_components, n_threads)
+    return PackedRows(pack(X, scaling, dtype, n_threads)[0], weights, n_components, n_threads)
 
 
 class LocalData:

@@ -28,7 +28,7 @@ from ..distributed.partitions import (
 )
 from .boosting import Callback, boost, sources_of_draws
 from .losses import LocalRows, Sums
-from .packed_rows import RowsInMemory, Sample, n_samples_of, tile_weights
+from .packed_rows import PackedRows, Sample, n_samples_of, tile_weights
 from .weak_learners import WeakLearner
 
 Double = NDArray[np.float64]
@@ -91,7 +91,7 @@ class PackedPartition:
 
     def begin(self, loss: type[Any], intercepts: Double, n_components: int) -> None:
         """Set H = H_0 at all rows."""
-        rows = RowsInMemory(self._tiles, self._weights, n_components, self._n_threads)
+        rows = PackedRows(self._tiles, self._weights, n_components, self._n_threads)
         self._outputs = [loss(rows, target, intercept)
                          for target, intercept in zip(self._targets, intercepts, strict=True)]
 
