@@ -138,6 +138,19 @@ class FittedColumn(NamedTuple):
             parts.append(outputs / math.sqrt(n_numeric) if n_numeric > 1 and form.name in NUMERIC_FORMS else outputs)
         return np.concatenate(parts) if parts else np.empty((0, values.shape[-1]))
 
+    def slopes(self, low: Double, high: Double) -> Double:
+        """The largest derivatives of the outputs between two values of each row, (n_outputs, n_rows).
+
+        They are 0 of columns that are no numbers, of missing values, and of whether a value is missing.
+        """
+        n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
+        found = [np.zeros((len(form.outputs), low.shape[-1])) for form in self.forms]
+        for k, form in enumerate(self.forms):
+            if self.kind == NUMERIC and form.name in NUMERIC_FORMS:
+                slope: Any = form  # which has one
+                found[k] = np.where(np.isnan(low), 0.0, slope.slope(low, high) / math.sqrt(n_numeric))
+        return np.minimum(np.concatenate([np.empty((0, low.shape[-1])), *found]), LARGEST_SLOPE)
+
     def describe(self, name: str) -> list[dict[str, object]]:
         """A row for each form, or one that says why the column is dropped."""
         start: dict[str, object] = {"column": name, "kind": self.kind}
@@ -277,6 +290,8 @@ _NO_PLACES: Mapping[int, Mapping[str, int]] = {}
 
 # Rows that are mapped together, so that intermediate results stay in the cache.
 _BLOCK_ROWS = 4096
+
+LARGEST_SLOPE = 1e300  # of an output
 
 
 class FittedMap(NamedTuple):

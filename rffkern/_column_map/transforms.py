@@ -121,6 +121,10 @@ class RawForm:
         """The values, with none missing."""
         return np.where(np.isnan(values), self.mean, values)[None]
 
+    def slope(self, low: Double, high: Double) -> Double:
+        """The largest derivative between two values, and at one value its derivative; 0 of those that are constant."""
+        return np.ones((1, len(low)))
+
 
 class StandardForm:
     """Values less their mean, over their standard deviation."""
@@ -150,6 +154,10 @@ class StandardForm:
         """The standardised values."""
         with np.errstate(over="ignore"):
             return ((values - self.mean) * self.inverse_deviation).clip(-_LARGEST_OUTPUT, _LARGEST_OUTPUT)[None]
+
+    def slope(self, low: Double, high: Double) -> Double:
+        """As of `RawForm`."""
+        return np.full((1, len(low)), self.inverse_deviation)
 
 
 class BoundedForm:
@@ -198,6 +206,14 @@ class BoundedForm:
         with np.errstate(over="ignore"):
             z = ((values - self.median) * self.inverse_width).clip(-1e150, 1e150)
         return ((z / np.sqrt(1 + z * z) - self.mean) * self.inverse_deviation)[None]
+
+    def slope(self, low: Double, high: Double) -> Double:
+        """As of `RawForm`."""
+        with np.errstate(over="ignore"):
+            nearest = np.clip(self.median, low, high)  # where the slope is largest
+            z = ((nearest - self.median) * self.inverse_width).clip(-1e100, 1e100)
+            found: Double = self.inverse_width * self.inverse_deviation / (1 + z * z) ** 1.5
+        return found[None]
 
 
 class RankForm:
@@ -250,6 +266,14 @@ class RankForm:
     def __call__(self, values: Double) -> Double:
         """The ranks."""
         return _compiled("rank", np.array([[np.nan, 1.0, 0.0, 0.0, 0.0, 0.0]]), values, self.knots, self.ranks)
+
+    def slope(self, low: Double, high: Double) -> Double:
+        """As of `RawForm`; at a knot the larger one of both sides."""
+        with np.errstate(over="ignore"):
+            slopes = np.concatenate([[0.0], np.diff(self.ranks) / np.diff(self.knots), [0.0]])
+        firsts, lasts = np.searchsorted(self.knots, low), np.searchsorted(self.knots, high, side="right")
+        return np.array([[slopes[first : last + 1].max() for first, last in zip(firsts.tolist(), lasts.tolist(),
+                                                                               strict=True)]])
 
 
 class GroupForm:
@@ -327,6 +351,11 @@ class BinsForm:
         """The indicators."""
         codes = np.searchsorted(self.edges, values, side="right").astype(np.float64)
         return self.group(np.where(np.isnan(values), np.nan, codes))
+
+    def slope(self, low: Double, high: Double) -> Double:
+        """As of `RawForm`; infinite where there is an edge between two values."""
+        is_same = np.searchsorted(self.edges, low, side="right") == np.searchsorted(self.edges, high, side="right")
+        return np.tile(np.where(is_same, 0.0, np.inf), (len(self.outputs), 1))
 
 
 def shares_of_outputs(shares: Double) -> Double:

@@ -1,5 +1,6 @@
 """Explanations of a trained model in columns of the raw table: Shapley values of its scores."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # a model that scores loads neither what explains it nor a ma
     from .._column_map.drift import Reference
     from .._column_map.fitted_map import FittedMap
     from .._model.shapley import Background, Explainer
+    from .counterfactual import Counterfactual
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -108,6 +110,97 @@ class Explained(Model):
         return Explanation(_of_outputs(values), _of_outputs(explainer.base_values), _data(now, X), names_of(now),
                            is_clipped, pairs)
 
+    def gradient(self, X: Any) -> Double:
+        """Return the gradients of the scores of rows along the columns of the raw table.
+
+        They are those of Fourier terms, linear terms and kernels.  Trees, and regions of kernels, are constant between
+        their thresholds and add nothing.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_columns), or (n_samples, n_columns, n_outputs) for several outputs
+            In units of the score per unit of the column.  It is 0 along columns that are no numbers (categories and
+            dates), missing values, and numbers beyond the bounds of the model, which count as the bound.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not what `fit` saw.
+
+        Notes
+        -----
+        Ranks of a column map are linear between their knots; at a knot the larger slope counts.  A missing value that
+        is imputed from other columns follows these.  The center of an exponential kernel, where it has a kink, has no
+        slope by it.
+        """
+        from .neighbours import raw_gradients
+
+        now = self._snapshot()
+        rows = rows_in_memory(now, X, "X")
+        column_map, values = vars(now).get("column_map_"), []
+        fitted = None if column_map is None else column_map._fitted_map()
+        if fitted is not None:
+            values = fitted.values_of(fitted.read(X, type(now).__name__))
+        return _of_outputs(raw_gradients(fitted, sources_of(now), now.expansion_, values, rows.astype(np.float64)))
+
+    def what_if(self, row: Any, target: Any, *, probability: float | None = None,
+                change: Sequence[str | int] | None = None,
+                limits: Mapping[str | int, tuple[float | None, float | None]] | None = None,
+                steps: Mapping[str | int, float] | None = None, output: int | None = None) -> "Counterfactual":
+        """Return the nearest change of a row with which the model predicts something else (a counterfactual).
+
+        Parameters
+        ----------
+        row : table or array of one row, or its cells as a sequence, or as a mapping by the names of columns
+        target : label, number, or pair of numbers
+            Of a classifier the label that is to be predicted.  Of a regressor a number that the prediction shall reach,
+            from whichever side it is on, or (low, high) that it shall lie between.
+        probability : float above 0 and below 1, or None, default None
+            Of a classifier, what the probability of the label shall be at least, in place of its being predicted.
+        change : sequence of columns, or None, default None
+            Names or indices of the columns that may change; None for all that can: numbers and categories with a value,
+            which vary in the training table.
+        limits : mapping of columns to pairs (low, high), default none
+            Between which numbers stay; None for an open end.  By default, and there, that is the range in training.
+        steps : mapping of columns to numbers, default none
+            Of which multiples are added to a number: 1 keeps integers.
+        output : int or None, default None
+            Which of several targets is meant.
+
+        Returns
+        -------
+        Counterfactual
+            `row`, `changes` by column, `distance`, `prediction`, `probability` and `lower_bound`.  The distance is the
+            sum over numbers of their changes in standard deviations of training, and 1 for each category that changes.
+            A row that reaches the target has no changes.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            For arguments out of range, or where the search finds no row that reaches the target within the limits, or
+            if the model keeps no distributions of its columns.
+
+        Notes
+        -----
+        A search from column to column finds the row: it need not be the nearest.  That no row nearer than `lower_bound`
+        reaches the target is certain, whatever else changes among the columns that may (docs/counterfactuals.md): where
+        `lower_bound` equals `distance`, the row is the nearest.
+        """
+        from .counterfactual import what_if
+
+        now: Any = self._snapshot()
+        now._check_fitted()
+        return what_if(now, names_of(now).tolist(), sources_of(now), reference_of_columns(now).columns, row, target,
+                       probability, change, limits or {}, steps or {}, output)
+
 
 def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:
     """Rows of a raw table as the expansion of a fitted model takes them."""
@@ -173,22 +266,32 @@ def _explainer(model: Any, background: Any) -> "Explainer":
     return Explainer(expansion, sources, model.n_features_in_, Background.of_rows(rows, model.n_features_in_))
 
 
-def _marginals(model: Any, sources: Indices) -> "Background":
-    """The product of the distributions of the columns of training rows that a model keeps."""
+_NO_REFERENCE = ("this {} keeps no distributions of its columns, as models trained on partitions or of more than "
+                 "16,384 columns do not")
+
+
+def reference_of_columns(model: Any, refused: str = "") -> "Reference":
+    """What a model keeps of the distributions of its raw columns; InvalidInputError, in these words, for nothing."""
     from .._column_map.drift import Reference
-    from .._model.shapley import Background, Marginals
 
     column_map = vars(model).get("column_map_")
     kept = vars(model).get("_reference") if column_map is None else column_map._reference
-    refused = (f"this {type(model).__name__} keeps no distributions of its columns, as models trained on partitions or "
-               "of more than 16,384 columns do not: pass some hundred training rows as background")
     if kept is None:
-        raise InvalidInputError(refused)
+        raise InvalidInputError(refused or _NO_REFERENCE.format(type(model).__name__))
     try:
-        reference = Reference.from_json(kept, model.n_features_in_)
+        return Reference.from_json(kept, model.n_features_in_)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise InvalidInputError(f"the reference of this {type(model).__name__} is malformed, so that it has no "
                                 f"distributions of its columns: {error}") from error
+
+
+def _marginals(model: Any, sources: Indices) -> "Background":
+    """The product of the distributions of the columns of training rows that a model keeps."""
+    from .._model.shapley import Background, Marginals
+
+    column_map = vars(model).get("column_map_")
+    refused = f"{_NO_REFERENCE.format(type(model).__name__)}: pass some hundred training rows as background"
+    reference = reference_of_columns(model, refused)
     if column_map is None:
         columns = [column for column in reference.columns if column is not None and column.values]
         if len(columns) < len(reference.columns):

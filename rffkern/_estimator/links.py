@@ -1,5 +1,6 @@
 """From the scores of a classifier to probabilities: one link for each way of learning."""
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,12 @@ class Link(Protocol):
     def log_both(self, scores: Double) -> tuple[Double, Double]:
         """Logarithms of P(y = -1 | x) and P(y = +1 | x) of two classes."""
 
+    def score_of(self, probability: float) -> float:
+        """The score of this P(y = +1 | x)."""
+
+    def least_difference(self, probability: float) -> float:
+        """By how much a class of this probability among several leads each other one in score, at least."""
+
 
 class LogisticLink:
     """P(y = +1 | x) = 1 / (1 + exp(-slope score)); the exponential loss has slope 2."""
@@ -45,6 +52,12 @@ class LogisticLink:
         with np.errstate(over="ignore"):  # whose logarithm is -inf
             return -np.logaddexp(0, self.slope * scores), -np.logaddexp(0, -self.slope * scores)
 
+    def score_of(self, probability: float) -> float:
+        return math.log(probability / (1 - probability)) / self.slope
+
+    def least_difference(self, probability: float) -> float:
+        return 0.0 if probability >= 0.5 else -math.inf
+
 
 class SoftmaxLink(LogisticLink):
     """P(class | x) in proportion to exp(score), and the logistic link for a single score."""
@@ -54,6 +67,9 @@ class SoftmaxLink(LogisticLink):
 
     def log_positive(self, scores: Double) -> Double:
         return scores
+
+    def least_difference(self, probability: float) -> float:
+        return self.score_of(probability)
 
 
 class LinearLink:
@@ -70,6 +86,12 @@ class LinearLink:
     def log_both(self, scores: Double) -> tuple[Double, Double]:
         with np.errstate(divide="ignore"):  # of a probability of 0
             return np.log(self.positive(-scores)), np.log(self.positive(scores))
+
+    def score_of(self, probability: float) -> float:
+        return 2 * probability - 1
+
+    def least_difference(self, probability: float) -> float:
+        return 0.0 if probability >= 0.5 else -math.inf
 
 
 def probabilities(link: Link, scores: Double) -> Double:

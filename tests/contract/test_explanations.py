@@ -7,7 +7,7 @@ import pytest
 from helpers.families import X, answers, fit, target_of
 
 import rffkern
-from rffkern import ColumnMap, InvalidInputError, RowBlocks
+from rffkern import ColumnMap, Expansion, InvalidInputError, RowBlocks
 
 
 @pytest.mark.parametrize("background", ["marginals", "rows"])
@@ -71,6 +71,36 @@ def test_what_is_refused(family):
             (X[:2, :3], "marginals", "expecting 6 features")]:
         with pytest.raises(InvalidInputError, match=message):
             model.explain(X_given, background)
+
+
+def test_gradients_are_finite_differences_without_trees(family):
+    model = fit(family)
+    if not hasattr(model, "gradient"):
+        pytest.skip("gives features")
+    expansion = model.expansion_
+    parts = [part for part in expansion.parts if part.kind != "trees"]
+    smooth = Expansion(expansion.intercept, expansion.center, *parts, lower=expansion.lower, upper=expansion.upper)
+    rows = X[:5] * 0.9 + 0.1 * X.mean(axis=0)  # off the centers of kernels, and within the bounds
+    found = model.gradient(rows)
+    assert found.shape == X[:5].shape
+    np.testing.assert_array_equal(found[:1], model.gradient(rows[:1]))
+    for column in range(X.shape[1]):
+        step = 1e-5 * X[:, column].std() * np.eye(X.shape[1])[column]
+        expected = (smooth.score(rows + step) - smooth.score(rows - step))[:, 0] / (2 * step[column])
+        np.testing.assert_allclose(found[:, column], expected, rtol=1e-4, atol=1e-6 / X[:, column].std())
+
+
+def test_a_counterfactual_reaches_its_target(family):
+    model = fit(family)
+    if not hasattr(model, "what_if"):
+        pytest.skip("gives features")
+    now = model.predict(X[:1])[0]
+    target = now + 0.1 if isinstance(now, float) else {"up": "down", "down": "up"}[now]
+    found = model.what_if(X[0], target, change=[0, 3])
+    assert set(found.changes) <= {0, 3}
+    assert found.prediction >= target if isinstance(now, float) else found.prediction == target
+    assert model.predict([found.row])[0] == found.prediction
+    assert 0 <= found.lower_bound <= found.distance
 
 
 @pytest.mark.slow

@@ -101,6 +101,14 @@ def _conformal(model, X, y):
     return copy.copy(model).conformalize(X, y, np.linspace(0.0, 1.0, len(X)))
 
 
+def _what_if(model, X):
+    """The distance to another answer for the first row."""
+    answer = np.ravel(model.predict(X[:1]))[0]
+    if not hasattr(model, "classes_"):
+        return model.what_if(X[0], float(answer + np.abs(answer) / 9)).distance
+    return model.what_if(X[0], next((label for label in model.classes_.tolist() if label != answer), answer)).distance
+
+
 def _routing(model):
     """What scikit-learn routes, where it is installed."""
     try:
@@ -125,6 +133,8 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
     "drift": lambda model, X, y: model.drift(X)["largest_shift"],
     "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[:2]],
+    "gradient": lambda model, X, y: model.gradient(X[:20]),
+    "what_if": lambda model, X, y: _what_if(model, X),
     "predict_interval": lambda model, X, y: _conformal(model, X, y).predict_interval(X, 0.5),
     "predict_set": lambda model, X, y: _conformal(model, X, y).predict_set(X, 0.5).astype(float),
     "conformalize": lambda model, X, y: len(vars(_conformal(model, X, y))),
