@@ -6,10 +6,11 @@ import reference
 from helpers.rffnet_steps import random_targets
 from rffkern._native import rffnet
 from rffkern._rows.scaling import Scaling
+from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet.losses import classification_loss, regression_loss
 from rffkern._training.rffnet.network import Network, Objective
-from rffkern._training.rffnet.rows import NumericRows, Shuffled
+from rffkern._training.rffnet.rows import Shuffled
 
 LOSSES = {name: regression_loss(name, 0.7, 0.3) for name in ("squared_error", "huber", "quantile")}
 LOSSES |= {"logistic": classification_loss(1), "softmax": classification_loss(3)}
@@ -46,7 +47,7 @@ class Steps:
 
     def shuffled(self, *orders):
         """The rows in some orders."""
-        return Shuffled(NumericRows(self.X, self.targets, RowWeights(len(self.X), self.weight)), [*orders], 1.0)
+        return Shuffled(TargetRows(self.X, self.targets, RowWeights(len(self.X), self.weight)), [*orders], 1.0)
 
     def taken(self, ridge=1e-3, lasso=1e-3):
         """Coefficients and relevances after a pass over the rows."""

@@ -2,11 +2,11 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from ..._estimator.base import Model
+from ..._estimator.base import Fitted, Model
 from ..._estimator.links import SoftmaxLink
 from ..._estimator.monitor import TimeLimit
 from ..._estimator.parameters import ARGUMENTS as SHARED
@@ -44,7 +44,6 @@ from ..._rows.validation import to_array
 from ...errors import InvalidInputError
 from ..spectral import SPECTRAL_DENSITIES
 from .losses import Loss, classification_loss, regression_loss
-from .relevances import SelectionPath, columns_by_relevance, relevances_of_columns, score_columns
 from .rows import LARGEST_VALIDATION
 from .training import counted_epochs, fit_network, partial_fit_network, state_to_continue
 
@@ -156,6 +155,14 @@ _ARGUMENTS = {
 }
 
 
+class SelectionPath(NamedTuple):
+    """Scores of a model that uses only the columns of largest relevance."""
+
+    sizes: NDArray[np.intp]  # (n_sizes,) numbers of columns
+    columns: NDArray[np.intp]  # (n_features,) indices of all columns, the most relevant first
+    scores: Double  # (n_sizes,) of the model on the first `sizes` of them
+
+
 class _RFFNet(Model):
     """Base of the regressor and the classifier."""
 
@@ -167,14 +174,61 @@ class _RFFNet(Model):
 
     warm_start: bool
     validation_fraction: float
+    max_seconds: float | None
+    random_state: RandomSource
     relevances_: Double
+    _check_training: Callable[..., Training]
+
+    def _relevances_of_columns(self) -> Double:
+        """Relevances of the columns of the table: with a map, the largest of what it makes of a column."""
+        column_map = vars(self).get("column_map_")
+        if column_map is None:
+            return np.asarray(self.relevances_)
+        relevances = np.zeros(self.n_features_in_)
+        np.maximum.at(relevances, column_map.sources_, self.relevances_)
+        return relevances
 
     @property
     def feature_importances_(self) -> Double:
         """`relevances_` over the largest of them."""
-        relevances = relevances_of_columns(self)
+        relevances = self._relevances_of_columns()
         largest = relevances.max()
         return relevances / largest if largest > 0 else relevances.copy()
+
+    def _loss(self, n_outputs: int) -> Loss:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callable[..., Any] | None = None) -> Self:
+        """Learn from rows X and y, their labels or targets.
+
+        Parameters
+        ----------
+        {X}
+        {y}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file.
+        """
+        self._check_params()
+        limit = TimeLimit(self.max_seconds)
+        rng = check_rng(self.random_state)
+        division = Division(held_out=self._validation_rows(y, sample_weight, eval_set, rng))
+        training = self._check_training(X, y, sample_weight, eval_set, division=division)
+        state = state_to_continue(self, training) if self.warm_start else None
+        self._keep(fit_network(self, training, self._loss(training.center.size), callback, state, rng, limit))
+        return self
 
     def _validation_rows(self, y: Any, sample_weight: Any, eval_set: Any, rng: "np.random.Generator") -> Any:
         """Indices of the rows that `fit` will validate on at most, from which a map must not learn; None without a map.
@@ -212,8 +266,53 @@ class _RFFNet(Model):
         -------
         array of shape (k,), the most relevant column first
         """
-        order = columns_by_relevance(self)
+        order = self._columns_by_relevance()
         return order[: check_scalar("k", k, int, low=1, high=len(order))]
+
+    def _columns_by_relevance(self) -> NDArray[np.intp]:
+        """Indices of columns, the most relevant first; equal ones in their order."""
+        self._check_fitted()
+        return np.argsort(-self._relevances_of_columns(), kind="stable")
+
+    def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
+                       sample_weight: Any = None) -> SelectionPath:
+        """Score the model on its most relevant columns only, without training again.
+
+        The other columns are held at their means.
+
+        Parameters
+        ----------
+        {X_scored}
+        {y}
+        {sizes}
+        {weight_in_score}
+
+        Returns
+        -------
+        SelectionPath
+            sizes, columns (all of them, the most relevant first) and scores: what `score` returns (R^2, or the accuracy
+            of labels) with the first `sizes[i]` columns.
+        """
+        order = self._columns_by_relevance()
+        if sizes is None:
+            sizes = range(1, len(order) + 1)
+        if not np.iterable(sizes) or isinstance(sizes, str):
+            raise InvalidInputError(f"sizes must be an iterable of numbers of columns, got {sizes!r}")
+        checked = [check_scalar("sizes", size, int, low=0, high=len(order)) for size in sizes]
+        scores = [self._restricted(order[:size]).score(X, y, sample_weight) for size in checked]
+        return SelectionPath(np.array(checked, np.intp), order, np.array(scores))
+
+    def _restricted(self, columns: NDArray[np.intp]) -> Any:
+        """A model of the same class that predicts from some columns only."""
+        arrays, column_map = self.expansion_.arrays(), vars(self).get("column_map_")
+        omegas = np.zeros_like(arrays["omegas"])
+        used = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))
+        omegas[:, used] = arrays["omegas"][:, used]
+        copied = type(self)(**self.get_params(deep=False))
+        copied._keep(Fitted(getattr(self, "feature_names_in_", None), getattr(self, "classes_", None),
+                            Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map,
+                            reference=vars(self).get("_reference")))
+        return copied
 
 
 class RFFNetRegressor(_RFFNet, Regressor):
@@ -304,46 +403,14 @@ class RFFNetRegressor(_RFFNet, Regressor):
         self.standardize = standardize
         self.precision = precision
 
-    def _loss(self) -> Loss:
+    def _loss(self, n_outputs: int) -> Loss:
         return regression_loss(self.loss, self.delta, self.quantile)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         scores = self._raw_scores(X)
         targets = np.ascontiguousarray(np.reshape(y, scores.shape), np.float64)
-        return self._loss().of_rows(np.ascontiguousarray(scores, np.float64), targets) / scores.shape[1]
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callable[..., Any] | None = None) -> Self:
-        """Learn from rows X and targets y.
-
-        Parameters
-        ----------
-        {X}
-        {targets}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file.
-        """
-        self._check_params()
-        limit = TimeLimit(self.max_seconds)
-        rng = check_rng(self.random_state)
-        training = self._check_training(X, y, sample_weight, eval_set,
-                                        division=Division(held_out=self._validation_rows(y, sample_weight, eval_set,
-                                                                                         rng)))
-        state = state_to_continue(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, self._loss(), callback, state, rng, limit))
-        return self
+        n_outputs = scores.shape[1]
+        return self._loss(n_outputs).of_rows(np.ascontiguousarray(scores, np.float64), targets) / n_outputs
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
@@ -370,28 +437,9 @@ class RFFNetRegressor(_RFFNet, Regressor):
         """
         training = self._check_training(X, y, sample_weight, continues=True)
         state = state_to_continue(self, training)
-        self._keep(partial_fit_network(self, training, self._loss(), state, check_rng(self.random_state)))
+        self._keep(partial_fit_network(self, training, self._loss(training.center.size), state,
+                                       check_rng(self.random_state)))
         return self
-
-    def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
-                       sample_weight: Any = None) -> SelectionPath:
-        """Score the model on its most relevant columns only, without training again.
-
-        The other columns are held at their means.
-
-        Parameters
-        ----------
-        {X_scored}
-        {targets}
-        {sizes}
-        {weight_in_score}
-
-        Returns
-        -------
-        SelectionPath
-            sizes, columns (all of them, the most relevant first) and scores: R^2 with the first `sizes[i]` columns.
-        """
-        return score_columns(self, X, y, sizes, sample_weight)
 
 
 class RFFNetClassifier(_RFFNet, Classifier):
@@ -474,38 +522,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
     def _link(self) -> SoftmaxLink:
         return SoftmaxLink()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callable[..., Any] | None = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file.
-        """
-        self._check_params()
-        limit = TimeLimit(self.max_seconds)
-        rng = check_rng(self.random_state)
-        training = self._check_training(X, y, sample_weight, eval_set,
-                                        division=Division(held_out=self._validation_rows(y, sample_weight, eval_set,
-                                                                                         rng)))
-        state = state_to_continue(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, classification_loss(training.center.size), callback, state, rng, limit))
-        return self
+    def _loss(self, n_outputs: int) -> Loss:
+        return classification_loss(n_outputs)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Pass over some more rows once, with steps of `learning_rate` and the penalty `reg_lambda`.
@@ -543,27 +561,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
             raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
                                     'got "balanced"')
         training = with_class_weights(training, self.class_weight)
-        state, loss = state_to_continue(self, training), classification_loss(training.center.size)
-        self._keep(partial_fit_network(self, training, loss, state, check_rng(self.random_state)))
+        state = state_to_continue(self, training)
+        self._keep(partial_fit_network(self, training, self._loss(training.center.size), state,
+                                       check_rng(self.random_state)))
         return self
-
-    def selection_path(self, X: Any, y: Any, sizes: Iterable[int] | None = None,
-                       sample_weight: Any = None) -> SelectionPath:
-        """Score the model on its most relevant columns only, without training again.
-
-        The other columns are held at their means.
-
-        Parameters
-        ----------
-        {X_scored}
-        {labels}
-        {sizes}
-        {weight_in_score}
-
-        Returns
-        -------
-        SelectionPath
-            sizes, columns (all of them, the most relevant first) and scores: the accuracy with the first `sizes[i]`
-            columns.
-        """
-        return score_columns(self, X, y, sizes, sample_weight)

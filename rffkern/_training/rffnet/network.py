@@ -1,6 +1,5 @@
 """The network of RFFNet: its parameters beta and lambda, its objective, and the mini-batch steps that lower it."""
 
-import copy
 import math
 from typing import Any
 
@@ -14,9 +13,10 @@ from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, aligned
+from ..._rows.training_rows import TargetRows
 from ...errors import InvalidInputError
 from .losses import Loss
-from .rows import NumericRows, Shuffled
+from .rows import Shuffled
 
 Double = NDArray[np.float64]
 Values = tuple[NDArray[Any], NDArray[Any]]  # coefficients and relevances, without moments
@@ -54,10 +54,6 @@ class Network:
         self.shifts[: self.n_terms] = -offsets / math.pi  # half turns
         self.coefficients[0, :, self.n_terms] = start
         self.relevances[0] = relevance
-
-    def copy(self) -> "Network":
-        """Return another, with the same values and moments."""
-        return copy.deepcopy(self)
 
     def values(self) -> Values:
         """Return a copy of coefficients and relevances, as `restore` takes them."""
@@ -146,7 +142,7 @@ class Objective:
                                    scores_of_block[start:stop], self.score_scratch, len(self.score_scratch))
         return scores
 
-    def mean_loss(self, rows: NumericRows) -> float:
+    def mean_loss(self, rows: TargetRows) -> float:
         """Return the weighted mean of the losses of raw rows, at most LARGEST_LOSS."""
-        losses = self._loss.of_rows(self.scores(rows.X), rows.targets)
+        losses = self._loss.of_rows(self.scores(rows.X), rows.values)
         return min(LARGEST_LOSS, float(np.average(losses, weights=rows.weights.values)))  # LARGEST_LOSS first: for nan

@@ -1,7 +1,7 @@
 """Rows with numeric targets, how many of them to validate on, and the shuffled order in which epochs take them."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from ..._native.array_types import NDArray
 from ..._rows.row_blocks import RowBlocks, take_rows
 from ..._rows.scaling import standardised_targets
 from ..._rows.training_rows import LabelledRows, TargetRows, Training
-from ..._rows.weights import RowWeights
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -26,30 +25,26 @@ _STEPS_PER_EPOCH = 32
 _STEPS_PER_PART = 500
 
 
-class NumericRows(NamedTuple):
-    """Rows with their targets as a loss reads them."""
+def numeric_rows(rows: LabelledRows | TargetRows, training: Training, units: Units | None) -> TargetRows:
+    """Return checked rows with targets as a loss reads them: real values, signs, or class indices.
 
-    X: Any  # array of shape (n_samples, n_features), or RowBlocks
-    targets: Double  # (n_samples, n_targets): real values, signs, or class indices
-    weights: RowWeights
-
-    def taken(self, rows: Indices) -> "NumericRows":
-        """Return some of the rows, in memory."""
-        return NumericRows(take_rows(self.X, rows), self.targets[rows], self.weights.of(rows))
-
-
-def numeric_rows(rows: LabelledRows | TargetRows, training: Training, units: Units | None) -> NumericRows:
-    """Return checked rows with numeric targets, in the units of an earlier training if there are any."""
+    Real values are in the units of an earlier training if there are any.
+    """
     if isinstance(rows, LabelledRows):
         targets = np.where(rows.codes == 1, 1.0, -1.0) if training.center.size == 1 else rows.codes.astype(np.float64)
-        return NumericRows(rows.X, targets[:, None], rows.weights)
+        return TargetRows(rows.X, targets[:, None], rows.weights)
     values = rows.values
     if units is not None:
         center, scale = units
         with np.errstate(over="ignore", invalid="ignore"):
             values = values * training.scale + training.center
         values = standardised_targets(values, rows.weights, center, 1 / scale, "y")
-    return NumericRows(rows.X, np.ascontiguousarray(values), rows.weights)
+    return TargetRows(rows.X, np.ascontiguousarray(values), rows.weights)
+
+
+def taken(rows: TargetRows, indices: Indices) -> TargetRows:
+    """Return some of the rows, in memory and double precision."""
+    return TargetRows(take_rows(rows.X, indices), rows.values[indices], rows.weights.of(indices))
 
 
 def n_validation_rows(n_samples: int, n_features: int, fraction: float) -> int:
@@ -60,12 +55,12 @@ def n_validation_rows(n_samples: int, n_features: int, fraction: float) -> int:
 class Shuffled(NamedTuple):
     """Rows of one array in shuffled order, which a pass cuts into mini-batches."""
 
-    rows: NumericRows
+    rows: TargetRows
     orders: list[Indices]  # of some of the rows, one for each pass over them
     weight: float  # of all rows in all orders
 
 
-def shuffled_epoch(rows: NumericRows, members: Indices, batch_size: int,
+def shuffled_epoch(rows: TargetRows, members: Indices, batch_size: int,
                    rng: "np.random.Generator") -> Iterator[tuple[Shuffled, bool]]:
     """Yield the rows `members` of one epoch in shuffled order, each time with whether a part of the epoch ends."""
     n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // batch_size))
@@ -80,7 +75,7 @@ def shuffled_epoch(rows: NumericRows, members: Indices, batch_size: int,
         n_taken = 0 if ends_part else n_taken
 
 
-def shuffled_passes(rows: NumericRows, members: Indices, n_passes: int, part_size: int,
+def shuffled_passes(rows: TargetRows, members: Indices, n_passes: int, part_size: int,
                     rng: "np.random.Generator") -> Iterator[Shuffled]:
     """Yield at most `part_size` rows a pass, which together pass over the rows `members` several times."""
     for block, orders in _shuffled_blocks(rows, members, n_passes, rng):
@@ -91,8 +86,8 @@ def shuffled_passes(rows: NumericRows, members: Indices, n_passes: int, part_siz
             yield Shuffled(block, part, weight)
 
 
-def _shuffled_blocks(rows: NumericRows, members: Indices, n_passes: int,
-                     rng: "np.random.Generator") -> Iterator[tuple[NumericRows, list[Indices]]]:
+def _shuffled_blocks(rows: TargetRows, members: Indices, n_passes: int,
+                     rng: "np.random.Generator") -> Iterator[tuple[TargetRows, list[Indices]]]:
     """Yield (rows of one array, orders of the members among them); streamed rows are shuffled within blocks."""
     if not isinstance(rows.X, RowBlocks):
         yield rows, [members[rng.permutation(len(members))] for _ in range(n_passes)]
@@ -101,5 +96,5 @@ def _shuffled_blocks(rows: NumericRows, members: Indices, n_passes: int,
         for place, block in rows.X._shuffled_blocks(rng):
             here = members[slice(*np.searchsorted(members, (place.start, place.stop)))] - place.start
             if len(here):
-                yield (NumericRows(block, rows.targets[place], rows.weights.of(place)),
+                yield (TargetRows(block, rows.values[place], rows.weights.of(place)),
                        [here[rng.permutation(len(here))]])

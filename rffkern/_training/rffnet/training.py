@@ -1,5 +1,6 @@
 """Training of RFFNet: Algorithm 1 of Otto and Izbicki (2022), with restarts, validation and a falling penalty."""
 
+import copy
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -10,12 +11,12 @@ from ..._estimator.base import Fitted
 from ..._estimator.monitor import Monitor, TimeLimit
 from ..._native.array_types import NDArray
 from ..._rows.scaling import Scaling, measure_scaling
-from ..._rows.training_rows import Training
+from ..._rows.training_rows import TargetRows, Training
 from ...errors import InvalidInputError
 from ..spectral import SPECTRAL_DENSITIES, rows_variance
 from .losses import Loss
 from .network import LARGEST_LOSS, Network, Objective, Values
-from .rows import NumericRows, n_validation_rows, numeric_rows, shuffled_epoch, shuffled_passes
+from .rows import n_validation_rows, numeric_rows, shuffled_epoch, shuffled_passes, taken
 
 Double = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class TrainingState(NamedTuple):
     def continued(self, training: Training, n_more: int) -> "TrainingState":
         """Return a copy for training on some more rows, which need not repeat the names of columns."""
         return self._replace(names=self.names if training.names is None else training.names,
-                             network=self.network.copy(), n_seen=self.n_seen + n_more)
+                             network=copy.deepcopy(self.network), n_seen=self.n_seen + n_more)
 
 
 class Stage(NamedTuple):
@@ -84,10 +85,10 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
     else:
         validation_rows = np.sort(rng.permutation(n_samples)[:n_validation])
     members = np.delete(positive, validation_rows)  # rows that steps are taken on
-    first_rows = rows.taken(members[:: -(-len(members) // max(1, _FIRST_LOSS_NUMBERS // n_features))])
+    first_rows = taken(rows, members[:: -(-len(members) // max(1, _FIRST_LOSS_NUMBERS // n_features))])
     if n_validation:
-        validation = {"valid_0": rows.taken(positive[validation_rows])}
-    n_scored = max(len(each.targets) for each in (first_rows, *validation.values()))
+        validation = {"valid_0": taken(rows, positive[validation_rows])}
+    n_scored = max(len(each.values) for each in (first_rows, *validation.values()))
 
     if state is None:
         scaling = _measured_scaling(model, training, rows)
@@ -199,7 +200,7 @@ def _penalties(model: Any, penalty_factor: float, n_samples: int) -> list[float]
     return [float(model.reg_lambda)]
 
 
-def _measured_scaling(model: Any, training: Training, rows: NumericRows) -> Scaling:
+def _measured_scaling(model: Any, training: Training, rows: TargetRows) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
@@ -207,7 +208,7 @@ def _measured_scaling(model: Any, training: Training, rows: NumericRows) -> Scal
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))
 
 
-def _initial_state(model: Any, rows: NumericRows, training: Training, scaling: Scaling, loss: Loss,
+def _initial_state(model: Any, rows: TargetRows, training: Training, scaling: Scaling, loss: Loss,
                    rng: "np.random.Generator") -> TrainingState:
     """A network with equal relevances, coefficients of 0 and constant scores."""
     n_samples, n_terms = rows.weights.n_positive, model.n_components
@@ -217,7 +218,7 @@ def _initial_state(model: Any, rows: NumericRows, training: Training, scaling: S
     offsets = rng.uniform(0, 2 * math.pi, n_terms)
     # Distances between typical rows are then about the length scale of the kernel.
     relevance = 1 / math.sqrt(max(int(np.count_nonzero(scaling.inverse_scale)), 1))
-    start = loss.start(rows.targets, rows.weights, training.center.size)
+    start = loss.start(rows.values, rows.weights, training.center.size)
     network = Network(omegas, offsets, relevance, start, np.float64 if model.precision == "double" else np.float32)
     return TrainingState(training.names, network, scaling, training.center, training.scale, n_samples, n_samples,
                          np.empty(0, np.intp))
@@ -245,12 +246,10 @@ def partial_fit_network(model: Any, training: Training, loss: Loss, state: Train
 
 def _fitted(training: Training, state: TrainingState, best: Values, monitor: Monitor) -> Fitted:
     """What an estimator keeps of a network, which is restored to its best values."""
-    network, train_loss, eval_loss = state.network, np.array(monitor.train_loss), np.array(monitor.eval_loss)
+    network, curves = state.network, monitor.curves()
     network.restore(best)
-    attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(state.scaling),
-                  "train_loss_": train_loss, "eval_loss_": eval_loss,
-                  "eval_losses_": {name: np.array(losses) for name, losses in monitor.eval_losses.items()},
-                  "timed_out_": False, **counted_epochs(train_loss, eval_loss)}
+    attributes = {"n_components_": network.n_terms, "relevances_": network.relevances_of(state.scaling), **curves,
+                  **counted_epochs(curves["train_loss_"], curves["eval_loss_"])}
     expansion = network.expansion(state.center, state.scale, state.scaling)
     return Fitted(state.names, training.classes, expansion, attributes, state, training.column_map, training.reference)
 

@@ -168,6 +168,30 @@ class _SparseKernelMachine(Model):
         check_all([parameter._replace(check=size) if parameter.name == "max_samples" else parameter
                    for parameter in self._parameters], self)
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            callback: Callable[..., Any] | None = None) -> Self:
+        """Learn from rows X and y, their labels or targets.
+
+        Parameters
+        ----------
+        {X}
+        {y}
+        {sample_weight}
+        {eval_set}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        """
+        self._keep(train(self, X, y, sample_weight, eval_set, callback))
+        return self
+
     @property
     def kernel_(self) -> dict[str, Any]:
         """The kernel, in the form of the parameter `kernel`."""
@@ -288,30 +312,6 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callable[..., Any] | None = None) -> Self:
-        """Learn from rows X and targets y.
-
-        Parameters
-        ----------
-        {X}
-        {targets}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        """
-        self._keep(train(self, X, y, sample_weight, eval_set, callback))
-        return self
-
 
 class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel base learners.
@@ -394,27 +394,3 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     def _link(self) -> Link:
         return SoftmaxLink()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callable[..., Any] | None = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        """
-        self._keep(train(self, X, y, sample_weight, eval_set, callback))
-        return self

@@ -1,5 +1,6 @@
 """The network: its function, its values and the steps that change it."""
 
+import copy
 import math
 
 import numpy as np
@@ -9,9 +10,9 @@ from helpers.packing import DTYPES
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._rows.scaling import Scaling
+from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet.network import LARGEST_LOSS, Network
-from rffkern._training.rffnet.rows import NumericRows
 
 
 @pytest.fixture(params=DTYPES)
@@ -55,9 +56,9 @@ def test_many_rows_are_scored_in_parts():
 
 def test_mean_loss(steps):
     expected, _ = values_and_slopes(LOSSES["squared_error"], steps.objective.scores(steps.X), steps.targets)
-    found = steps.objective.mean_loss(NumericRows(steps.X, steps.targets, RowWeights(300, steps.weight)))
+    found = steps.objective.mean_loss(TargetRows(steps.X, steps.targets, RowWeights(300, steps.weight)))
     assert found == pytest.approx(np.average(expected, weights=steps.weight), rel=1e-12)
-    found = steps.objective.mean_loss(NumericRows(steps.X, steps.targets, RowWeights(300)))
+    found = steps.objective.mean_loss(TargetRows(steps.X, steps.targets, RowWeights(300)))
     assert found == pytest.approx(expected.mean(), rel=1e-12)
 
 
@@ -65,7 +66,7 @@ def test_mean_loss(steps):
 def test_a_loss_that_is_no_number_is_the_largest(steps, value):
     steps.network.restore((np.full_like(steps.network.coefficients[0], value), steps.network.relevances[0]))
     with np.errstate(invalid="ignore"):
-        found = steps.objective.mean_loss(NumericRows(steps.X, steps.targets, RowWeights(300)))
+        found = steps.objective.mean_loss(TargetRows(steps.X, steps.targets, RowWeights(300)))
     assert found == LARGEST_LOSS
 
 
@@ -84,7 +85,7 @@ def test_values_are_restored_without_the_moments(steps):
 
 
 def test_a_copy_is_not_changed(steps):
-    other = steps.network.copy()
+    other = copy.deepcopy(steps.network)
     before = other.values()
     steps.taken()
     assert other.n_steps == 0
@@ -93,7 +94,7 @@ def test_a_copy_is_not_changed(steps):
 
 def test_several_orders_of_rows_are_as_many_passes(steps):
     orders = [np.arange(70), np.arange(70)[::-1].copy()]
-    other = steps.network.copy()
+    other = copy.deepcopy(steps.network)
     total = steps.objective.descend(steps.shuffled(*orders), 0.01, 1e-3, 1e-3)
     assert steps.network.n_steps == 6  # the last batch of each order has 6 rows
     objective = steps.objective_of(other)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor
-from rffkern._training.rffnet.relevances import restricted
 
 
 @pytest.mark.parametrize(("relevances", "expected"), [([1.0, 4.0, 0.0], [0.25, 1.0, 0.0]), ([0.0, 0.0], [0.0, 0.0])])
@@ -45,7 +44,7 @@ def test_columns_of_equal_relevance_come_in_their_order():
 
 def test_a_restricted_model_sees_some_columns_only(rffnet, few_columns, rng):
     before = dict(vars(rffnet))
-    model = restricted(rffnet, np.array([2, 5]))
+    model = rffnet._restricted(np.array([2, 5]))
     X = few_columns[2].copy()
     expected = model.predict(X)
     X[:, [0, 1, 3, 4, 6, 7]] = rng.standard_normal((len(X), 6))

@@ -5,26 +5,26 @@ import pytest
 
 from rffkern import RFFNetRegressor, RowBlocks
 from rffkern._rows import row_blocks
-from rffkern._rows.training_rows import check_labelled, check_with_targets
+from rffkern._rows.training_rows import TargetRows, check_labelled, check_with_targets
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet.rows import (
-    NumericRows,
     n_validation_rows,
     numeric_rows,
     shuffled_epoch,
     shuffled_passes,
+    taken,
 )
 
 
 def numbered(n_samples, weight=None):
     """Rows whose target is their index."""
     X = np.arange(2.0 * n_samples).reshape(n_samples, 2)
-    return NumericRows(X, np.arange(float(n_samples))[:, None], RowWeights(n_samples, weight))
+    return TargetRows(X, np.arange(float(n_samples))[:, None], RowWeights(n_samples, weight))
 
 
 def places(shuffled):
     """Indices of the rows visited, in each order."""
-    return [shuffled.rows.targets[order, 0].astype(int) for order in shuffled.orders]
+    return [shuffled.rows.values[order, 0].astype(int) for order in shuffled.orders]
 
 
 def one_epoch(rows, members, batch_size, rng):
@@ -36,17 +36,17 @@ def one_epoch(rows, members, batch_size, rng):
 def test_two_classes_are_signs_and_more_are_indices(rng):
     X = rng.standard_normal((4, 2))
     two = check_labelled(X, ["no", "yes", "yes", "no"], None)
-    np.testing.assert_array_equal(numeric_rows(two.rows, two, None).targets, [[-1], [1], [1], [-1]])
+    np.testing.assert_array_equal(numeric_rows(two.rows, two, None).values, [[-1], [1], [1], [-1]])
     three = check_labelled(X, ["b", "c", "a", "c"], None)
-    np.testing.assert_array_equal(numeric_rows(three.rows, three, None).targets, [[1], [2], [0], [2]])
+    np.testing.assert_array_equal(numeric_rows(three.rows, three, None).values, [[1], [2], [0], [2]])
 
 
 def test_targets_are_in_the_units_of_the_training_that_goes_on(rng):
     X, y = rng.standard_normal((50, 2)), 5 + 3 * rng.standard_normal(50)
     training = check_with_targets(X, y, None, 1)
-    np.testing.assert_allclose(numeric_rows(training.rows, training, None).targets[:, 0], (y - y.mean()) / y.std())
+    np.testing.assert_allclose(numeric_rows(training.rows, training, None).values[:, 0], (y - y.mean()) / y.std())
     found = numeric_rows(training.rows, training, (np.array([1.0]), np.array([2.0])))
-    np.testing.assert_allclose(found.targets[:, 0], (y - 1) / 2)
+    np.testing.assert_allclose(found.values[:, 0], (y - 1) / 2)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -54,9 +54,9 @@ def test_rows_that_are_taken(streamed):
     rows = numbered(100, np.arange(100.0) + 1)
     if streamed:
         rows = rows._replace(X=RowBlocks([rows.X[:33], rows.X[33:]])._check())
-    some = rows.taken(np.array([5, 70, 20]))
+    some = taken(rows, np.array([5, 70, 20]))
     np.testing.assert_array_equal(some.X[:, 0], [10, 140, 40])
-    np.testing.assert_array_equal(some.targets[:, 0], [5, 70, 20])
+    np.testing.assert_array_equal(some.values[:, 0], [5, 70, 20])
     np.testing.assert_array_equal(some.weights.each, [6, 71, 21])
 
 
@@ -145,7 +145,7 @@ def test_every_streamed_row_is_visited_once_in_random_order(streamed, rng):
         np.testing.assert_array_equal(visit.rows.X[visit.orders[0], 0], 2.0 * places(visit)[0])
         weight = streamed.weights.values[places(visit)[0]]
         np.testing.assert_array_equal(visit.rows.weights.each[visit.orders[0]], weight)
-    firsts = {next(shuffled_passes(streamed, members, 1, len(members), rng)).rows.targets[0, 0] for _ in range(20)}
+    firsts = {next(shuffled_passes(streamed, members, 1, len(members), rng)).rows.values[0, 0] for _ in range(20)}
     assert len(firsts) > 2  # blocks come in random order
 
 

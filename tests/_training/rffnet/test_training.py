@@ -14,11 +14,11 @@ from helpers.wavy_rows import wavy
 
 from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
 from rffkern._rows import row_blocks
+from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet import training
 from rffkern._training.rffnet.losses import regression_loss
 from rffkern._training.rffnet.network import Objective
-from rffkern._training.rffnet.rows import NumericRows
 
 
 def replay(X, y, model, n_epochs):
@@ -354,7 +354,7 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     np.testing.assert_array_equal(model.eval_loss_[1:], np.min(np.reshape(validations[1:], (3, per_epoch)), axis=1))
     rows, targets = X[state.validation_rows], ((y - y.mean()) / y.std())[state.validation_rows, None]
     objective = Objective(state.network, regression_loss("squared_error", 1.35, 0.5), state.scaling, 1, 600, 1)
-    found = mean_loss(objective, NumericRows(rows, targets, RowWeights(600)))
+    found = mean_loss(objective, TargetRows(rows, targets, RowWeights(600)))
     assert found == pytest.approx(min(validations), rel=1e-6)
 
 
