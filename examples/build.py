@@ -16,7 +16,8 @@ def build(name: str, folder: pathlib.Path, *sources: pathlib.Path) -> pathlib.Pa
     """The path of the module that is made of a file here and other sources."""
     source = folder.resolve() / f"{name}.pyx"
     shutil.copy(pathlib.Path(__file__).with_name(source.name), source)
-    subprocess.run([sys.executable, "-m", "cython", "-3", source], check=True, cwd=source.parent)
+    package = pathlib.Path(rffkern.__file__).parents[1]  # which cython looks for on sys.path alone
+    subprocess.run([sys.executable, "-m", "cython", "-3", "-I", package, source], check=True, cwd=source.parent)
     module = source.with_name(name + sysconfig.get_config_var("EXT_SUFFIX"))
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}",
                     f"-I{rffkern.get_include()}", "-o", module, source.with_suffix(".c"), *sources, "-lm"], check=True)

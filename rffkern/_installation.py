@@ -71,4 +71,5 @@ def get_include() -> str:
     >>> sorted({"rffkern.h", "rffscore.c"} & {*os.listdir(rffkern.get_include())})
     ['rffkern.h', 'rffscore.c']
     """
-    return os.path.join(os.path.dirname(__file__), "include")
+    # Beside compiled modules, which an editable installation has elsewhere.
+    return os.path.join(os.path.dirname(os.path.dirname(simd.__file__)), "include")

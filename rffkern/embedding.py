@@ -43,7 +43,7 @@ def c_model(model: Any) -> Any:
     NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If it is no model of this package, or a column is read as free text.
+        If it is no model of this package.
     """
     if isinstance(model, Expansion):
         return scoring.make_model(*_arrays(model), {}, "function", 0, "none", 0.0, "scores")
@@ -72,18 +72,11 @@ def _columns(column_map: Any) -> dict[str, Any]:
     """What is known of a column map, if there is one."""
     if column_map is None:
         return {}
-    from ._column_map.compiled import FormArrays  # which few need
+    from ._column_map.compiled import FormArrays, Values  # which few need
 
     frozen = column_map._fitted_map()
-    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
-        if any(form.name == "difference" for form in column.forms):
-            raise InvalidInputError("model must have no differences between dates, which C does not score, got "
-                                    f'{name!r}: train with ColumnMap(date_parts="auto")')
-        if column.text is not None:
-            raise InvalidInputError(f"model must have no column of free text, which C does not score, got {name!r}; "
-                                    "train it without the column")
-    return {"forms": FormArrays.of(frozen.columns), "neutral": frozen.neutral(), "columns": frozen.columns,
-            "names": frozen.names}
+    return {"forms": FormArrays.of(frozen.columns), "values": Values.of(frozen.columns), "neutral": frozen.neutral(),
+            "columns": frozen.columns, "names": frozen.names}
 
 
 def _link(model: Classifier) -> tuple[str, float]:

@@ -23,7 +23,7 @@ from rffkern._rows import threads
 DATA_VARIABLE = "RFFKERN_DATA"
 
 # Compilers look there too: an editable installation has some of the sources in C beside the kernels.
-_NATIVE = pathlib.Path(rffkern.get_include()).parent / "_native"
+_NATIVE = pathlib.Path(rffkern.__file__).parent / "_native"
 os.environ["CPATH"] = os.pathsep.join(str(_NATIVE / folder) for folder in ("boost", "columns", "core", "models"))
 
 SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import unicodedata
 import xml.etree.ElementTree
 import zipfile
 
@@ -32,6 +33,11 @@ def run(tool, *arguments, code=0, **options):
                                   "reproduce", "soak"])
 def test_help(tool):
     assert run(tool, "--help").startswith("usage: ")
+
+
+@pytest.mark.skipif(unicodedata.unidata_version != "14.0.0", reason="tables are those of Unicode 14")
+def test_letters_are_those_of_python():
+    assert run("unicode_tables") == (ROOT / "rffkern" / "include" / "rff_unicode.h").read_text()
 
 
 @pytest.mark.parametrize("command", ["fit", "families", "rows", "cost", "threads", "predict", "one-row", "start",

@@ -25,6 +25,7 @@ import zlib
 import numpy as np
 
 import rffkern
+import rffkern._column_map.text
 from rffkern import Expansion, FormatError, FourierTerms, KernelTerms, LinearTerms, TreeTerms
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
@@ -163,6 +164,12 @@ def originals(folder):
     table = {"a": holes[:, 0], "b \u00e9": holes[:, 1], "c": holes[:, 2]}
     forms = rffkern.ColumnMap(("raw", "standard", "bounded", "rank", "bins"), n_knots=8, n_bins=4)
     labels = np.where(X[:, 0] > 0, 2, -1) + 5 * (X[:, 1] > 1)
+    words = ["bright", "gloomy", "Stra\u00dfe", "\u65e5\u672c", "\u03a3\u03a3", "\u0130x"]
+    texts = [" ".join(words[j] for j in (int(label > 0), *rng.integers(2, 6, 5))) + f" no {k}"
+             for k, label in enumerate(labels)]
+    start = np.datetime64("2021-03-01") + rng.integers(0, 900, 300)
+    spans = {"start": start, "text": texts, "end": start + rng.integers(0, 90, 300), "x": X[:, 2]}
+    rffkern._column_map.text._MOST_BITS = 10  # so that files are small
     small = {"n_estimators": 3, "random_state": 0}
     boosted = {**small, "n_bags": 2, "columns": forms}
     models = [
@@ -179,6 +186,9 @@ def originals(folder):
         rffkern.ColumnMap(("raw", "rank")).fit(np.full((3, 2), np.nan)),  # a column without values that has a form
         rffkern.ColumnMap(("bins",), n_bins=200).fit(X),
         rffkern.ColumnMap(max_levels=2, min_level_rows=2).fit({"text": [f"word {k}" for k in labels]}, labels),
+        rffkern.ColumnMap(date_parts="differences").fit(spans, labels),
+        rffkern.FourierBoostingClassifier(**{**boosted, "columns": rffkern.ColumnMap(date_parts="differences")}).fit(
+            spans, labels),
         rffkern.GBRFF2Classifier(columns=rffkern.ColumnMap(date_parts=True), **small).fit(
             {"day": [f"{k % 28 + 1}/{k % 12 + 1}/20{k % 30:02d} {k % 24}:05" for k in range(300)],
              "mass": [f"{x:.1f} kg" if x < 1 else "none" for x in X[:, 0]],
@@ -215,7 +225,8 @@ def repaired(content, original):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
     if isinstance(header.get("out_of_fold"), dict) and "out_of_fold" in before:  # of which only Python makes intervals
         header["out_of_fold"] = before["out_of_fold"]
-    return damaged_files.with_header(members, json.dumps(header).encode())
+    text = json.dumps(header).replace("Infinity", "1e999")  # a number so large is one in a file
+    return damaged_files.with_header(members, text.encode())
 
 
 def digest(content):

@@ -1,5 +1,6 @@
 """The transforms of columns as compiled code has them: those of numbers at once for whole arrays, all of them for C."""
 
+import itertools
 import math
 from typing import Any, NamedTuple, Self
 
@@ -11,9 +12,11 @@ from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .cells import EMPTY, NUMERIC
 from .fitted_map import NUMERIC_FORMS, FittedColumn
+from .text import TextForm
 from .transforms import (
     BinsForm,
     BoundedForm,
+    DifferenceForm,
     Form,
     LevelsForm,
     MissingForm,
@@ -33,6 +36,26 @@ _LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): LARGEST_FL
 
 # What a form of a number costs, in multiply-adds.
 _WORK = 8
+
+
+class Values(NamedTuple):
+    """The values of a row: those of raw columns, then scores of free text, then differences of dates."""
+
+    sources: list[int]  # of each output the value that it is of
+    texts: tuple[tuple[int, TextForm], ...]  # (column, form)
+    differences: tuple[tuple[int, int], ...]  # (column, the one that is subtracted)
+
+    @classmethod
+    def of(cls, columns: tuple[FittedColumn, ...]) -> Self:
+        """Those of fitted columns."""
+        texts = tuple((j, column.text) for j, column in enumerate(columns) if column.text is not None)
+        differences = tuple((j, form.other) for j, column in enumerate(columns) for form in column.forms
+                            if isinstance(form, DifferenceForm))
+        scores = itertools.count(len(columns))
+        apart = itertools.count(len(columns) + sum(len(form.outputs) for _, form in texts))
+        sources = [next(scores) if isinstance(form, TextForm) else next(apart) if isinstance(form, DifferenceForm)
+                   else j for j, column in enumerate(columns) for form in column.forms for _ in form.outputs]
+        return cls(sources, texts, differences)
 
 
 class FormArrays(NamedTuple):
@@ -120,7 +143,9 @@ def _entries(form: Form) -> list[Entry]:
     """The numbers that the kernel needs for each output of a form."""
     if isinstance(form, RawForm):
         return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
-    if isinstance(form, StandardForm):
+    if isinstance(form, TextForm):
+        return [("raw", 0.0, 0.0, 0.0, 0.0, 0.0)] * len(form.outputs)
+    if isinstance(form, StandardForm):  # of a difference too
         return [("standard", 0.0, form.mean, form.inverse_deviation, 0.0, 0.0)]
     if isinstance(form, BoundedForm):
         return [("bounded", 0.0, form.median, form.inverse_width, form.mean, form.inverse_deviation)]

@@ -37,6 +37,8 @@ _MOST_BITS, _FEWEST_BITS, _MOST_COEFFICIENTS = 16, 10, 1 << 18
 _PENALTIES = (0.5, 2.0, 8.0, 32.0)
 _MOST_GRAMS, _N_STEPS, _TOLERANCE, _STANDARD_ERRORS = 4_000_000, 30, 1e-3, 3.0
 
+_LN2, _LAST_POWER = math.log(2), 23  # of the power series of a logarithm
+
 _BASE = 0x9E3779B97F4A7C15 | 1
 _INVERSE = pow(_BASE, -1, 1 << 64)
 
@@ -47,6 +49,21 @@ def _mixed(hashes: Words, kind: int) -> Words:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
+
+
+def _logarithms(counts: Double) -> Double:
+    """Natural logarithms of whole numbers, by sums and products, which have the same bits in C (`rff_text.h`).
+
+    ln(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1)), sqrt(1/2) <= m < sqrt(2), the latter by its power series.
+    """
+    mantissas, exponents = np.frexp(counts)
+    below = mantissas < math.sqrt(0.5)
+    mantissas, exponents = np.where(below, 2 * mantissas, mantissas), exponents - below
+    ratios = (mantissas - 1) / (mantissas + 1)
+    squares, series = ratios * ratios, np.zeros(len(counts))
+    for k in range(_LAST_POWER, -1, -2):
+        series = series * squares + 2 / k
+    return np.asarray(exponents * _LN2 + ratios * series)
 
 
 class Grams(NamedTuple):
@@ -67,10 +84,10 @@ class Grams(NamedTuple):
 
     def weighted(self, idf: Double) -> Double:
         """Values of x, shape (n,)."""
-        values = (1 + np.log(self.counts)) * idf[self.buckets]
+        values = (1 + _logarithms(self.counts)) * idf[self.buckets]
         texts = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         lengths = np.sqrt(np.bincount(texts, values * values, len(self.starts) - 1))
-        return values / lengths[texts]
+        return values / np.where(lengths > 0, lengths, 1.0)[texts]  # 0 of an idf that no training has
 
 
 def _grams_of_block(texts: Sequence[str], n_bits: int) -> tuple[Indices, Indices, Indices]:

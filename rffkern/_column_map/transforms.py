@@ -425,19 +425,19 @@ class PartForm:
         return part_angles(values, self.part)
 
 
-class DifferenceForm:
+class DifferenceForm(StandardForm):
     """Seconds from another date of the row to this one, standardised."""
 
     name: ClassVar[str] = "difference"
     outputs: ClassVar[tuple[str, ...]] = ("difference",)
 
     def __init__(self, other: int, mean: float, inverse_deviation: float) -> None:
+        super().__init__(mean, inverse_deviation)
         self.other = other  # index of the column of the other date
-        self._standard = StandardForm(mean, inverse_deviation)
 
     def numbers(self) -> Double:
         """The other column, mean and inverse deviation."""
-        return np.array([self.other, *self._standard.numbers()])
+        return np.array([self.other, *super().numbers()])
 
     @classmethod
     def from_numbers(cls, numbers: Double) -> Self:
@@ -449,11 +449,7 @@ class DifferenceForm:
 
     def describe(self) -> dict[str, object]:
         """The index of the other column, mean and deviation."""
-        return {"other": self.other} | self._standard.describe()
-
-    def __call__(self, values: Double) -> Double:
-        """The standardised differences."""
-        return self._standard(values)
+        return {"other": self.other} | super().describe()
 
 
 # Weights, in rows, of the overall mean in the target statistic of a level; with the last one all levels are alike.

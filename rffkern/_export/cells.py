@@ -6,14 +6,15 @@ A value is a number, the seconds of a date since 1970, or the place of a level. 
 
 import base64
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from string import Template
 from typing import Any
 
 from .._column_map import cells, text
+from .._installation import get_include
 from .._rows.validation import LARGEST_VALUE
-from . import unicode
 from .function import Array, Column, RowMap
 
 # What `str.strip` takes away.
@@ -201,10 +202,23 @@ static double seconds(const char *s, const char *end)
     return ((146097.0 * era + day - 719468) * 86400 + (3600 * hour + 60 * minute + second - zone)) + fraction / 1e9;
 }
 
+/* Where a text begins and ends, without blanks around it. */
+static const char *strip(const char *s, const char **end)
+{
+    const char *at;
+    while (blank(s)) s += blank(s);
+    for (at = *end = s; *at;) {
+        const int n = blank(at);
+        at += n ? n : 1;
+        if (!n) *end = at;
+    }
+    return s;
+}
+
 /* The value of a cell; 0 if it has none. */
 static int read_cell(const raw_column *column, const ${name}_cell *cell, double *x)
 {
-    const char *s = cell->text, *at, *end;
+    const char *s = cell->text, *end;
     char *stop = 0;
     int is_whole;
     *x = NAN;
@@ -213,12 +227,7 @@ static int read_cell(const raw_column *column, const ${name}_cell *cell, double 
         *x = column->kind == LEVELS ? level_of_number(column, cell->number) : cell->number;
         return fabs(cell->number) <= $largest;
     }
-    while (blank(s)) s += blank(s);
-    for (at = end = s; *at;) {
-        const int n = blank(at);
-        at += n ? n : 1;
-        if (!n) end = at;
-    }
+    s = strip(s, &end);
     if (s == end) return 1;
     if (column->kind == LEVELS) {
         *x = level_of_text(column, s, end);
@@ -239,10 +248,10 @@ static int read_cell(const raw_column *column, const ${name}_cell *cell, double 
 static int read_row(const ${name}_cell *cells, double *x)
 {
     int j;
-$first    for (j = 0; j < $n_columns; j++) {
+    for (j = 0; j < $n_columns; j++) {
         if (!read_cell(&raw_columns[j], &cells[j], &x[j])) return j + 1;
     }
-$texts    return 0;
+$derived    return 0;
 }
 """
 
@@ -317,14 +326,7 @@ function read_row(cells) {
         }
         x[j] = value;
     });
-    let first = $n_columns;
-    for (const [j, text] of free_texts) {
-        const cell = by_place ? cells[j] : cells[columns[j]];
-        const scores = Number.isNaN(x[j]) ? text.shifts.map(() => NaN) : scores_of_text(cell, text);
-        x.set(scores, first);
-        first += scores.length;
-    }
-    return x;
+$derived    return x;
 }
 """
 
@@ -428,7 +430,16 @@ function bucket_of(letters, kind, n_bits) {
     return Number((z ^ (z >> 31n)) >> BigInt(64 - n_bits));
 }
 
-function scores_of_text(cell, { shifts, idf, coefficients }) {
+function logarithm(count) {
+    let m = count, exponent = 0, series = 0;
+    for (; m >= Math.SQRT2; m /= 2) exponent++;
+    const ratio = (m - 1) / (m + 1);
+    for (let k = $last_power; k > 0; k -= 2) series = series * (ratio * ratio) + 2 / k;
+    return exponent * Math.LN2 + ratio * series;
+}
+
+function scores_of_text(cell, value, { shifts, idf, coefficients }) {
+    if (Number.isNaN(value)) return shifts.map(() => NaN);
     let text = typeof cell === "boolean" ? (cell ? "True" : "False") : String(cell);
     text = text.replace(blanks_before, "").replace(blanks_after, "");
     const words = ([...text].slice(0, $most_letters).join("").toLowerCase().match(/[\p{L}\p{N}]+/gu) || [])
@@ -447,152 +458,31 @@ function scores_of_text(cell, { shifts, idf, coefficients }) {
         }
     });
     const buckets = [...counts.keys()].sort((a, b) => a - b);
-    const values = buckets.map((bucket) => (1 + Math.log(counts.get(bucket))) * idf[bucket]);
-    const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+    const values = buckets.map((bucket) => (1 + logarithm(counts.get(bucket))) * idf[bucket]);
+    const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0)) || 1;
     return Array.from(shifts, (shift, k) => values.reduce((sum, value, i) =>
         sum + value / length * coefficients[k * idf.length + buckets[i]], 0) + shift);
 }
 """
 
 
-# The same in C, whose letters and cases are tables of Unicode.
-_C_TEXT = r"""
-enum { MOST_LETTERS = $most_letters, MOST_PLAIN = 2 * MOST_LETTERS + 3, MOST_GRAMS = 4 * MOST_PLAIN };
-
-typedef struct {
-    int column, n_scores, n_bits;
-    const double *shifts, *idf, *coefficients;
-} free_text;
-
-static int is_among(unsigned c, const unsigned (*ranges)[2], int n)
-{
-    int low = 0, high = n;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (c < ranges[middle][0]) high = middle;
-        else if (c > ranges[middle][1]) low = middle + 1;
-        else return 1;
-    }
-    return 0;
-}
-
-/* Whether the letter before or after a place, beyond marks that have no case, has one. */
-static int is_cased(const unsigned *letters, int n, int place, int step)
-{
-    for (place += step; place >= 0 && place < n; place += step) {
-        if (!is_among(letters[place], ignored_letters, N_IGNORED_LETTERS))
-            return is_among(letters[place], cased_letters, N_CASED_LETTERS);
-    }
-    return 0;
-}
-
-static unsigned lower_case(const unsigned *letters, int n, int place)
-{
-    const unsigned c = letters[place];
-    int low = 0, high = N_UPPER_LETTERS;
-    if (c == 0x3a3) return is_cased(letters, n, place, -1) && !is_cased(letters, n, place, 1) ? 0x3c2 : 0x3c3;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        const int *found = upper_letters[middle];  /* first, last, their distance, and that of the lower case */
-        if ((int)c < found[0]) high = middle;
-        else if ((int)c > found[1]) low = middle + 1;
-        else return ((int)c - found[0]) % found[2] ? c : (unsigned)((int)c + found[3]);
-    }
-    return c;
-}
-
-/* The words of a text, each between two blanks; the number of letters. */
-static int words_of(const char *s, const char *end, unsigned *plain)
-{
-    unsigned letters[MOST_LETTERS];
-    int i, n = 0, n_plain = 1;
-    while (s < end && n < MOST_LETTERS) {
-        unsigned c = (unsigned char)*s++;
-        int more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-        if (more) {
-            for (c &= 63u >> more; more > 0 && s < end; more--) c = c << 6 | ((unsigned char)*s++ & 63u);
-        }
-        letters[n++] = c;
-    }
-    plain[0] = ' ';
-    for (i = 0; i < n; i++) {
-        const unsigned c = letters[i] == 0x130 ? 'i' : lower_case(letters, n, i);
-        if (is_among(c, word_letters, N_WORD_LETTERS)) plain[n_plain++] = c;
-        else if (plain[n_plain - 1] != ' ') plain[n_plain++] = ' ';
-        if (letters[i] == 0x130) plain[n_plain++] = ' ';  /* its dot becomes a mark by itself */
-    }
-    if (plain[n_plain - 1] != ' ') plain[n_plain++] = ' ';
-    return n_plain;
-}
-
-static unsigned bucket_of(const unsigned *letters, int n, uint64_t kind, int n_bits)
-{
-    uint64_t z = kind * 0xD1B54A32D192ED03u, power = 1;
-    for (; n > 0; n--, power *= ${base}u) z += (*letters++ + (uint64_t)1) * power;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (unsigned)((z ^ (z >> 31)) >> (64 - n_bits));
-}
-
-static int compare_buckets(const void *a, const void *b)
-{
-    return (int)*(const unsigned short *)a - (int)*(const unsigned short *)b;
-}
-
-/* Scores of a text from s to end, from how many of its words and letters are in which bucket. */
-static void score_text(const free_text *text, const char *s, const char *end, double *scores)
-{
-    unsigned plain[MOST_PLAIN];
-    unsigned short buckets[MOST_GRAMS];
-    const int n = words_of(s, end, plain), n_bits = text->n_bits;
-    int i, k, first = 1, before = -1, n_grams = 0, pass, next;
-    double length = 0;
-    for (i = 1; i < n; i++) {  /* up to a blank, which ends a word */
-        if (plain[i] != ' ') continue;
-        buckets[n_grams++] = (unsigned short)bucket_of(plain + first, i - first, 1, n_bits);
-        if (before >= 0) buckets[n_grams++] = (unsigned short)bucket_of(plain + before, i - before, 2, n_bits);
-        for (pass = 3; pass <= 4; pass++) {
-            for (k = first - 1; k + pass <= i + 1; k++)
-                buckets[n_grams++] = (unsigned short)bucket_of(plain + k, pass, 10 + (uint64_t)pass, n_bits);
-        }
-        before = first;
-        first = i + 1;
-    }
-    qsort(buckets, (size_t)n_grams, sizeof *buckets, compare_buckets);
-    for (k = 0; k < text->n_scores; k++) scores[k] = 0;
-    for (pass = 0; pass < 2; pass++) {  /* the length, then scores */
-        for (i = 0; i < n_grams; i = next) {
-            double value;
-            for (next = i + 1; next < n_grams && buckets[next] == buckets[i]; next++) continue;
-            value = (1 + log(next - i)) * text->idf[buckets[i]];
-            if (pass == 0) length += value * value;
-            for (k = 0; pass == 1 && k < text->n_scores; k++)
-                scores[k] += value / length * text->coefficients[((size_t)k << n_bits) + buckets[i]];
-        }
-        if (pass == 0) length = sqrt(length);
-    }
-    for (k = 0; k < text->n_scores; k++) scores[k] += text->shifts[k];
-}
-
+# The same in C, by `rff_text.h` of the C library.
+_C_SCORE_CELL = r"""
 /* Scores of the text of a cell, missing where its value is; 0 for a number whose text is not known. */
-static int score_cell(const free_text *text, const ${name}_cell *cell, double value, double *scores)
+static int score_cell(const rff_text_form *form, const ${name}_cell *cell, double value, double *scores)
 {
+    rff_text_work work;
     char digits[32];
-    const char *s = cell->text ? cell->text : digits, *at, *end;
-    int k;
-    for (k = 0; k < text->n_scores; k++) scores[k] = NAN;
+    const char *s = cell->text ? cell->text : digits, *end;
+    size_t k;
+    for (k = 0; k < form->n_scores; k++) scores[k] = NAN;
     if (isnan(value)) return 1;
     if (!cell->text) {
         if (cell->number != floor(cell->number) || fabs(cell->number) >= 0x1p53) return 0;
         sprintf(digits, "%.0f", cell->number == 0 ? 0 : cell->number);
     }
-    while (blank(s)) s += blank(s);
-    for (at = end = s; *at;) {
-        const int n = blank(at);
-        at += n ? n : 1;
-        if (!n) end = at;
-    }
-    score_text(text, s, end, scores);
+    s = strip(s, &end);
+    rff_score_text(form, s, (size_t)(end - s), scores, &work);
     return 1;
 }
 """
@@ -615,8 +505,7 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
     """Tables of the columns, and the function `read_row(cells, x)`; `number` writes a constant."""
     functions, reading = Template(_C_CELLS).substitute(
         name=name, n_columns=len(mapping.columns), largest=number(LARGEST_VALUE),
-        first="    const double *first = x;\n" if mapping.texts else "",
-        texts=_C_READ_TEXTS % (len(mapping.columns), len(mapping.texts)) if mapping.texts else "",
+        derived="".join(_c_derived(mapping)),
         **{key: ", ".join(map(c_text, words)) for key, words in _words().items()}).split("\n\n/* The value of a cell;")
     rows, tables = [], []
     kinds = {cells.NUMERIC: "NUMBERS", cells.DATE: "DATES", cells.CATEGORY: "LEVELS", cells.EMPTY: "UNUSED"}
@@ -639,37 +528,32 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
     return functions + "\n\n" + "".join(tables) + table + of_texts + "\n/* The value of a cell;" + reading
 
 
-_C_READ_TEXTS = """\
-    x += %d;
-    for (j = 0; j < %d; x += free_texts[j++].n_scores) {
-        const int column = free_texts[j].column;
-        if (!score_cell(&free_texts[j], &cells[column], first[column], x)) return column + 1;
-    }
-"""
+def _c_derived(mapping: RowMap) -> Iterator[str]:
+    """Values behind those of columns."""
+    first = len(mapping.columns)
+    for k, (j, form) in enumerate(mapping.texts):
+        yield f"    if (!score_cell(&text{k}, &cells[{j}], x[{j}], x + {first})) return {j + 1};\n"
+        first += len(form.shifts)
+    for value, (j, other) in enumerate(mapping.differences, first):
+        yield f"    x[{value}] = x[{j}] - x[{other}];\n"
 
 
 def _c_texts(mapping: RowMap, name: str, number: Any) -> str:
     """What scores free text, and its tables."""
-    runs: dict[str, tuple[str, Sequence[tuple[int, ...]]]] = {
-        name: ("const unsigned", found) for name, found in unicode.ranges().items()}
-    runs["upper_letters"] = ("const int", unicode.upper_runs())
-    parts = [f"\nenum {{ {', '.join(f'N_{each.upper()} = {len(found)}' for each, (_, found) in runs.items())} }};\n"]
-    parts += [_c_table(kind, each, (f"{{{', '.join(map(str, run))}}}" for run in found), f"[{len(found[0])}]")
-              for each, (kind, found) in runs.items()]
-    parts.append(Template(_C_TEXT).substitute(name=name, base=text._BASE, most_letters=text.MOST_LETTERS))
-    rows = []
-    for k, (j, form) in enumerate(mapping.texts):
+    with open(os.path.join(get_include(), "rff_text.h"), encoding="utf-8") as file:
+        parts = ["\n", file.read(), Template(_C_SCORE_CELL).substitute(name=name)]
+    for k, (_, form) in enumerate(mapping.texts):
         arrays = {f"shifts{k}": form.shifts, f"idf{k}": form.idf, f"coefficients{k}": form.coefficients}
         parts += [_c_table("const double", each, map(number, values.ravel().tolist()))
                   for each, values in arrays.items()]
-        n_bits = len(form.idf).bit_length() - 1
-        rows.append(f"    {{{', '.join([str(j), str(len(form.shifts)), str(n_bits), *arrays])}}}")
-    return "".join(parts) + _c_table("const free_text", "free_texts", rows)
+        members = [str(len(form.shifts)), str(len(form.idf).bit_length() - 1), *arrays]
+        parts.append(f"static const rff_text_form text{k} = {{{', '.join(members)}}};\n")
+    return "".join(parts)
 
 
-def _c_table(kind: str, name: str, texts: Iterable[str], width: str = "") -> str:
+def _c_table(kind: str, name: str, texts: Iterable[str]) -> str:
     items = [*texts]
-    return f"static {kind} {name}[{len(items)}]{width} = {{\n" + ",\n".join(items) + "};\n"
+    return f"static {kind} {name}[{len(items)}] = {{\n" + ",\n".join(items) + "};\n"
 
 
 def _others(column: Column) -> list[float]:
@@ -692,17 +576,27 @@ def js_cells(mapping: RowMap) -> str:
     """Tables of the columns, and the function `read_row(cells)`."""
     words: dict[str, Any] = {key: js_text(words) for key, words in _words().items()} | {
         "n_columns": len(mapping.columns), "n_values": mapping.n_values, "largest": repr(LARGEST_VALUE),
-        "base": text._BASE, "most_letters": text.MOST_LETTERS, "lengths": [*text._LENGTHS]}
+        "base": text._BASE, "most_letters": text.MOST_LETTERS, "lengths": [*text._LENGTHS],
+        "last_power": text._LAST_POWER, "derived": "".join(_js_derived(mapping))}
     blanks = "".join(f"\\u{ord(character):04x}" for character in _BLANKS)
     head = (f"\nconst blanks_before = /^[{blanks}]+/, blanks_after = /[{blanks}]+$/;\nconst raw_columns = [\n"
             + "".join(f"    {{ {', '.join(_js_column(column))} }},\n" for column in mapping.columns) + "];\n")
     if mapping.texts:
-        head += Template(_JS_TEXT).substitute(words)
-    head += "const free_texts = [\n" + "".join(
-        f"    [{j}, {{ shifts: {_js_array(form.shifts)}, idf: {_js_array(form.idf)}, "
-        f"coefficients: {_js_array(form.coefficients)} }}],\n" for j, form in mapping.texts) + "];\n"
+        head += Template(_JS_TEXT).substitute(words) + "".join(
+            f"const text{k} = {{ shifts: {_js_array(form.shifts)}, idf: {_js_array(form.idf)}, "
+            f"coefficients: {_js_array(form.coefficients)} }};\n" for k, (_, form) in enumerate(mapping.texts))
     return head + Template(_JS_CELLS).substitute(
         words, reading=Template(_JS_READING).substitute(words, **_js_patterns()))
+
+
+def _js_derived(mapping: RowMap) -> Iterator[str]:
+    """Values behind those of columns."""
+    first = len(mapping.columns)
+    for k, (j, form) in enumerate(mapping.texts):
+        yield f"    x.set(scores_of_text(by_place ? cells[{j}] : cells[columns[{j}]], x[{j}], text{k}), {first});\n"
+        first += len(form.shifts)
+    for value, (j, other) in enumerate(mapping.differences, first):
+        yield f"    x[{value}] = x[{j}] - x[{other}];\n"
 
 
 def _js_column(column: Column) -> Iterator[str]:

@@ -18,7 +18,7 @@ from .._column_map.cells import (
     is_number,
     level_text,
 )
-from .._column_map.compiled import entries_of, tables_of
+from .._column_map.compiled import Values, entries_of, tables_of
 from .._column_map.fitted_map import FittedColumn
 from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
@@ -100,10 +100,11 @@ def _cases(word: str) -> set[str]:
 
 
 class Output(NamedTuple):
-    """A column after mapping: a form of the value x of one raw column, over a divisor."""
+    """A column after mapping: a form of the value x of a raw column, or of its text or date, over a divisor."""
 
     kind: str  # among `formulas.FORMS` and `formulas.PLACES`
-    source: int
+    column: int
+    source: int  # its value, or one behind those of columns
     missing: float  # in place of the form, where x is missing
     divisor: float = 1.0
     numbers: Sequence[float] = ()  # a, b, c, d of those that have some
@@ -119,10 +120,16 @@ class RowMap(NamedTuple):
     imputations: tuple[Imputation, ...]  # for outputs whose raw value is missing
     neutral: list[float]  # outputs of a row in which all is missing
     texts: tuple[tuple[int, TextForm], ...] = ()  # of some columns, whose scores are values behind those of the columns
+    differences: tuple[tuple[int, int], ...] = ()  # of two columns of dates, values behind these
 
     @property
     def n_values(self) -> int:
         """Number of values of a row."""
+        return self.first_difference + len(self.differences)
+
+    @property
+    def first_difference(self) -> int:
+        """The first value that is a difference."""
         return len(self.columns) + sum(len(form.outputs) for _, form in self.texts)
 
     @property
@@ -234,38 +241,28 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
 
 def _mapping_of(column_map: Any) -> RowMap:
     frozen = column_map._fitted_map()
-    for name, column in zip(frozen.column_names(), frozen.columns, strict=True):
-        if any(form.name == "difference" for form in column.forms):
-            raise InvalidInputError("models of differences between dates cannot be exported: train with "
-                                    f'ColumnMap(date_parts="auto"), or leave out column {name!r}')
+    values = Values.of(frozen.columns)
     columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
                            float(len(column.levels)) if column.has_rare else math.nan) for column in frozen.columns)
-    texts = tuple((j, column.text) for j, column in enumerate(frozen.columns) if column.text is not None)
-    firsts = itertools.accumulate((len(form.outputs) for _, form in texts), initial=len(columns))
-    of_texts = {j: first for (j, _), first in zip(texts, firsts, strict=False)}
-    outputs = tuple(output for source, column in enumerate(frozen.columns)
-                    for output in _outputs_of(column, source, of_texts.get(source, -1)))
+    sources = iter(values.sources)
+    outputs = tuple(output for j, column in enumerate(frozen.columns) for output in _outputs_of(column, j, sources))
     imputations = tuple(imputation for column in frozen.columns for imputation in column.imputations)
-    return RowMap(columns, outputs, imputations, frozen.neutral().tolist(), texts)
+    return RowMap(columns, outputs, imputations, frozen.neutral().tolist(), values.texts, values.differences)
 
 
-def _outputs_of(column: FittedColumn, source: int, of_text: int) -> Iterator[Output]:
-    """Outputs of a column from its value, and from its scores of free text, of which `of_text` is the first."""
-    entries = iter(entries_of(column._replace(forms=tuple(
-        form for form in column.forms if not isinstance(form, TextForm)))))
+def _outputs_of(column: FittedColumn, place: int, sources: Iterator[int]) -> Iterator[Output]:
+    """Outputs of a column, which take the next sources."""
+    entries = iter(entries_of(column))
     for form in column.forms:
-        if isinstance(form, TextForm):
-            yield from (Output("raw", of_text + k, 0.0) for k in range(len(form.outputs)))
-            continue
         for name, tables in zip(form.outputs, tables_of(form), strict=True):
             _, (kind, missing, *numbers), divisor = next(entries)
             if kind == "part" and form.name == "hour":
-                yield Output(name, source, missing)
+                yield Output(name, place, next(sources), missing)
             elif kind == "part":
                 row = form.outputs.index(name)
-                yield Output(form.name, source, missing, heights=form(_OF_EACH[form.name])[row])
+                yield Output(form.name, place, next(sources), missing, heights=form(_OF_EACH[form.name])[row])
             else:
-                yield Output(kind, source, missing, divisor, numbers, *tables)
+                yield Output(kind, place, next(sources), missing, divisor, numbers, *tables)
 
 
 def _parts(expansion: Expansion) -> tuple[Part, ...]:

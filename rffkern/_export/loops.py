@@ -390,8 +390,8 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
         yield f"    double imputed{i} = {' + '.join([neutral, *terms])};\n"
         value = f"isnan(imputed{i}) ? {neutral} : imputed{i}"
         held = f"fmin({_hexadecimal(imputation.high)}, fmax({_hexadecimal(imputation.low)}, {value}))"
-        source = mapping.outputs[imputation.output].source
-        imputed.append(f"    if (isnan(x[{source}])) z[{imputation.output}] = {held};\n")
+        column = mapping.outputs[imputation.output].column
+        imputed.append(f"    if (isnan(x[{column}])) z[{imputation.output}] = {held};\n")
     yield from imputed
     yield "}\n"
 

@@ -15,6 +15,7 @@ _WRITER = TextWriter({"max": "np.maximum({}, {})", "min": "np.minimum({}, {})"},
 
 _IMPORTS = """\
 import datetime
+import math
 import numbers
 import re
 import sys
@@ -128,6 +129,8 @@ def _read(X):
         found = _scores_of_texts(cells[columns[j]] if by_name else cells[:, j], shifts, idf, coefficients)
         x[:, first : first + len(shifts)] = np.where(np.isnan(x[:, [j]]), np.nan, found)
         first += len(shifts)
+    for value, (j, other) in enumerate({differences}, first):
+        x[:, value] = x[:, j] - x[:, other]
     return x
 
 
@@ -143,7 +146,7 @@ def _scores_of_texts(cells, shifts, idf, coefficients):
 _FILL = """\
 imputed = {neutral!r} + sum(factor * (z[:, k] - neutral[k]) for k, factor in {factors})
     imputed = np.where(np.isnan(imputed), {neutral!r}, imputed).clip({low!r}, {high!r})
-    filled[:, {output}] = np.where(np.isnan(X[:, {source}]), imputed, z[:, {output}])
+    filled[:, {output}] = np.where(np.isnan(X[:, {column}]), imputed, z[:, {output}])
 """
 
 _CLASSES = '''
@@ -225,7 +228,7 @@ def _cells(mapping: RowMap) -> Iterator[str]:
     """The function `_read(X)`, and those of this package by which it reads cells."""
     yield f"LARGEST_VALUE = {LARGEST_VALUE!r}\n"
     yield source_of(cells, ["Reading", "read_column", "known_level", "level_text"])
-    yield source_of(text, ["Grams", "_products"])
+    yield source_of(text, ["Grams", "_products"]) if mapping.texts else ""
     yield source_of(tables, ["_group", "_is_nan", "_moment"])
     yield "\n_readings = [\n"
     for column in mapping.columns:
@@ -235,7 +238,8 @@ def _cells(mapping: RowMap) -> Iterator[str]:
     yield "]\n_texts = [\n"
     for j, form in mapping.texts:
         yield f"    ({j}, {_array(form.shifts)}, {_array(form.idf)}, {_array(form.coefficients)}),\n"
-    yield "]\n" + _CELLS.replace("{n_values}", str(mapping.n_values))
+    yield "]\n" + _CELLS.replace("{n_values}", str(mapping.n_values)).replace(
+        "{differences}", repr(mapping.differences))
 
 
 def _mapped(mapping: RowMap) -> Iterator[str]:
@@ -266,7 +270,7 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
         yield f"    filled, neutral = z.copy(), {_array(np.array(mapping.neutral))}\n"
     for imputation in mapping.imputations:
         yield "    " + _FILL.format(
-            output=imputation.output, source=mapping.outputs[imputation.output].source, low=imputation.low,
+            output=imputation.output, column=mapping.outputs[imputation.output].column, low=imputation.low,
             high=imputation.high,
             neutral=mapping.neutral[imputation.output],
             factors=[*zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)])

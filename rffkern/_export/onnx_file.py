@@ -111,7 +111,9 @@ def _input_names(function: Function) -> list[str]:
 
 def _columns(graph: _Graph, mapping: RowMap, names: Sequence[str], element: int) -> tuple[RowMap, str, list[bytes]]:
     """Values of the columns that are read, beside one another, a map that finds them there, and the inputs."""
-    used = sorted({output.source for output in mapping.outputs})
+    apart = dict(enumerate(mapping.differences, mapping.first_difference))
+    used = sorted({j for output in mapping.outputs for j in apart.get(output.source, (output.source,))}
+                  | {output.column for output in mapping.outputs})
     values, inputs = [], []
     for j in used:
         column = mapping.columns[j]
@@ -119,7 +121,10 @@ def _columns(graph: _Graph, mapping: RowMap, names: Sequence[str], element: int)
         inputs.append(value_info(names[j], kind, [_ROWS, 1]))
         value = _place(graph, column, names[j]) if kind == STRING else names[j]
         values.append(value if kind == DOUBLE else graph.add("Cast", value, to_=DOUBLE))
-    outputs = tuple(output._replace(source=used.index(output.source)) for output in mapping.outputs)
+    values += [graph.add("Sub", *(values[used.index(j)] for j in pair)) for pair in apart.values()]
+    places = [*used, *apart]
+    outputs = tuple(output._replace(source=places.index(output.source), column=places.index(output.column))
+                    for output in mapping.outputs)
     return mapping._replace(outputs=outputs), graph.add("Concat", *values, axis=1), inputs
 
 
@@ -253,7 +258,7 @@ def _filled(graph: _Graph, mapping: RowMap, rows: str, z: str) -> str:
     imputed = graph.add("Where", graph.add("IsNaN", imputed), graph.keep(neutral[chosen]), imputed)
     imputed = graph.add("Max", imputed, graph.keep([imputation.low for imputation in imputations]))
     imputed = graph.add("Min", imputed, graph.keep([imputation.high for imputation in imputations]))
-    missing = graph.add("IsNaN", graph.columns(rows, [mapping.outputs[output].source for output in chosen]))
+    missing = graph.add("IsNaN", graph.columns(rows, [mapping.outputs[output].column for output in chosen]))
     both = graph.add("Concat", z, graph.add("Where", missing, imputed, graph.columns(z, chosen)), axis=1)
     places = np.arange(n_outputs)
     places[chosen] = n_outputs + np.arange(len(chosen))

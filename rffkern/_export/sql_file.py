@@ -159,7 +159,8 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
         columns = [f"CAST({name} AS double precision) AS x{j}" for j, name in enumerate(names)]
         yield _stage("rff_x", [f"t.{_name(key)} AS id", *columns], f"{table} t")
         return
-    kinds = {j: function.mapping.columns[j] for j in sorted({output.source for output in function.mapping.outputs})}
+    used = {output.column for output in function.mapping.outputs}.union(*function.mapping.differences)
+    kinds = {j: function.mapping.columns[j] for j in sorted(used)}
     dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
     texts = {j: f"TRIM(CAST({names[j]} AS varchar), {_BLANKS}) AS t{j}" for j in [*dates, *categories]}
     others = {j: f"CAST({'NULL' if column.kind == EMPTY else names[j]} AS double precision) AS x{j}"
@@ -181,7 +182,9 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
                      f"{source} {joined}")
         source = f"rff_read{i}"
         read += [f"x{j}" for j in block]
-    yield f"rff_x AS (SELECT * FROM {source})"
+    apart = "".join(f", x{j} - x{other} AS x{value}" for value, (j, other) in
+                    enumerate(function.mapping.differences, function.mapping.first_difference))
+    yield f"rff_x AS (SELECT *{apart} FROM {source})"
 
 
 def _levels(column: Column, j: int) -> Iterator[str]:
@@ -237,7 +240,7 @@ def _seconds(j: str) -> str:
 def _mapped(mapping: RowMap) -> Iterator[str]:
     """Tables rff_m, of which missing values are neutral, and rff_z."""
     outputs = [f"z{o}" for o in range(len(mapping.outputs))]
-    kept = sorted({mapping.outputs[imputation.output].source for imputation in mapping.imputations})
+    kept = sorted({mapping.outputs[imputation.output].column for imputation in mapping.imputations})
     yield _stage("rff_z" if not kept else "rff_m", ["id", *(f"x{j}" for j in kept), *(
         f"{_form(output)} AS {z}" for z, output in zip(outputs, mapping.outputs, strict=True))], "rff_x")
     if not kept:
@@ -248,8 +251,8 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
         imputed = _WRITER.call("add", _exact(mapping.neutral[imputation.output]), _sum(terms))
         held = _WRITER.call("min", _exact(imputation.high), _WRITER.call("max", _exact(imputation.low), imputed))
         z = outputs[imputation.output]
-        source = mapping.outputs[imputation.output].source
-        outputs[imputation.output] = f"CASE WHEN x{source} IS NULL THEN {held} ELSE {z} END AS {z}"
+        column = mapping.outputs[imputation.output].column
+        outputs[imputation.output] = f"CASE WHEN x{column} IS NULL THEN {held} ELSE {z} END AS {z}"
     yield _stage("rff_z", ["id", *outputs], "rff_m")
 
 

@@ -23,9 +23,11 @@ enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
 /* The map while it is read: numbers of which each form takes the next, and places for what is kept, or NULL. */
 typedef struct {
     const double *numbers;
-    size_t n_left, n_outputs, n_imputations, n_predictors;
+    size_t n_left, n_outputs, n_imputations, n_predictors, n_differences, n_values;
+    size_t place; /* of the column that is read */
     rff_form *forms;
     rff_column *columns;
+    rff_difference *differences;
     double divisor; /* of the numeric forms of a column */
     rff_imputation *imputations;
     uint32_t *predictors;
@@ -54,9 +56,10 @@ static double rff_sum_of_shares(const double *shares, size_t n, int spread)
     return total;
 }
 
-/* Keep an output of some kind, or count it. */
-static void rff_put(rff_map_reader *map, const rff_column *column, rff_form form)
+/* Keep an output of some value, or count it. */
+static void rff_put_of(rff_map_reader *map, const rff_column *column, rff_form form, size_t source)
 {
+    form.source = source;
     if (map->forms) {
         if (column->kind == RFF_COLUMN_EMPTY) {
             form.kind = RFF_WITHIN;
@@ -68,6 +71,12 @@ static void rff_put(rff_map_reader *map, const rff_column *column, rff_form form
         map->neutral[map->n_outputs] = form.missing / form.divisor;
     }
     map->n_outputs++;
+}
+
+/* The same of the value of the column itself. */
+static void rff_put(rff_map_reader *map, const rff_column *column, rff_form form)
+{
+    rff_put_of(map, column, form, map->place);
 }
 
 static int rff_are_shares(const double *shares, size_t n)
@@ -82,7 +91,7 @@ static int rff_are_shares(const double *shares, size_t n)
 static void rff_put_groups(rff_map_reader *map, const rff_column *column, const double *shares, size_t n,
                            const double *edges, size_t n_edges, double divisor)
 {
-    rff_form form = {RFF_WITHIN, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    rff_form form = {RFF_WITHIN, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0};
     const double spread = sqrt(rff_sum_of_shares(shares, n, 1));
     size_t k;
     form.divisor = divisor;
@@ -112,7 +121,7 @@ static int rff_read_rank(rff_file *file, rff_map_reader *map, const rff_column *
 {
     const size_t n = size / 2;
     const double *knots = map->numbers, *ranks = knots + n;
-    rff_form form = {RFF_RANK, 0, map->divisor, 0, 0, 0, 0, n, knots, ranks, 0};
+    rff_form form = {RFF_RANK, 0, 0, map->divisor, 0, 0, 0, 0, n, knots, ranks, 0};
     size_t k;
     RFF_REQUIRE(&file->refusal, size >= 2 && size % 2 == 0, "knots and ranks differ in number");
     for (k = 0; k < n; k++) {
@@ -129,7 +138,7 @@ static int rff_read_rank(rff_file *file, rff_map_reader *map, const rff_column *
 static int rff_read_missing(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
 {
     const double share = size ? map->numbers[0] : 0;
-    rff_form form = {RFF_WITHIN, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL, 0};
+    rff_form form = {RFF_WITHIN, 0, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL, 0};
     RFF_REQUIRE(&file->refusal, size == 1, "a form of missing values has 1 number");
     RFF_REQUIRE(&file->refusal, share > 0 && share < 1, "the share of the missing is not that of a part");
     form.missing = 1 - share;
@@ -143,7 +152,7 @@ static int rff_read_plain(rff_file *file, rff_map_reader *map, const rff_column 
 {
     static const size_t sizes[] = {1, 2, 4};
     const double *numbers = map->numbers;
-    rff_form form = {0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    rff_form form = {0, 0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
     RFF_REQUIRE(&file->refusal, size == sizes[kind], "a form has another number of numbers");
     form.kind = kind;
     form.divisor = map->divisor;
@@ -161,28 +170,31 @@ static int rff_read_plain(rff_file *file, rff_map_reader *map, const rff_column 
     return 1;
 }
 
-/* The score of a text, which C does not compute; its outputs count. */
-static int rff_read_text_form(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
+/* The scores of a text: the number of buckets, then shifts, idf and coefficients. */
+static int rff_read_text_form(rff_file *file, rff_map_reader *map, rff_column *column, size_t size)
 {
-    const rff_form none = {RFF_WITHIN, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    const rff_form form = {RFF_RAW, 0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
     const double given = size ? map->numbers[0] : 0;
     const size_t n_buckets = given >= 1 << 10 && given <= 1 << 16 ? (size_t)given : 0;
     size_t k;
-    file->unsupported = "a column holds text, of which C does not count n-grams";
     RFF_REQUIRE(&file->refusal, n_buckets && (double)n_buckets == given && !(n_buckets & (n_buckets - 1)),
                 "the number of buckets of a text is malformed");
     RFF_REQUIRE(&file->refusal, size - 1 > 2 * n_buckets && (size - 1 - n_buckets) % (1 + n_buckets) == 0,
                 "buckets and coefficients of a text differ in number");
     for (k = 0; k < size; k++)
         RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "coefficients of a text are too large");
-    for (k = 0; k < (size - 1 - n_buckets) / (1 + n_buckets); k++) rff_put(map, column, none);
+    column->n_scores = (size - 1 - n_buckets) / (1 + n_buckets);
+    column->first_score = map->n_values;
+    for (column->n_bits = 10; n_buckets >> column->n_bits != 1; column->n_bits++) continue;
+    column->text = map->numbers + 1;
+    for (k = 0; k < column->n_scores; k++) rff_put_of(map, column, form, map->n_values++);
     return 1;
 }
 
 /* Forms of categories: indicators of levels, or the values that levels have. */
 static int rff_read_levels(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
 {
-    rff_form form = {RFF_TABLE, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    rff_form form = {RFF_TABLE, 0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
     const size_t n = column->levels.n, n_groups = n + (size_t)column->has_rare, n_values = n + 1;
     size_t k;
     if (name == RFF_NAMED_LEVELS) {
@@ -208,24 +220,31 @@ static int rff_read_levels(rff_file *file, rff_map_reader *map, const rff_column
     return 1;
 }
 
-/* Seconds since another date of the row, which C does not compute; its output counts. */
+/* Seconds since another date of the row: the place of its column, and what standardises them. */
 static int rff_read_difference(rff_file *file, rff_map_reader *map, const rff_column *column, size_t size)
 {
-    const rff_form none = {RFF_WITHIN, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
+    rff_form form = {RFF_STANDARD, 0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
     const double *numbers = map->numbers;
-    file->unsupported = "a column holds dates whose differences from another C does not compute";
+    rff_difference difference;
     RFF_REQUIRE(&file->refusal, size == 3, "a form has another number of numbers");
     RFF_REQUIRE(&file->refusal, numbers[0] >= 0 && numbers[0] < 2147483648.0 && numbers[0] == floor(numbers[0]),
                 "the other column of a difference is malformed");
     RFF_REQUIRE(&file->refusal, numbers[2] > 0, "a deviation is not positive");
-    rff_put(map, column, none);
+    form.a = numbers[1];
+    form.b = numbers[2];
+    difference.value = map->n_values;
+    difference.date = map->place;
+    difference.other = (size_t)numbers[0];
+    if (map->differences) map->differences[map->n_differences] = difference;
+    map->n_differences++;
+    rff_put_of(map, column, form, map->n_values++);
     return 1;
 }
 
 /* The sine and the cosine of a part of a date. */
 static int rff_read_part(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
 {
-    rff_form form = {RFF_PART, 0, 1, 0, 0.5, 0, 0, 0, NULL, NULL, 0};
+    rff_form form = {RFF_PART, 0, 0, 1, 0, 0.5, 0, 0, 0, NULL, NULL, 0};
     RFF_REQUIRE(&file->refusal, size == 0, "a part of a date has no numbers");
     form.a = name - RFF_NAMED_PART;
     rff_put(map, column, form);
@@ -234,7 +253,7 @@ static int rff_read_part(rff_file *file, rff_map_reader *map, const rff_column *
     return 1;
 }
 
-static int rff_read_form(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
+static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column, int name, size_t size)
 {
     const rff_column_kind kind = column->kind;
     const int fits = name == RFF_NAMED_MISSING || (name >= RFF_NAMED_PART ? kind == RFF_COLUMN_DATE
@@ -353,7 +372,7 @@ static int rff_read_form_entry(rff_file *file, uint32_t entry, int *name, int64_
     return 1;
 }
 
-static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, const rff_column *column, unsigned *found)
+static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, rff_column *column, unsigned *found)
 {
     const rff_json *json = &file->header;
     uint32_t entry;
@@ -418,12 +437,11 @@ static int rff_read_column(rff_file *file, rff_model *model, rff_map_reader *map
     rff_column column;
     uint32_t imputation;
     unsigned found;
+    map->place = j;
     if (!rff_read_facts(file, entry, &column)) return 0;
-    if (map->columns) {
-        if (!rff_keep_column(file, model, entry, &column)) return 0;
-        map->columns[j] = column;
-    }
+    if (map->columns && !rff_keep_column(file, model, entry, &column)) return 0;
     if (!rff_read_forms(file, map, rff_value_of(json, entry, "forms"), &column, &found)) return 0;
+    if (map->columns) map->columns[j] = column;
     RFF_REQUIRE(&file->refusal, json->nodes[imputations].type == RFF_ARRAY,
                 "an imputation is malformed");
     RFF_REQUIRE(&file->refusal, !json->nodes[imputations].count || found >> RFF_NAMED_MISSING & 1,
@@ -434,6 +452,18 @@ static int rff_read_column(rff_file *file, rff_model *model, rff_map_reader *map
 }
 
 /* --- the map */
+
+static int rff_check_differences(rff_file *file, const rff_column_map *map)
+{
+    size_t k;
+    for (k = 0; k < map->n_differences; k++) {
+        const size_t other = map->differences[k].other;
+        RFF_REQUIRE(&file->refusal, other < map->n_columns && other != map->differences[k].date
+                    && map->columns[other].kind == RFF_COLUMN_DATE && map->columns[other].is_used,
+                    "the other column of a difference has no dates");
+    }
+    return 1;
+}
 
 /* The column of each output, and where those of each column begin, are known by now. */
 static int rff_check_imputations(rff_file *file, rff_model *model, const uint32_t *imputation_starts)
@@ -483,8 +513,10 @@ static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *
                         uint32_t **starts, uint32_t **imputation_starts)
 {
     rff_column_map *kept = &model->map;
+    kept->n_values = counted->n_values;
     kept->n_outputs = counted->n_outputs;
     kept->n_imputations = counted->n_imputations;
+    kept->n_differences = counted->n_differences;
     RFF_REQUIRE(&file->refusal, kept->n_outputs > 0, "all columns are dropped");
     RFF_REQUIRE_AS(&file->refusal, kept->n_outputs < INT32_MAX, RFF_E_UNSUPPORTED, "too many mapped columns");
     if (!rff_make_room(file, model)) return 0;
@@ -493,14 +525,16 @@ static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *
     map->imputations = rff_own(model, kept->n_imputations, sizeof *map->imputations);
     map->predictors = rff_own(model, counted->n_predictors, sizeof *map->predictors);
     map->neutral = rff_own(model, kept->n_outputs, sizeof *map->neutral);
+    map->differences = rff_own(model, kept->n_differences, sizeof *map->differences);
     *starts = rff_own(model, kept->n_columns + 1, sizeof **starts);
     *imputation_starts = rff_own(model, kept->n_columns + 1, sizeof **imputation_starts);
     RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->columns && map->imputations && map->predictors);
-    RFF_REQUIRE_MEMORY(&file->refusal, map->neutral && *starts && *imputation_starts);
+    RFF_REQUIRE_MEMORY(&file->refusal, map->neutral && map->differences && *starts && *imputation_starts);
     kept->forms = map->forms;
     kept->columns = map->columns;
     kept->imputations = map->imputations;
     kept->neutral = map->neutral;
+    kept->differences = map->differences;
     kept->starts = *starts;
     return 1;
 }
@@ -525,6 +559,7 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
         return 0;
     counted.numbers = map.numbers = rff_copy(model, array);
     counted.n_left = map.n_left = array->size;
+    counted.n_values = map.n_values = kept->n_columns;
     RFF_REQUIRE_MEMORY(&file->refusal, counted.numbers);
     if (!rff_read_all_columns(file, model, &counted, list, NULL, NULL)
         || !rff_make_map(file, model, &counted, &map, &starts, &imputation_starts)
@@ -532,7 +567,7 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
         return 0;
     model->has_map = 1;
     RFF_REQUIRE_MEMORY(&file->refusal, rff_note_words(model));
-    return rff_check_imputations(file, model, imputation_starts);
+    return rff_check_differences(file, kept) && rff_check_imputations(file, model, imputation_starts);
 }
 
 #endif

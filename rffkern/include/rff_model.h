@@ -44,6 +44,7 @@ enum { RFF_RAW, RFF_STANDARD, RFF_BOUNDED, RFF_RANK, RFF_WITHIN, RFF_TABLE, RFF_
 /* An output of the column map: what `CompiledMap` (rffkern/_column_map/compiled.py) tells its kernel. */
 typedef struct {
     int kind;
+    size_t source;  /* the value that it is of: that of its column, or one behind these, of text or of two dates */
     double missing; /* what a missing value becomes, before the divisor */
     double divisor;
     double a, b, c, d; /* as in forms.h; of a rank c is the largest magnitude of its heights */
@@ -68,7 +69,16 @@ typedef struct {
     const char *format, *dropped;
     char decimal;     /* the decimal mark of numbers, or 0 of times and dates */
     const char *unit; /* of numbers, or "" */
+    size_t n_scores;     /* of free text; else 0 */
+    size_t first_score;  /* the value that is the first of them */
+    int n_bits;          /* of the number of buckets */
+    const double *text;  /* shifts, idf and coefficients: `rff_text_form` */
 } rff_column;
+
+/* A value that is the difference of two dates of a row. */
+typedef struct {
+    size_t value, date, other;
+} rff_difference;
 
 /* What stands for an output where its column is missing: neutral[output] + sum of factors[k] (out[predictors[k]] -
    neutral[predictors[k]]), in the order of k, neutral[output] if that is nan, held to [low, high]; `out` is the mapped row
@@ -82,15 +92,18 @@ typedef struct {
 } rff_imputation;
 
 /* A column map, whose raw values are numbers, seconds of dates, and indices of levels: of rare ones the index after the
-   last.  A column without outputs is dropped; that of a column which training saw only missing values in (kind "empty")
+   last.  Behind those of columns a row has scores of free text and differences of dates.  A column without outputs is dropped; that of a column which training saw only missing values in (kind "empty")
    is RFF_WITHIN with c = d = missing, a constant. */
 typedef struct {
     size_t n_columns; /* raw ones */
+    size_t n_values;  /* of a row */
     size_t n_outputs; /* mapped ones: features of the expansion */
     const uint32_t *starts; /* (n_columns + 1,) outputs of column j are those from starts[j] to starts[j + 1] */
     const rff_form *forms;  /* (n_outputs,) */
     const rff_column *columns; /* (n_columns,) */
     const double *neutral;  /* (n_outputs,) missing / divisor */
+    size_t n_differences;
+    const rff_difference *differences;
     size_t n_imputations;
     const rff_imputation *imputations; /* in the order of their columns */
 } rff_column_map;

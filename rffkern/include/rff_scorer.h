@@ -6,8 +6,6 @@
 #ifndef RFF_SCORER_H
 #define RFF_SCORER_H
 
-#include "rff_cells.h"
-
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -24,6 +22,9 @@
 #elif defined(_MSC_VER)
 #pragma fp_contract(off)
 #endif
+
+#include "rff_cells.h"
+#include "rff_text.h"
 
 /* Levels of x86-64 that are compiled: all up to RFF_MOST_LEVEL, 1 for the baseline alone. */
 #ifndef RFF_MOST_LEVEL
@@ -624,17 +625,18 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
     const rff_column_map *map = &model->map;
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
     double values[RFF_PIECE];
-    size_t i, j, k, f;
-    for (j = 0; j < map->n_columns; j++) {
-        const size_t first = map->starts[j], n_forms = map->starts[j + 1] - first, padded = rff_up(n_rows, VF_LANES);
+    const size_t padded = rff_up(n_rows, VF_LANES);
+    size_t i, k, f, first, stop;
+    for (first = 0; first < map->n_outputs; first = stop) { /* those of one value */
+        const size_t source = map->forms[first].source;
         int missing = 0;
+        for (stop = first + 1; stop < map->n_outputs && map->forms[stop].source == source; stop++) continue;
         for (i = 0; i < padded; i++) {
-            values[i] = i < n_rows ? rff_value(X, row + i, j) + 0.0 : 0;
+            values[i] = i < n_rows ? rff_value(X, row + i, source) + 0.0 : 0;
             missing |= values[i] != values[i];
         }
-        if (n_forms)
-            RFF_FORMS.apply(prepared->forms + first, (ptrdiff_t)n_forms, values, (ptrdiff_t)padded, missing,
-                                    outputs + first * RFF_PIECE, RFF_PIECE);
+        RFF_FORMS.apply(prepared->forms + first, (ptrdiff_t)(stop - first), values, (ptrdiff_t)padded, missing,
+                        outputs + first * RFF_PIECE, RFF_PIECE);
     }
     for (i = 0; i < n_rows && map->n_imputations; i++) {
         double *mapped = outputs + i;
@@ -690,8 +692,14 @@ static void rff_clip(const rff_model *model, const rff_rows *X, size_t n_rows, v
 
 /* The parts of scratch memory, as counts of doubles. */
 typedef struct {
-    size_t outputs, imputed, mapped, scores, work, values, total; /* values: of cells */
+    size_t outputs, imputed, mapped, scores, work, values, text, total; /* values: of cells */
 } rff_layout;
+
+/* Values of a row of cells. */
+static size_t rff_n_values(const rff_model *model)
+{
+    return model->has_map ? model->map.n_values : model->info.n_features;
+}
 
 static rff_layout rff_scratch_layout(const rff_model *model)
 {
@@ -701,6 +709,7 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     const size_t n_copied = model->has_map ? n_mapped : prepared->clips ? model->expansion.n_features : 0;
     const size_t work = rff_work_size(&model->expansion), bins = rff_bins_size(model);
     rff_layout found;
+    size_t j;
     found.outputs = 8; /* for the alignment of what follows */
     found.imputed = found.outputs + n_mapped * RFF_PIECE;
     found.mapped = found.imputed + (model->has_map ? map->n_imputations : 0);
@@ -711,7 +720,13 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     if (model->regions || (model->kernels && model->kernels->regions))
         found.total += rff_up((model->expansion.n_features + model->expansion.n_outputs) * RFF_PIECE, 8) + 16;
     found.values = rff_up(found.total, 8);
-    found.total = found.values + model->info.n_features * prepared->piece + 8;
+    found.text = rff_up(found.values + rff_n_values(model) * prepared->piece, 8);
+    found.total = found.text + 8;
+    for (j = 0; j < (model->has_map ? map->n_columns : 0); j++)
+        if (map->columns[j].n_scores) {
+            found.total += rff_up(sizeof(rff_text_work), 8) / sizeof(double);
+            break;
+        }
     return found;
 }
 
@@ -887,21 +902,45 @@ RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const
                     probabilities, scratch, scratch_size);
 }
 
-/* The values of the cells of some rows, or the place of the first that is refused. */
-static rff_error rff_read_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *values, size_t *row,
-                                size_t *column)
+/* The scores of the text of a cell, which has been read; missing where its value is. */
+static void rff_score_cell(const rff_column *column, const rff_cell *cell, double value, double *scores,
+                           rff_text_work *work)
 {
-    const size_t n = model->info.n_features;
-    size_t i, j;
-    for (i = 0; i < n_rows; i++)
+    const rff_text_form form = {column->n_scores, column->n_bits, column->text, column->text + column->n_scores,
+                                column->text + column->n_scores + ((size_t)1 << column->n_bits)};
+    char number[RFF_SHORTEST_ROOM];
+    rff_span text;
+    size_t k;
+    for (k = 0; k < column->n_scores && value != value; k++) scores[k] = NAN;
+    if (value != value) return;
+    text.at = (const uint8_t *)number;
+    if (cell->kind == RFF_CELL_TEXT) text = rff_strip(cell->text, cell->length);
+    else text.size = rff_write_number(cell->number, number);
+    rff_score_text(&form, (const char *)text.at, text.size, scores, work);
+}
+
+/* The values of the cells of some rows, or the place of the first that is refused. */
+static rff_error rff_read_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *values,
+                                rff_text_work *work, size_t *row, size_t *column)
+{
+    const rff_column_map *map = model->has_map ? &model->map : NULL;
+    const size_t n = model->info.n_features, n_values = rff_n_values(model);
+    size_t i, j, k;
+    for (i = 0; i < n_rows; i++, values += n_values) {
         for (j = 0; j < n; j++) {
-            const rff_error error = rff_read_cell(model->has_map ? model->map.columns + j : NULL, cells + i * n + j,
-                                                  values + i * n + j);
-            if (error == RFF_OK) continue;
-            *row = i;
-            *column = j;
-            return error;
+            const rff_column *of = map ? map->columns + j : NULL;
+            const rff_cell *cell = cells + i * n + j;
+            const rff_error error = rff_read_cell(of, cell, values + j);
+            if (error != RFF_OK) {
+                *row = i;
+                *column = j;
+                return error;
+            }
+            if (of && of->n_scores) rff_score_cell(of, cell, values[j], values + of->first_score, work);
         }
+        for (k = 0; map && k < map->n_differences; k++)
+            values[map->differences[k].value] = values[map->differences[k].date] - values[map->differences[k].other];
+    }
     return RFF_OK;
 }
 
@@ -910,16 +949,19 @@ static rff_error rff_give_for_cells(const rff_model *model, const rff_cell *cell
                                     size_t *column)
 {
     rff_error error = rff_check(model, RFF_FLOAT64, cells, 1, n_rows, out, scratch, scratch_size);
-    rff_rows X = {NULL, RFF_FLOAT64, model ? model->info.n_features : 0, 1};
+    rff_rows X = {NULL, RFF_FLOAT64, 0, 1};
     double *base, *scores, *values;
+    rff_text_work *work;
     size_t first, i, n, bad_row, bad_column;
     if (error || n_rows == 0) return error;
     base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
     scores = base + rff_scratch_layout(model).scores;
+    work = (rff_text_work *)(base + rff_scratch_layout(model).text);
+    X.n_features = rff_n_values(model);
     X.values = values = base + rff_scratch_layout(model).values;
     for (first = 0; first < n_rows; first += n) {
         n = n_rows - first < rff_piece(model) ? n_rows - first : rff_piece(model);
-        error = rff_read_cells(model, cells + first * X.n_features, n, values, &bad_row, &bad_column);
+        error = rff_read_cells(model, cells + first * model->info.n_features, n, values, work, &bad_row, &bad_column);
         if (error) {
             if (row) *row = first + bad_row;
             if (column) *column = bad_column;

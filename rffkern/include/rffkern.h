@@ -37,7 +37,7 @@ typedef enum {
     RFF_E_CHECKSUM = 6,    /* the bytes are not those that were written */
     RFF_E_NEWER = 7,       /* of a newer format version: a newer rffscore.c reads it */
     RFF_E_INVALID = 8,     /* the contents contradict each other, or are out of range */
-    RFF_E_UNSUPPORTED = 9, /* a sound model that C cannot score: free text, or labels beyond 64 bits */
+    RFF_E_UNSUPPORTED = 9, /* a sound model that C cannot score: labels beyond 64 bits */
     RFF_E_SCRATCH = 10,    /* too little scratch memory */
     RFF_E_ROWS = 11,       /* a row holds nan or inf, or numbers too large */
     RFF_E_NO_LABELS = 12,  /* the model has no labels or probabilities: it is no classifier */

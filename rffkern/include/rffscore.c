@@ -48,7 +48,7 @@ const char *rff_error_text(rff_error error)
         "damaged: the checksum differs",
         "the file is of a newer format: a newer rffscore.c reads it",
         "the contents of the file contradict each other",
-        "the model has what C does not score: free text, or labels beyond 64 bits",
+        "the model has what C does not score: labels beyond 64 bits",
         "too little scratch memory",
         "a row holds nan, inf or too large a number",
         "the model has no labels",

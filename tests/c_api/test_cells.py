@@ -199,6 +199,58 @@ def test_frozen_models_of_tables(library, name):
     np.testing.assert_allclose(found.ravel(), stored["answers"], rtol=0, atol=1e-12)
 
 
+@pytest.fixture(scope="module")
+def reviews():
+    """A map of free text for two targets, of two dates and of names with counts, and its table."""
+    rng, n = np.random.default_rng(2), 400
+    words = ["bright", "gloomy", "Straße", "日本語", "ΟΔΟΣ", "İstanbul", "x_y", "²", "don't", "\U0001d7d8", "Ǆ"]
+    texts = [" ".join(words[k] for k in rng.integers(len(words), size=6)) + f" no {i}" for i in range(n)]
+    start = np.datetime64("2021-03-01", "s") + rng.integers(0, 10**7, n)
+    table = {"start": [*start], "text": texts, "end": [*(start + rng.integers(0, 10**6, n))],
+             "number": rng.permutation(n).astype(float)}
+    y = np.array([text.count("bright") - text.count("日本語") for text in texts])
+    columns = ColumnMap(date_parts="differences", max_levels=4)
+    return columns.fit(table, np.column_stack([y, [len(text) for text in texts]])), table
+
+
+def test_free_text_and_differences(library, reviews):
+    """The bits of Python for words, letters and cases of many scripts, lone marks, and texts longer than are read."""
+    fitted, table = reviews
+    assert {"text", "difference"} <= {*fitted.forms_.tolist()}
+    rng = np.random.default_rng(3)
+    letters = [*map(chr, [*range(1, 0x250), *range(0x370, 0x590), *range(0x1E00, 0x2000), *range(0x2C00, 0x2DFF), 0x307,
+                          0x3A3, 0x130, 0x10400, 0xFFFD, 0x4E00, 0x1D49C]), *" ΣσΣ.'\u0300" * 40]
+    texts = ["".join(letters[k] for k in rng.integers(len(letters), size=size)) for size in rng.integers(1, 60, 300)]
+    texts += ["bright " * 4000, "x" * 5000, "ΑΣ" * 3000, "İ" * 4100, "a b " * 1024 + "ΑΣ", "!", "n/a", "", "7", "7.0",
+              "1e3", "no"]
+    dates = [None, np.datetime64("2021-03-01"), "2021-03-02 12:00", "1969-12-31T23:59:59.5Z",
+             np.datetime64("9999-12-31")]
+    rows = [(dates[k % 5], text, dates[k // 5 % 5], 1.0) for k, text in enumerate(texts)]
+    rows += [(dates[1], value, dates[2], 1.0) for value in (7.0, 0.5, 1e16, -0.0, None)]
+    rows += [*zip(*table.values(), strict=True)]
+    n_out = fitted.transform(table).shape[1]
+    with CellModel(library, rffkern.dumps(fitted)) as in_c:
+        code, found, *_ = in_c(rows, n_out)
+        assert code == OK
+        assert in_c([(dates[1], dates[1], dates[1], 1.0)], n_out)[0::3] == (CELL, 1)
+    for row, values in zip(rows, found, strict=True):
+        one = {name: np.array([value]) if isinstance(value, np.datetime64) else [value]
+               for name, value in zip(table, row, strict=True)}
+        np.testing.assert_array_equal(values, fitted.transform(one)[0], err_msg=repr(row[1])[:99])
+
+
+def test_models_of_text_and_differences(library, reviews):
+    """Scores and labels, and the same of capsules, many rows at once."""
+    _, table = reviews
+    y = np.array(["bright" in text for text in table["text"]]) ^ (np.array(table["number"]) > 300)
+    model = FourierBoostingClassifier(8, n_bags=1, random_state=0, kernel_ridge=False,
+                                      columns=ColumnMap(date_parts="differences")).fit(table, y)
+    assert {"text", "difference"} <= {*model.column_map_.forms_.tolist()}
+    expected = model.decision_function(table)
+    with CellModel(library, rffkern.dumps(model)) as in_c:
+        np.testing.assert_array_equal(in_c([*zip(*table.values(), strict=True)], 1)[1][:, 0], expected.ravel())
+
+
 def test_missing_values_and_new_levels(library):
     """A level that training did not have is rare where there were rare ones, and else missing, imputed from others."""
     rng = np.random.default_rng(1)

@@ -111,21 +111,25 @@ def test_capsules_have_the_bits_of_python(dtype, tmp_path, rng):
 
 
 def test_cells(rng):
-    """Words, dates and missing values; rows of numbers are refused."""
+    """Words, dates, free text and missing values; rows of numbers are refused."""
     X = rng.standard_normal((200, 1))
     table = {"word": ["abcde"[k % 5] for k in range(200)],
              "day": [f"{k % 28 + 1}/3/2024 {k % 24}:00" for k in range(200)],
-             "mass": [None if k % 7 == 0 else f"{x:.2f} kg" for k, x in enumerate(X[:, 0])]}
-    model = GBRFF2Classifier(6, random_state=0, columns=ColumnMap(date_parts=True, max_levels=4)).fit(
+             "mass": [None if k % 7 == 0 else f"{x:.2f} kg" for k, x in enumerate(X[:, 0])],
+             "note": [f"{'Good' if x > 0 else 'BAD'} {k}" for k, x in enumerate(X[:, 0])],
+             "end": [f"{k % 28 + 1 + k % 3}/3/2024" for k in range(200)]}
+    model = GBRFF2Classifier(6, random_state=0, columns=ColumnMap(date_parts="differences", max_levels=4)).fit(
         table, (X[:, 0] > 0) ^ (np.arange(200) % 5 == 0))
-    capsule, rows = rffkern.c_model(model), [*zip(*table.values(), strict=True), ("new", "1/2/2023", None)]
+    assert {"text", "difference"} <= {*model.column_map_.forms_.tolist()}
+    last = ("new", "1/2/2023", None, "good news", None)
+    capsule, rows = rffkern.c_model(model), [*zip(*table.values(), strict=True), last]
     model_at, expected = pointer_of(capsule, b"rffkern.model"), model.decision_function(table)
-    cells = (Cell * (3 * len(rows)))(*(Cell.of(value) for row in rows for value in row))
+    cells = (Cell * (5 * len(rows)))(*(Cell.of(value) for row in rows for value in row))
     scratch, found = np.empty(FUNCTIONS.scratch_size(model_at, len(rows)), np.uint8), np.empty(len(rows))
     rest = scratch.ctypes.data, len(scratch), None, None
     assert FUNCTIONS.score_cells(model_at, ctypes.addressof(cells), len(rows), found.ctypes.data, *rest) == 0
     np.testing.assert_array_equal(found[:-1], expected)
-    last = {"word": ["new"], "day": ["1/2/2023"], "mass": [None]}
+    last = {name: [value] for name, value in zip(table, last, strict=True)}
     np.testing.assert_array_equal(found[-1:], model.decision_function(last))
     assert FUNCTIONS.score(model_at, 8, X.ctypes.data, 1, found.ctypes.data, scratch.ctypes.data, len(scratch)) == 13
     assert [FUNCTIONS.find_column(model_at, name, len(name)) for name in (b"day", b"mass")] == [1, 2]

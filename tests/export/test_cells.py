@@ -181,7 +181,7 @@ int main(void)
                     tmp_path / "text.c", "-lm", "-o", tmp_path / "text"], check=True)
     data = b"".join(np.uint32(len(text.encode())).tobytes() + text.encode() for text in TEXTS)
     done = subprocess.run([tmp_path / "text"], input=data, stdout=subprocess.PIPE, check=True)
-    np.testing.assert_allclose(np.array(done.stdout.split(), float).reshape(-1, 2), expected, rtol=1e-13)
+    np.testing.assert_array_equal(np.array(done.stdout.split(), float).reshape(-1, 2), expected)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
@@ -191,4 +191,4 @@ def test_free_text_in_javascript(tmp_path):
         f'const columns = ["text"];\n{js_cells(mapping)}\nconst texts = {json.dumps(TEXTS)};\n'
         "console.log(texts.map((text) => [...read_row([text])].slice(1).join(' ')).join(' '));\n", encoding="utf-8")
     done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True)
-    np.testing.assert_allclose(np.array(done.stdout.split(), float).reshape(-1, 2), expected, rtol=1e-13)
+    np.testing.assert_array_equal(np.array(done.stdout.split(), float).reshape(-1, 2), expected)

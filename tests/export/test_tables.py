@@ -8,7 +8,7 @@ from helpers.exported_tables import CASES, case_of
 import rffkern
 from rffkern import InvalidInputError
 
-QUICK = ("dates and their parts, regression", "hostile names, levels and labels")
+QUICK = ("dates and their differences, regression", "hostile names, levels and labels")
 
 
 def check(case, engine, run, folder, n_rows=120):

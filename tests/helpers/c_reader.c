@@ -37,7 +37,8 @@ static int score_cells(const rff_model *model, const rff_info *info, double *out
     static const char *const texts[] = {
         "", " \t", "NA", "-nan", "+nan", "1e999", "-inf", "5", "-.5e-300", "1,234.5 kg", "1.234,5 \xe2\x82\xac", "($12)", "12 %",
         "2024-02-29 12:30:15.5+02:00", "3/4/2024", "Sun, 3 Mar 2024 10:00 PM", "12:30", "yes", "0", "007", "\xff\xfe",
-        "\xc3", "a\xcc\x88", "\xe3\x80\x80x\xe3\x80\x80", "123456789012345678901234567890123456789012345678901234567890123456.5"};
+        "\xc3", "a\xcc\x88", "bright \xce\xa3\xce\xa3 \xc4\xb0x, bright",
+        "\xe3\x80\x80x\xe3\x80\x80", "123456789012345678901234567890123456789012345678901234567890123456.5"};
     enum { N_TEXTS = sizeof texts / sizeof texts[0] };
     rff_cell *cells = calloc(N_TEXTS * info->n_features, sizeof *cells);
     size_t row, i, j, column, place;

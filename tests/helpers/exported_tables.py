@@ -66,6 +66,15 @@ def dates(n_rows: int, seed: int) -> dict[str, Any]:
     return {"moment": _moments(rng, n_rows), "day": days, "size": _numbers(rng, n_rows)}
 
 
+def spans(n_rows: int, seed: int) -> dict[str, Any]:
+    """Two dates, of which the time between them matters, some missing."""
+    rng = np.random.default_rng(seed)
+    begun = _moments(rng, n_rows)
+    ended = begun + rng.integers(0, 10**7, n_rows) * np.timedelta64(1, "s")
+    ended[rng.random(n_rows) < 0.1] = np.datetime64("NaT")
+    return {"begun": begun, "size": _numbers(rng, n_rows), "ended": ended}
+
+
 def truth(n_rows: int, seed: int) -> dict[str, Any]:
     """Truth values as booleans and as words, and whole numbers that are categories."""
     rng = np.random.default_rng(seed)
@@ -159,6 +168,14 @@ def _of_marks() -> Any:
                                     columns=ColumnMap(date_parts=True)).fit(X, y)
 
 
+def _of_spans() -> Any:
+    X = spans(N_TRAINING, 0)
+    days = (X["ended"] - X["begun"]) / np.timedelta64(1, "D")
+    y = np.sqrt(np.where(np.isnan(days), 50, days)) + 0.1 * np.nan_to_num(X["size"])
+    return FourierBoostingRegressor(15, n_bags=1, random_state=0, kernel_ridge=False,
+                                    columns=ColumnMap(date_parts="differences")).fit(X, y)
+
+
 def _several_targets() -> Any:
     X = words(N_TRAINING, 0)
     y = _target(X)
@@ -183,6 +200,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[int, int], dict[str, Any]]]]
     "many levels, three classes": (lambda: _boosted(many_levels, [1, 2, 3]), many_levels),
     "dates, two classes": (lambda: _boosted(dates, [False, True]), dates),
     "dates and their parts, regression": (lambda: _boosted(dates, columns=_PARTS), dates),
+    "dates and their differences, regression": (_of_spans, spans),
     "truth values and codes, two classes": (lambda: _boosted(
         truth, [-1.0, 1.0], columns=ColumnMap(("standard",), categorical_features=["code"])), truth),
     "numbers and dates as text, regression": (_of_marks, marked),

@@ -27,6 +27,7 @@ cdef extern from "rff_embed.h" nogil:
 
     ctypedef struct rff_form:
         int kind
+        size_t source
         double missing, divisor, a, b, c, d
         size_t n_knots, stride
         const double *knots
@@ -44,6 +45,12 @@ cdef extern from "rff_embed.h" nogil:
         const char *dropped
         char decimal
         const char *unit
+        size_t n_scores, first_score
+        int n_bits
+        const double *text
+
+    ctypedef struct rff_difference:
+        size_t value, date, other
 
     ctypedef struct rff_imputation:
         size_t output, n_predictors
@@ -52,11 +59,12 @@ cdef extern from "rff_embed.h" nogil:
         double low, high
 
     ctypedef struct rff_column_map:
-        size_t n_columns, n_outputs, n_imputations
+        size_t n_columns, n_values, n_outputs, n_imputations, n_differences
         const uint32_t *starts
         const rff_form *forms
         const rff_column *columns
         const double *neutral
+        const rff_difference *differences
         const rff_imputation *imputations
 
     ctypedef struct rff_expansion:
@@ -272,6 +280,26 @@ cdef int _fill_columns(rff_model *model, tuple columns, names) except -1:
     return 0
 
 
+cdef int _fill_derived(rff_model *model, values) except -1:
+    """Copy what scores of free text and differences of dates are made of: values behind those of columns."""
+    cdef rff_column_map *map = &model.map
+    cdef rff_column *columns = <rff_column *>map.columns
+    cdef rff_difference *difference
+    map.n_values = map.n_columns
+    for j, form in values.texts:
+        columns[<size_t>j].n_scores, columns[<size_t>j].first_score = len(form.shifts), map.n_values
+        columns[<size_t>j].n_bits = len(form.idf).bit_length() - 1
+        columns[<size_t>j].text = <const double *>_own(model, form.numbers()[1:], np.float64)
+        map.n_values += len(form.shifts)
+    map.n_differences = len(values.differences)
+    map.differences = difference = <rff_difference *>_place(model, map.n_differences, sizeof(rff_difference))
+    for date, other in values.differences:
+        difference.value, difference.date, difference.other = map.n_values, date, other
+        map.n_values += 1
+        difference += 1
+    return 0
+
+
 cdef int _fill_map(rff_model *model, dict columns) except -1:
     """Copy what is known of a column map."""
     cdef rff_column_map *map = &model.map
@@ -287,8 +315,8 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
     map.neutral = <const double *>_own(model, columns["neutral"], np.float64)
     map.n_columns, map.n_outputs, map.n_imputations = len(starts) - 1, len(kinds), n_imputations
     map.forms, map.imputations = form, imputation
-    for kind, row, size in zip(kinds, numbers, n_knots, strict=True):
-        form.kind, form.n_knots, form.stride = kind, size, 1
+    for kind, source, row, size in zip(kinds, columns["values"].sources, numbers, n_knots, strict=True):
+        form.kind, form.source, form.n_knots, form.stride = kind, source, size, 1
         form.missing, form.divisor, form.a, form.b, form.c, form.d = row
         if form.n_knots:
             form.knots, form.heights = knot, height
@@ -303,13 +331,14 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
         imputation += 1
     model.has_map = model.info.takes_missing = 1
     model.info.n_features = map.n_columns
-    return _fill_columns(model, columns["columns"], columns["names"])
+    _fill_columns(model, columns["columns"], columns["names"])
+    return _fill_derived(model, columns["values"])
 
 
 def make_model(
     dict arrays,        # of an expansion, by name, checked
     dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
-    dict columns,       # forms, neutral, columns and names of a column map, checked; else empty
+    dict columns,       # forms, values, neutral, columns and names of a column map, checked; else empty
     str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
     str link,           # among LINKS
