@@ -43,6 +43,7 @@ _MODULES = {
     "loads": "_files.model_files",
     "save": "_files.model_files",
     "set_num_threads": "_rows.threads",
+    "shrink": "_files.shrink",
     "show_config": "_installation",
 } | {family.class_name: family.module for family in _FAMILIES.values()}
 
@@ -90,6 +91,7 @@ __all__ = [
     "save",
     "set_num_threads",
     "show_config",
+    "shrink",
 ]
 
 

@@ -7,6 +7,7 @@ from ._files.model_files import dumps as dumps
 from ._files.model_files import load as load
 from ._files.model_files import loads as loads
 from ._files.model_files import save as save
+from ._files.shrink import shrink as shrink
 from ._installation import get_include as get_include
 from ._installation import show_config as show_config
 from ._model.expansion import Expansion as Expansion
@@ -82,4 +83,5 @@ __all__ = [
     "save",
     "set_num_threads",
     "show_config",
+    "shrink",
 ]

@@ -113,6 +113,9 @@ def _parser() -> argparse.ArgumentParser:
                          "scikit-learn where they are installed, all with default parameters."))
     _add_report(command("report", "write a page about a model on a table: how good, why, how sure, and where it fails",
                         " The page is one HTML file with charts, which loads nothing and needs no network."))
+    _add_shrink(command("shrink", "write a smaller model, and print its loss against its bytes",
+                        " Terms are left out, and the others fitted again. What is known of out-of-fold rows is not "
+                        "kept, so that the model has no intervals before conformalize in Python."))
     _add_export(command("export", "write a model as source code or a graph that runs without rffkern"))
     _add_verify(command("verify", "check an exported file by the receipt of export --verify",
                         " Digests are compared first. With MODEL and ROWS, the file is then run in the programs that "
@@ -280,6 +283,24 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _add_shrink(shrink: argparse.ArgumentParser) -> None:
+    _add_table_options(shrink)
+    shrink.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    shrink.add_argument("data", metavar="DATA", help=f"{_TABLE}; rows with labels or targets that the model was not "
+                                                     "trained on")
+    shrink.add_argument("-o", "--output", required=True, metavar="SMALL",
+                        help="model file to write (.npz), or - for stdout")
+    size = shrink.add_mutually_exclusive_group(required=True)
+    size.add_argument("--bytes", type=_byte_count, metavar="N", help="largest size of SMALL, such as 20k (1k is 1,000)")
+    size.add_argument("--max-loss", type=_shift, metavar="SHARE",
+                      help="by how much the loss on DATA may grow, as a share of that of MODEL, such as 0.01")
+    shrink.add_argument("--target", metavar="COLUMN",
+                        help="column of true labels or targets (default: y of a .npz, that of the training, or the "
+                             "only column that is no feature of the model)")
+    shrink.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                        help="columns to ignore; not needed if both table and model have column names")
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
@@ -390,6 +411,15 @@ def _shift(text: str) -> float:
         if 0 <= float(text) < float("inf"):
             return float(text)
     raise argparse.ArgumentTypeError(f"expected a number >= 0, got {text!r}")
+
+
+def _byte_count(text: str) -> int:
+    unit = {"k": 1000, "m": 1_000_000}.get(text[-1:].lower(), 1)
+    number = text if unit == 1 else text[:-1]
+    with contextlib.suppress(ValueError):
+        if 1 <= float(number) * unit < 1 << 62:
+            return int(float(number) * unit)
+    raise argparse.ArgumentTypeError(f"expected a number of bytes, such as 20000 or 20k, got {text!r}")
 
 
 def _date(text: str) -> str:

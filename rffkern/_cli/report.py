@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._column_map.tables import concatenated
+from .._column_map.tables import concatenated, rows_of
 from .._files.atomic_file import atomic_write
 from .._native.array_types import NDArray
 from .._report.facts import Source, report_facts
@@ -35,10 +35,11 @@ def run(arguments: argparse.Namespace) -> None:
     if target is None and not table.has_labels:
         say(printable(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is"))
     with open_rejected(arguments.reject) as rejected:
-        rows, n_unlabelled = _read(model, table, target, dropped, rejected)
-        rejected.report(len(rows) + n_unlabelled)
-    if n_unlabelled:
-        say(printable(f"{table.path}: {n_unlabelled} rows have no label or target, and are left out"))
+        X, y, n_unlabelled = read_labelled(model, table, target, dropped, rejected)
+    try:
+        rows = LabelledRows(model, X, y)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{table.path}: {error}") from error
     source = Source(os.path.basename(arguments.model), _sha256([arguments.model]), _shown(arguments.data, table),
                     "" if _is_stream(arguments.data) else _sha256(input_files(arguments.data)),
                     _name_of(table, target), rejected.n_rows, n_unlabelled, arguments.date or "", _NO_TARGET)
@@ -61,9 +62,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise UsageError(f"PAGE, --json and --reject must be different files, got {', '.join(map(repr, outputs))}")
 
 
-def _read(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows
-          ) -> tuple[LabelledRows, int]:
-    """All rows that can be used, with their labels or targets; and how many others have none."""
+def read_labelled(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows
+                  ) -> tuple[Any, NDArray[Any] | None, int]:
+    """All rows that can be used, and their labels or targets if there are any; how many more have none is said."""
     features = feature_columns(table, model, target, dropped)
     scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
     raw_blocks, parse = table.read(Selection(features, target, needs_labels=False, reject=rejected.path is not None,
@@ -80,21 +81,24 @@ def _read(model: Any, table: Table, target: int | None, dropped: list[int], reje
             blocks.append(X if scorer.fitted_map is None else scorer.fitted_map.read(X, type(model).__name__))
             if block.labels is not None:
                 labels.append(np.asarray(block.labels))
+    rejected.report(n_rows)
     if not blocks:
         raise InvalidInputError(f"{table.path}: the file contains no rows that can be used")
     X = np.concatenate(blocks) if scorer.fitted_map is None else concatenated(blocks)
     if not labels:
-        return LabelledRows(model, X), 0
+        return X, None, 0
     y: NDArray[Any] = np.concatenate(labels)
     if hasattr(model, "classes_"):
         y, missing = written_as(y, model.classes_)
     else:
         y = as_numbers(y)
         missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
-    try:
-        return LabelledRows.without(model, X, y, missing), int(missing.sum())
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{table.path}: {error}") from error
+    if missing.all():
+        raise InvalidInputError(f"{table.path}: no row has a label or target")
+    if missing.any():
+        say(printable(f"{table.path}: {missing.sum()} rows have no label or target, and are left out"))
+        X, y = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing), y[~missing]
+    return X, y, int(missing.sum())
 
 
 def _name_of(table: Table, target: int | None) -> str:

@@ -134,6 +134,25 @@ class Reference(NamedTuple):
         return cls(int(entry["rows"]), columns)
 
 
+def coarser(kept: dict[str, Any], n_values: int) -> dict[str, Any]:
+    """What a smaller file holds of the training table: fewer values of a column, and shares of six digits."""
+    columns = []
+    for column in kept["columns"]:
+        found = column
+        if column is not None:
+            each = ColumnReference(**column)
+            found = {**column, "shares": [float(f"{share:.6g}") for share in each.shares],
+                     "missing": float(f"{each.missing:.6g}")}
+            if each.values is not None and len(each.values) > n_values:
+                few = compressed(Summary(np.array(each.values), each.shares_of_values()), n_values)
+                equal = (few.weights == few.weights[0]).all()
+                found = {**found, "values": few.values.tolist(), "value_shares": _short(few.weights / few.total)}
+                if equal:
+                    del found["value_shares"]
+        columns.append(found)
+    return {**kept, "columns": columns}
+
+
 # Rows of an array of which the values of its columns are kept at most, evenly spaced, and numbers in them.
 _MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 20
 

@@ -160,6 +160,18 @@ class FittedColumn(NamedTuple):
             return [start | {"form": "dropped", "reason": "as all columns, which leave one output, always 0"}]
         return [start | {"form": form.name, "outputs": len(form.outputs)} | form.describe() for form in self.forms]
 
+    def smaller(self, tolerance: float) -> "FittedColumn":
+        """The same with fewer knots of ranks and numbers of single precision, where these make a column."""
+        thinned = self._replace(forms=tuple(
+            form.thinned(tolerance) if isinstance(form, RankForm) else form for form in self.forms))
+        numbers = np.concatenate([np.empty(0), *thinned.numbers()])
+        with np.errstate(over="ignore"):
+            single = numbers.astype(np.float32).astype(np.float64)
+        try:
+            return FittedColumn.from_header(thinned.header(), np.where(np.isfinite(single), single, numbers))
+        except ValueError:  # such as knots that are one number in single precision
+            return self
+
     def header(self) -> dict[str, Any]:
         """Its entry in the header of a file; the numbers of the forms are stored apart."""
         return {"kind": self.kind, "levels": list(self.levels), "has_rare": self.has_rare, "dropped": self.dropped,
@@ -377,6 +389,19 @@ class FittedMap(NamedTuple):
     def neutral(self) -> Double:
         """Outputs of a row in which everything is missing."""
         return self.outputs_of([column.missing_values(1) for column in self.columns])[:, 0]
+
+    def smaller(self, table: RawTable, outputs: Double, tolerance: float) -> tuple[Self, Double]:
+        """A map that takes less of a file, by fewer knots and numbers of single precision, and what it makes of rows.
+
+        `outputs` is what this map makes of them.  A column that would be farther off than a tolerance stays as it is.
+        """
+        columns = tuple(column.smaller(tolerance) for column in self.columns)
+        off = np.abs(self._replace(columns=columns).apply(table) - outputs).max(axis=0)
+        ends = np.cumsum([len(column.outputs) for column in self.columns])
+        found = self._replace(columns=tuple(
+            new if off[end - len(new.outputs) : end].max(initial=0) <= 2 * tolerance else old
+            for old, new, end in zip(self.columns, columns, ends.tolist(), strict=True)))
+        return found, found.apply(table)
 
     def header(self) -> list[dict[str, Any]]:
         """The entries of all columns in the header of a file."""

@@ -244,6 +244,20 @@ class RankForm:
         variance = float(np.average((there - mean) ** 2, weights=summary.weights))
         return cls(knots, (ranks - mean) / math.sqrt(variance) if variance > 0 else np.zeros(len(ranks)))
 
+    def thinned(self, tolerance: float) -> "RankForm":
+        """The same with fewer knots, which is nowhere between the knots of this one farther off than a tolerance."""
+        kept, last = [0], len(self.knots) - 1
+        while kept[-1] < last:
+            start, stop = kept[-1], kept[-1] + 1
+            while stop < last:
+                between = slice(start + 1, stop + 1)
+                line = np.interp(self.knots[between], self.knots[[start, stop + 1]], self.ranks[[start, stop + 1]])
+                if np.abs(line - self.ranks[between]).max() > tolerance:
+                    break
+                stop += 1
+            kept.append(stop)
+        return RankForm(self.knots[kept], self.ranks[kept])
+
     def numbers(self) -> Double:
         """The knots, then their ranks."""
         return np.concatenate([self.knots, self.ranks])

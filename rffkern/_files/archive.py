@@ -237,10 +237,25 @@ _PRECISIONS = ("<f2", "<f4", "<f8")
 
 
 def _narrowed(array: Real) -> Real:
-    """An array in the least precision that holds its numbers as they are, in the byte order of files."""
-    with np.errstate(over="ignore"):  # what a precision does not hold becomes infinite in it, and differs
-        return next(stored for stored in (np.ascontiguousarray(array, dtype) for dtype in _PRECISIONS)
-                    if np.array_equal(stored, array, equal_nan=True))
+    """An array in the least precision that holds its numbers as they are, in the byte order of files.
+
+    The largest number of a precision stands for that of double precision, the threshold that splits nothing.
+    """
+    are_largest = array == np.finfo(np.float64).max
+    for dtype in _PRECISIONS:
+        with np.errstate(over="ignore"):  # what a precision does not hold becomes infinite in it, and differs
+            stored = array.astype(dtype, order="C")
+        stored[are_largest] = np.finfo(dtype).max
+        if np.array_equal(_widened(stored), array, equal_nan=True):
+            return stored
+    raise AssertionError("double precision holds all numbers")
+
+
+def _widened(stored: Real) -> Double:
+    """The numbers that are stored in some precision."""
+    array = stored.astype(np.float64)
+    array[stored == np.finfo(stored.dtype).max] = np.finfo(np.float64).max
+    return array
 
 
 def npy_prefix(dtype: str, shape: Iterable[int]) -> bytes:
@@ -317,7 +332,7 @@ def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:
     for dtype in _PRECISIONS:
         prefix = npy_prefix(dtype, shape)
         if data.startswith(prefix) and len(data) - len(prefix) == int(dtype[2:]) * math.prod(shape):
-            array = np.frombuffer(data, dtype=dtype, offset=len(prefix)).astype(np.float64).reshape(shape)
+            array = _widened(np.frombuffer(data, dtype=dtype, offset=len(prefix))).reshape(shape)
             require(np.isfinite(array).all(), f"array {name} holds nan or inf")
             return array
     raise FormatError(f"array {name} does not have the declared shape {shape}")

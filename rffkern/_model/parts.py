@@ -420,9 +420,9 @@ class KernelTerms(Part):
         return np.broadcast_to(self.inverse_length_scales != 0, (self.n_terms, n_features))
 
     def _take(self, chosen: Indices) -> "KernelTerms":
-        if self.n_regions > 1:
-            raise InvalidInputError(f"kernels in {self.n_regions} regions cannot be divided")
-        return KernelTerms(self.centers[chosen], self.weights[chosen], self.inverse_length_scales, self.exponent)
+        chosen = np.sort(chosen)  # a region has the centers from one place to another
+        return KernelTerms(self.centers[chosen], self.weights[chosen], self.inverse_length_scales, self.exponent,
+                           self.region_columns, self.region_thresholds, np.searchsorted(chosen, self.region_starts))
 
     def _plus(self, other: Self) -> "KernelTerms":
         same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in

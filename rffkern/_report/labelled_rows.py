@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -48,15 +48,6 @@ class LabelledRows:
         self.names = list(self.raw.names or (f"x{j}" for j in range(len(self.raw.columns))))
         self._set_task()
         self._set_targets(y)
-
-    @classmethod
-    def without(cls, model: Any, X: Any, y: NDArray[Any], missing: NDArray[np.bool_]) -> Self:
-        """The rows whose labels or targets are not missing."""
-        if missing.all():
-            raise InvalidInputError("no row has a label or target")
-        if missing.any():
-            X = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing)
-        return cls(model, X, y[~missing])
 
     def _set_task(self) -> None:
         model = self.model

@@ -2,6 +2,7 @@
 #ifndef RFF_ARCHIVE_H
 #define RFF_ARCHIVE_H
 
+#include <float.h>
 #include <math.h>
 
 #include "rff_digest.h"
@@ -290,15 +291,16 @@ static double rff_half(const uint8_t *at)
 {
     const int bits = at[0] | at[1] << 8, exponent = bits >> 10 & 31, fraction = bits & 1023;
     const double size = exponent == 31 ? INFINITY : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    if (bits == 0x7bff) return DBL_MAX; /* the largest number of a precision stands for that of double */
     return bits >> 15 ? -size : size;
 }
 
-static float rff_single(const uint8_t *at)
+static double rff_single(const uint8_t *at)
 {
     const uint32_t bits = rff_little32(at);
     float value;
     memcpy(&value, &bits, sizeof value);
-    return value;
+    return value == FLT_MAX ? DBL_MAX : (double)value;
 }
 
 static double rff_double(const uint8_t *at)
@@ -312,7 +314,7 @@ static double rff_double(const uint8_t *at)
 static double rff_number(const rff_array *array, size_t index)
 {
     const uint8_t *at = array->data + array->width * index;
-    return array->width == 2 ? rff_half(at) : array->width == 4 ? (double)rff_single(at) : rff_double(at);
+    return array->width == 2 ? rff_half(at) : array->width == 4 ? rff_single(at) : rff_double(at);
 }
 
 static int rff_read_array(rff_file *file, rff_span data, rff_array *array)

@@ -16,18 +16,21 @@ from helpers.model_files import archive, c_reader, members_of
 from helpers.processes import started, wait_until
 
 from rffkern import (
+    Expansion,
     FormatError,
     FourierBoostingRegressor,
     GBRFF2Classifier,
     InvalidInputError,
     NotFittedError,
     SparseKernelRegressor,
+    TreeTerms,
     dumps,
     load,
     loads,
     save,
 )
 from rffkern._files.archive import FORMAT_VERSION, decode, encode, make_header, npy_prefix
+from rffkern._model.tree_layout import UNREACHED
 from rffkern._training.fourier_boosting.parameters import Reason, report_numbers
 from rffkern.errors import InvalidTypeError
 
@@ -48,7 +51,7 @@ def test_bare_expansion(tmp_path, rng):
 
 def test_arrays_take_the_least_precision_that_holds_them(refuse):
     """Half for whole numbers and zeros of either sign, single for what it holds; the bits are those that were saved."""
-    omegas = np.array([[1.0, -0.0], [2.0**-24, 65504.0], [2048.0, -3.5]])
+    omegas = np.array([[1.0, -0.0], [2.0**-24, 65472.0], [2048.0, -3.5]])
     for numbers, dtype in ((omegas, "<f2"), (omegas * 2049, "<f4"), (omegas / 3, "<f8"), (omegas * 1e300, "<f8")):
         expansion = fourier_expansion(numbers, np.full(3, 0.1), np.ones((3, 1)), np.zeros(1), np.zeros(2))
         content = dumps(expansion)
@@ -58,6 +61,16 @@ def test_arrays_take_the_least_precision_that_holds_them(refuse):
         assert loads(content).fourier.omegas.tobytes() == numbers.tobytes()
     header, arrays = decode(content)
     refuse(encode(header, {**arrays, "phases": np.array([0.1, np.nan, 0.2])}), "nan or inf")
+
+
+@pytest.mark.parametrize(("threshold", "dtype"), [(0.5, "<f2"), (65504.0, "<f4"), (0.1, "<f8"),
+                                                  (float(np.float32(0.1)), "<f4"), (float(np.finfo("<f4").max), "<f8")])
+def test_thresholds_that_split_nothing_are_the_largest_of_any_precision(threshold, dtype):
+    trees = TreeTerms([[0, 0], [0, 0]], [[threshold, UNREACHED], [-threshold, UNREACHED]], [[2.0], [3.0], [4.0], [5.0]])
+    content = dumps(Expansion([0.0], [0.0], trees))
+    with np.load(io.BytesIO(content)) as archive:
+        assert archive["tree_thresholds"].dtype == dtype
+    np.testing.assert_array_equal(loads(content).trees.tree_thresholds, trees.tree_thresholds)
 
 
 def test_omegas_that_are_mostly_zero_are_kept_without_zeros(refuse):

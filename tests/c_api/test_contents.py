@@ -107,7 +107,8 @@ def test_trees_of_any_size(program, tmp_path, scale):
     check_expansion(dict(contents(program, tmp_path / "m.npz")), expansion)
 
 
-@pytest.mark.parametrize("numbers", [[1.0, -0.0, 2.0**-24, -65504.0], [1.0, 3e-5, 1e-320, 0.1]])
+@pytest.mark.parametrize("numbers", [[1.0, -0.0, 2.0**-24, -65504.0], [1.0, 3e-5, 1e-320, 0.1],
+                                     [2049.0, 65504.0, UNREACHED, 2.0**-149], [3.5, UNREACHED, 0.5, 1.0]])
 def test_omegas_of_any_precision_without_zeros(program, tmp_path, numbers):
     omegas = np.zeros((5, 4))
     omegas.ravel()[[2, 3, 11, 19]] = numbers

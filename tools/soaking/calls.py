@@ -207,6 +207,7 @@ def _calls(model, X, y, folder):
     if expansion is not None:
         yield "load", lambda: str(rffkern.load(folder / "model.npz"))
         yield "loads", lambda: str(rffkern.loads(rffkern.dumps(model)))
+        yield "shrink", lambda: [step.loss for step in rffkern.shrink(model, X, y, max_loss=0.1).curve]
         yield "c_model", lambda: str(rffkern.c_model(model))
     for to in ("c", "js", "numpy", "onnx", "sql"):
         yield f"export {to}", lambda to=to: rffkern.export(model, folder / "exported", to=to)

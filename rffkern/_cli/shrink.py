@@ -1,0 +1,47 @@
+"""`rffkern shrink`: a smaller model, and what its loss is on rows that the model was not trained on."""
+
+import argparse
+
+from .._estimator.evaluation import aligned, metric_name, with_error
+from .._files.model_files import save
+from .._files.shrink import shrink
+from ..errors import InvalidInputError
+from .evaluate import target_column
+from .open_table import open_table
+from .output import STDIN, UsageError, check_output, open_rejected, printable, say
+from .predict import load_predictor
+from .report import read_labelled
+from .table import column_indices, csv_format
+
+_MOST_LINES = 20
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the model, and print the curve of its loss against its bytes."""
+    if arguments.output != STDIN:
+        check_output(arguments.output, arguments.data, arguments.model)
+    model = load_predictor(arguments)
+    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    dropped = column_indices(table, arguments.drop)
+    target = target_column(table, arguments.target, model, dropped)
+    with open_rejected(arguments.reject) as rejected:
+        X, y, _ = read_labelled(model, table, target, dropped, rejected)
+    if y is None:
+        raise UsageError(f"{table.path}: expected --target COLUMN, of labels or targets")
+    try:
+        found = shrink(model, X, y, bytes=arguments.bytes, max_loss=arguments.max_loss)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{table.path}: {error}") from error
+    save(found.model, "/dev/stdout" if arguments.output == STDIN else arguments.output)
+    sizes = [step.n_bytes for step in found.curve]
+    size = found.size
+    every = max(1, -(-len(sizes) // _MOST_LINES))
+    shown = [step for k, step in enumerate(found.curve)
+             if k in (0, len(sizes) - 1) or (len(sizes) - 1 - k) % every == 0 or step.n_bytes == size]
+    rows = [["", "bytes", "terms", metric_name(found.loss), "change"]]
+    rows += [[">" if step.n_bytes == size else "", str(step.n_bytes), str(step.n_terms), f"{step.loss:.6g}",
+              with_error(step.change, step.change_error)] for step in shown]
+    show = say if arguments.output == STDIN else print
+    for line in aligned(rows):
+        show(printable(line))
+    show(printable(f"{sizes[0]} bytes became {size}; +- one standard error of the change on {len(y)} rows"))

@@ -1,0 +1,357 @@
+"""`shrink`: a smaller model that gives nearly the same scores, and how much each byte is worth.
+
+A model is a sum of terms: cosines, trees and kernels.  Terms are taken out, those first whose scores the others replace
+best for the bytes that they take, and the coefficients of the rest are fitted to the scores of the whole model, by
+least squares on rows that the caller gives.  Labels choose how small the model may be, and no coefficient, so that few
+rows are not learned by heart.  With Z the scores of the terms on the rows, less their means, and F = sum of Z, the
+factors w of the terms that are left minimise
+
+    |F - Z' w|^2 / 2 + ridge sum_t |Z_t|^2 (w_t - 1)^2 / 2.
+
+Leaving out term t adds w_t^2 / (2 (H^-1)_tt) to this, with H the matrix of its second derivatives (Hassibi and Stork,
+1993, "Second order derivatives for network pruning: optimal brain surgeon", equation 5).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._estimator.base import Model
+from .._estimator.evaluation import quantiles_of
+from .._estimator.explanations import rows_in_memory
+from .._estimator.links import probabilities
+from .._estimator.metrics import (
+    Metric,
+    classification_metrics,
+    known_label_codes,
+    quantile_metrics,
+    regression_metrics,
+)
+from .._model.expansion import Expansion
+from .._model.parts import FourierTerms, KernelTerms, LinearTerms, Part, TreeTerms
+from .._model.tree_layout import UNREACHED, rounded_down
+from .._native.array_types import NDArray
+from .._protocol.arguments import check_scalar
+from .._rows.validation import check_targets, to_array
+from .._rows.weights import RowWeights, check_weights
+from ..errors import InvalidInputError
+from .archive import encode
+from .model_files import _arrays_of, _describe, loads
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Families whose number of terms is free.
+_FAMILIES = ("fourier_boosting", "fourier_boosting_regressor", "kernel_ridge", "kernel_ridge_regressor", "rffnet",
+             "rffnet_regressor")
+
+_RIDGE = 1e-3  # holds factors near 1 where rows do not tell terms apart
+_STEP = 0.08  # share of the terms that are left out at a time
+_MOST_TERMS = 1500  # of which a choice is made; of more those whose scores vary most for their bytes
+_MOST_ROWS, _MOST_NUMBERS = 500, 1 << 24  # on which these vary; scores of terms on rows, which are thinned out
+_TERMS_TOGETHER = 32
+
+# What a file keeps of the distributions of columns, and how far a mapped column may be off, in standard deviations.
+_N_VALUES, _TOLERANCE = 32, 0.01
+
+_COEFFICIENTS = {FourierTerms: "amplitudes", TreeTerms: "tree_values", KernelTerms: "weights"}
+
+
+class Step(NamedTuple):
+    """A model on the way from the whole one to the smallest."""
+
+    n_bytes: int  # of its file
+    n_terms: int
+    loss: float  # on the rows
+    change: float  # from the loss of the whole model
+    change_error: float | None  # standard error of the change; None for a single row
+
+
+class Shrunk(NamedTuple):
+    """What `shrink` returns."""
+
+    model: Any  # of the class of the whole one
+    size: int  # bytes of its file
+    loss: str  # which loss it is: "log_loss", "rmse", "mae" or "pinball"
+    curve: list[Step]  # the whole model, then smaller and smaller ones
+
+
+def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int | None = None,
+           max_loss: float | None = None) -> Shrunk:
+    """Return a smaller model: fewer terms, whose coefficients are fitted again, in half or single precision.
+
+    Its explanations, exports and C files are those of any model.  What is known of out-of-fold rows is not kept: call
+    `conformalize` for intervals.  The distributions of columns, for explanations and drift, are coarser.
+
+    Parameters
+    ----------
+    model : fitted estimator of Fourier boosting, kernel ridge regression or RFFNet
+    X : array or table of shape (n_samples, n_columns)
+        Rows that the model was not trained on.
+    y : array of shape (n_samples,), or (n_samples, n_targets)
+        Their labels or targets.
+    sample_weight : array of shape (n_samples,) or None
+    bytes : int or None
+        How large the file may be; of the models that are small enough the one of least loss is returned.
+    max_loss : float >= 0 or None
+        By how much the loss on the rows may grow, as a share of that of the whole model: 0.01 for 1 %.  The smallest
+        such model is returned.  One of `bytes` and `max_loss` must be given.
+
+    Returns
+    -------
+    Shrunk
+        `model`; `size` of its file in bytes; `loss`, the name of the loss: the log loss of classes, the pinball loss of
+        quantiles, "mae" where the absolute error was learned, else "rmse"; `curve`, with `n_bytes`, `n_terms`, `loss`,
+        `change` and `change_error` of models from the whole one to the smallest.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        For a family whose number of terms is fixed, rows or labels that do not belong together, or fewer bytes than the
+        smallest model takes.
+
+    Notes
+    -----
+    The rows choose among models, so that the loss of the one that is chosen is a little better than on other rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffkern import FourierBoostingRegressor, dumps, shrink
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (600, 3))
+    >>> y = np.sin(2 * X[:, 1]) + X[:, 0] ** 2
+    >>> model = FourierBoostingRegressor(random_state=0).fit(X[:400], y[:400])
+    >>> small = shrink(model, X[400:], y[400:], max_loss=0.05).model
+    >>> len(dumps(small)) < len(dumps(model)) / 2
+    True
+    """
+    if not isinstance(model, Model) or model.family not in _FAMILIES:
+        raise InvalidInputError("model must be of Fourier boosting, kernel ridge regression or RFFNet, whose number of "
+                                f"terms is free, got {type(model).__name__}")
+    if (bytes is None) == (max_loss is None):
+        raise InvalidInputError(f"one of bytes and max_loss must be given, got {bytes!r} and {max_loss!r}")
+    check_scalar("bytes", 1 if bytes is None else bytes, int, 1)
+    check_scalar("max_loss", 0.0 if max_loss is None else max_loss, float, 0.0)
+    model._check_fitted()
+    rows = _Rows(model._snapshot(), X, y, sample_weight)
+    steps, files = [], []
+    for expansion, file in _models(rows):
+        steps.append(rows.step(expansion, file))
+        files.append(file)
+    if bytes is None:
+        small = [k for k, step in enumerate(steps) if step.change <= (max_loss or 0.0) * steps[0].loss]
+        chosen = min(small, key=lambda k: steps[k].n_bytes)
+    else:
+        small = [k for k, step in enumerate(steps) if step.n_bytes <= bytes]
+        if not small:
+            raise InvalidInputError(f"bytes must be at least {min(step.n_bytes for step in steps)}, the size of the "
+                                    f"smallest file of this {type(model).__name__}, got {bytes}")
+        chosen = min(small, key=lambda k: steps[k].loss)
+    found: Any = loads(files[chosen])
+    found.n_jobs = model.n_jobs
+    return Shrunk(found, steps[chosen].n_bytes, rows.loss, steps)
+
+
+class _Rows:
+    """Labelled rows of a model: as its function takes them, by its map and by the one of a smaller file."""
+
+    def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        self.model, self.expansion = model, model.expansion_
+        self.whole = np.asarray(rows_in_memory(model, X, "X"), dtype=np.float64)
+        if not len(self.whole):
+            raise InvalidInputError("X must hold rows, got none")
+        column_map, self.map = vars(model).get("column_map_"), None
+        self.mapped = self.whole
+        if column_map is not None:
+            fitted = column_map._fitted_map()
+            self.map, self.mapped = fitted.smaller(fitted.read(X, type(model).__name__), self.whole, _TOLERANCE)
+        self.weights: RowWeights = check_weights(sample_weight, len(self.whole))
+        quantiles = quantiles_of(model)
+        self.quantiles = quantiles if quantiles is not None and len(quantiles) == self.expansion.n_outputs else None
+        if hasattr(model, "classes_"):
+            self.loss = "log_loss"
+            labels = to_array(y, "y")
+            if labels.shape != self.whole.shape[:1]:
+                raise InvalidInputError(f"y must have shape {self.whole.shape[:1]}, got {labels.shape}")
+            self.truth: NDArray[Any] = known_label_codes(labels, model.classes_)
+            return
+        self.loss = "pinball" if self.quantiles else "mae" if getattr(model, "loss", "") == "absolute_error" else "rmse"
+        self.truth = check_targets(y, len(self.whole))
+        n_targets = 1 if self.quantiles else self.expansion.n_outputs
+        if self.truth.shape[1] != n_targets:
+            raise InvalidInputError(f"y must have {n_targets} targets, got {self.truth.shape[1]}")
+        self._first: Metric | None = None
+
+    _first: Metric | None = None
+
+    def step(self, expansion: Expansion, file: Any) -> Step:
+        """The loss of a smaller model; of the first, the whole one, with which all others are compared."""
+        rows = self.whole if self._first is None else self.mapped
+        metric = self._metric(expansion._scorer.score(rows, self.model.n_jobs))
+        self._first = self._first or metric
+        less = metric.less(self._first)
+        return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error)
+
+    def _metric(self, scores: Double) -> Metric:
+        weights = self.weights.values
+        if self.loss == "log_loss":
+            return classification_metrics(self.truth, probabilities(self.model._link(), scores), weights)["log_loss"]
+        if self.quantiles:
+            return quantile_metrics(self.truth[:, 0], np.sort(scores, axis=1), self.quantiles, weights)["pinball"]
+        return regression_metrics(self.truth, self.model._targets_of(scores), weights)[self.loss]
+
+
+def _models(rows: _Rows) -> Iterator[tuple[Expansion, bytes]]:
+    """(Function, file) of the whole model, then of smaller ones."""
+    header, arrays = _describe(rows.model)
+    yield rows.expansion, encode(header, arrays)
+    curves = {name: _single(arrays[name]) for name in rows.model._fitted_curves}
+    small = {key: value for key, value in header.items() if key != "out_of_fold"}
+    if "reference" in small:
+        from .._column_map.drift import coarser
+
+        small["reference"] = coarser(small["reference"], _N_VALUES)
+    more = {}
+    if rows.map is not None:
+        small["columns"], more = {**header["columns"], "columns": rows.map.header()}, {"columns": rows.map.numbers()}
+    for expansion, kept in _smaller(rows):
+        if "term_rounds_" in curves:
+            n_boosted = len(arrays["term_rounds_"])  # without kernels
+            curves["term_rounds_"] = arrays["term_rounds_"][kept[kept < n_boosted]]
+        own = _arrays_of(expansion) | curves | more
+        yield expansion, encode({**small, "arrays": [[name, list(each.shape)] for name, each in own.items()]}, own)
+
+
+def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
+    """Functions with all terms, then with fewer and fewer, as files have them, and which terms these are."""
+    whole, n_jobs = rows.expansion, rows.model.n_jobs
+    some = np.arange(whole.n_terms)
+    yield _rounded(whole, whole.parts, whole.intercept), some
+    if not whole.n_terms:
+        return
+    if len(some) > _MOST_TERMS:
+        spread = _scores_of_terms(whole, some, _clipped(rows, _MOST_ROWS)[0], n_jobs).var(axis=2).sum(axis=1)
+        worth = spread / _sizes(whole, some)
+        if whole.kernels is not None:  # one of which is kept to the end
+            worth[-whole.kernels.n_terms + np.argmax(worth[-whole.kernels.n_terms :])] = np.inf
+        some = np.sort(np.argsort(-worth, kind="stable")[:_MOST_TERMS])
+    taken, places = _clipped(rows, _MOST_NUMBERS // (len(some) * whole.n_outputs))
+    shares = rows.weights.each[places] / rows.weights.each[places].sum()
+    of_terms = _scores_of_terms(whole, some, taken, n_jobs)
+    linear = [part for part in whole.parts if isinstance(part, LinearTerms)]
+    rest = Expansion(whole.intercept, whole.center, *linear, lower=whole.lower, upper=whole.upper)
+    target = (whole._scorer.score(rows.whole[places], n_jobs) - rest._scorer.score(rows.mapped[places], n_jobs)).T
+    means, mean = of_terms @ shares, target @ shares  # (n_terms, n_outputs), (n_outputs,)
+    roots = np.sqrt(shares)
+    z = ((of_terms - means[:, :, None]) * roots).reshape(len(some), -1)
+    goal = ((target - mean[:, None]) * roots).reshape(-1)
+    last = np.flatnonzero(some >= whole.n_terms - whole.kernels.n_terms) if whole.kernels is not None else None
+    for kept, factors in _path(z @ z.T, z @ goal, _sizes(whole, some), last):
+        parts = _scaled(whole._take(some[kept]), factors)
+        intercept = whole.intercept + mean - factors @ means[kept]
+        yield _rounded(whole, [*parts, *linear], intercept), some[kept]
+
+
+def _clipped(rows: _Rows, most: int) -> tuple[Double, Indices]:
+    """Some of the rows that count, evenly spaced, within the bounds of the function; and which they are."""
+    places = rows.weights.positive()
+    places = places[np.linspace(0, len(places) - 1, max(1, min(len(places), most))).astype(np.intp)]
+    return rows.expansion._scorer.clip(rows.mapped[places]), places
+
+
+def _scores_of_terms(whole: Expansion, some: Indices, X: Double, n_jobs: int | None) -> Double:
+    """Scores (n_terms, n_outputs, n_rows) of some terms, each by itself, as outputs of a wider function."""
+    n_outputs, found = whole.n_outputs, []
+    for start in range(0, len(some), _TERMS_TOGETHER):
+        for part in whole._take(some[start : start + _TERMS_TOGETHER]).parts:
+            arrays = part.arrays()
+            own = arrays[_COEFFICIENTS[type(part)]]
+            terms = np.arange(part.n_terms)
+            terms = np.repeat(terms, np.diff(part.starts)) if isinstance(part, TreeTerms) else terms
+            wide = np.zeros((len(own), part.n_terms, n_outputs))
+            wide[np.arange(len(own)), terms] = own
+            arrays[_COEFFICIENTS[type(part)]] = wide.reshape(len(own), -1)
+            alone = Expansion(np.zeros(part.n_terms * n_outputs), whole.center, type(part)(*arrays.values()))
+            found.append(alone._scorer.score(X, n_jobs).T.reshape(part.n_terms, n_outputs, -1))
+    return np.concatenate(found)
+
+
+def _path(gram: Double, products: Double, sizes: Double, last: Indices | None) -> Iterator[tuple[Indices, Double]]:
+    """(Terms that are left, their factors), from all terms to one; one of the terms `last` is kept to the end."""
+    ridge = _RIDGE * gram.diagonal() + np.finfo(np.float64).tiny
+    scale = float(gram.diagonal().max()) or 1.0
+    ridge += 1e-12 * scale  # a term that says nothing on the rows keeps its factor
+    kept = np.arange(len(gram))
+    while True:
+        hessian = gram[np.ix_(kept, kept)]
+        hessian[np.arange(len(kept)), np.arange(len(kept))] += ridge[kept]
+        inverse = np.linalg.inv(hessian)
+        factors = inverse @ (products[kept] + ridge[kept])
+        yield kept, factors
+        if len(kept) == 1:
+            return
+        costs = factors**2 / inverse.diagonal() / sizes[kept]
+        if last is not None:
+            held = np.flatnonzero(np.isin(kept, last))
+            costs[held[np.argmax(costs[held])]] = np.inf
+        kept = np.sort(kept[np.argsort(costs, kind="stable")[max(1, round(_STEP * len(kept))) :]])
+
+
+def _sizes(whole: Expansion, some: Indices) -> Double:
+    """About how many bytes each of some terms takes in a file."""
+    sizes: list[Double] = []
+    for part in whole.parts:
+        if isinstance(part, FourierTerms):
+            sizes.append(4.0 * (part.omegas != 0).sum(axis=1) + 6 + 2 * part.n_outputs)
+        elif isinstance(part, TreeTerms):
+            sizes.append(6.0 * part.tree_columns.shape[1] + 2 + 2 * part.n_outputs * np.diff(part.starts))
+        elif isinstance(part, KernelTerms):
+            sizes.append(np.full(part.n_terms, 4.0 * (part.centers.shape[1] + part.n_outputs)))
+    return np.concatenate(sizes)[some]
+
+
+def _scaled(terms: Expansion, factors: Double) -> list[Part]:
+    """The parts of some terms, each times its factor."""
+    parts, start = [], 0
+    for part in terms.parts:
+        arrays, own = part.arrays(), factors[start : start + part.n_terms]
+        start += part.n_terms
+        own = np.repeat(own, np.diff(part.starts)) if isinstance(part, TreeTerms) else own
+        arrays[_COEFFICIENTS[type(part)]] = arrays[_COEFFICIENTS[type(part)]] * own[:, None]
+        parts.append(type(part)(*arrays.values()))
+    return parts
+
+
+def _rounded(whole: Expansion, parts: Any, intercept: Double) -> Expansion:
+    """A function whose arrays take half or single precision in a file."""
+    made = []
+    for part in parts:
+        arrays = part.arrays()
+        for name, array in arrays.items():
+            if name in ("omegas", "amplitudes", "tree_values"):
+                arrays[name] = _half(array)
+            elif name in ("tree_thresholds", "region_thresholds"):  # rows of single precision go the same way
+                arrays[name] = np.where(array < UNREACHED, rounded_down(array), array)
+            else:
+                arrays[name] = _single(array)
+        made.append(type(part)(*arrays.values()))
+    bounds = [None if bound is None else _single(bound) for bound in (whole.lower, whole.upper)]
+    return Expansion(_single(intercept), _single(whole.center), *made, lower=bounds[0], upper=bounds[1])
+
+
+def _single(array: Double) -> Double:
+    """Numbers of single precision, but for those beyond it."""
+    with np.errstate(over="ignore"):
+        rounded = array.astype(np.float32).astype(np.float64)
+    return np.where(np.isfinite(rounded) & (np.abs(rounded) < np.finfo(np.float32).max), rounded, array)
+
+
+def _half(array: Double) -> Double:
+    """Numbers of half precision where that holds the columns to three digits, else of single."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = array.astype(np.float16).astype(np.float64)
+        is_near = np.abs(rounded - array) <= np.abs(array).max(axis=0, initial=0) * 2.0**-10
+    return rounded if is_near.all() and np.abs(rounded).max(initial=0) < 65504 else _single(array)
