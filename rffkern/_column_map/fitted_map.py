@@ -321,6 +321,10 @@ class FittedMap(NamedTuple):
         """Names of the raw columns, x0 and so on if they have none."""
         return list(self.names) if self.names is not None else [f"x{j}" for j in range(len(self.columns))]
 
+    def kinds(self) -> NDArray[np.str_]:
+        """The kind of each raw column."""
+        return np.array([column.kind for column in self.columns])
+
     def output_names(self) -> list[str]:
         """Names of the mapped columns."""
         names = []

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from common.tables import TABLE_GROUPS, TABLES, rows_of_table
+from common.tables import TABLE_GROUPS, TABLES, first_and_next, rows_of_table
 
 MOST_TEST_ROWS = 20_000
 
@@ -70,10 +70,18 @@ def permuted_split(X, y, seed, n_test):
 
 
 def rows_of(folder, name, seed, most_rows):
-    """Training rows, test rows and the targets of both, classes as 0, 1, ...; 70 % of the rows are for training."""
+    """Training rows, test rows and the targets of both, classes as 0, 1, ...; 70 % of the rows are for training.
+
+    Of NAME:lastN the first N per cent, and the next 20 % are test rows: for files whose rows are in order of time.
+    """
     if name.partition(":")[0] in TABLES:
         return rows_of_table(name, seed, most_rows)
+    name, _, variant = name.partition(":")
     X, y = load(folder, name)
+    if variant:  # rows in order of time
+        y = y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1]
+        train, test = first_and_next(np.arange(min(len(y), most_rows)), variant)
+        return X[train], X[test], y[train], y[test]
     if y.dtype.kind == "f":
         X, X_test, y, y_test = permuted_split(X, y, seed, len(y) - min(most_rows, int(0.7 * len(y))))
     else:

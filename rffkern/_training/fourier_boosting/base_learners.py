@@ -1,7 +1,7 @@
 """The base learners of a bag: each samples columns by their relevance, and fits a term to the gradient of the loss."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -67,6 +67,7 @@ class BaseLearner:
     term: ClassVar[type[Any]]  # the class of its terms
     searches_step: bool  # whether the round searches the best step
     extrapolates = False  # whether its terms follow a trend beyond the training rows, for a part of their range
+    choices: Mapping[str, Any] = {}  # by validation rows, which the constructor takes where there are none
 
     def __init__(self, n_sources: int, rate: float, screened: Double | None = None) -> None:
         self.rate, self._screened = rate, screened
@@ -301,21 +302,21 @@ class LinearLearner(BaseLearner):
     searches_step, extrapolates = True, True
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
-                 screened: Double | None = None) -> None:
+                 screened: Double | None = None, ridge: Double | None = None) -> None:
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample)
         total, sums, gram = rows.moments(self._columns)
         self._means = sums / total
         gram -= np.outer(sums, self._means)
-        scratch, losses, factors = np.empty((1, solvers.factor_scratch(len(gram)))), [], []
-        for ridge in _ridges_of_columns(screened, self._sources[self._columns]):
-            self._factor = gram + np.diag(total * ridge)
+        scratch, losses, found = np.empty((1, solvers.factor_scratch(len(gram)))), [], []
+        for each in _ridges_of_columns(screened, self._sources) if ridge is None else [ridge]:
+            self._factor = gram + np.diag(total * each[self._columns])
             if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
                 self.fit(rows, None)
                 losses.append(rows.loss_after_unit_step().validation)
-                factors.append(self._factor)
-        self._factor = factors[int(np.argmin(losses))]
+                found.append((self._factor, {"ridge": each}))
+        self._factor, self.choices = found[int(np.argmin(losses))]
 
     def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:
         """Ridge regression of the gradient, by a factor of the products of columns."""

@@ -70,6 +70,8 @@ class Bag(NamedTuple):
     validation_scores: Any  # (n_outputs, n_validation) after the rounds kept
     checkpoint: Checkpoint | None = None  # for more rounds
     is_complete: bool = True  # False where its time or the callback has ended it
+    choices: Mapping[str, Mapping[str, Any]] = {}  # of base learners by name
+    rng: "np.random.Generator | None" = None  # after all rounds
 
 
 def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
@@ -102,19 +104,9 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
 
     while len(steps) < n_rounds and not _has_ended(len(steps), best, patience, rows.losses):
         learner = _sample_learner(learners, len(steps), rng)
-        term, step = learner.fit(rows, rng), 0.0
+        before = rows.losses
+        term, step, after = _add_term(rows, learner, rng)
         if term is not None:
-            step = learner.rate * (rows.best_step() if learner.searches_step and rows.searches_step else 1.0)
-        before, after = rows.losses, rows.add_step(step)
-        if not learner.searches_step:
-            # Newton's method goes too far in leaves where the Hessian is small: halve until the loss rises little.
-            for _ in range(_MOST_HALVINGS):
-                if after.train <= (1 + _LARGEST_RISE) * before.train:
-                    break
-                step *= 0.5
-                after = rows.add_step(-step)
-        if term is not None:
-            learner.record_term(term, step)
             for each in evaluation_sets:
                 each.set_direction(term)
                 each.add_step(step)
@@ -135,7 +127,26 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     total = sum(gains.values())
     gain_shares = {name: gain / total if total else 1 / len(gains) for name, gain in gains.items()}
     relevances = {learner.name: learner.relevances / max(learner.relevances.sum(), 1e-300) for learner in learners}
-    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores, checkpoint, is_complete)
+    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores, checkpoint, is_complete,
+               {learner.name: learner.choices for learner in learners}, rng)
+
+
+def _add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator") -> tuple[Any, float, Losses]:
+    """Fit a term and add it to the scores: the term, None where there is none, its step, and the losses after it."""
+    term, step, before = learner.fit(rows, rng), 0.0, rows.losses
+    if term is not None:
+        step = learner.rate * (rows.best_step() if learner.searches_step and rows.searches_step else 1.0)
+    after = rows.add_step(step)
+    if not learner.searches_step:
+        # Newton's method goes too far in leaves where the Hessian is small: halve until the loss rises little.
+        for _ in range(_MOST_HALVINGS):
+            if after.train <= (1 + _LARGEST_RISE) * before.train:
+                break
+            step *= 0.5
+            after = rows.add_step(-step)
+    if term is not None:
+        learner.record_term(term, step)
+    return term, step, after
 
 
 def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.random.Generator") -> BaseLearner:
@@ -234,6 +245,33 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     if model.verbose and unfinished and not stop.is_set():
         print(f"max_seconds has ended {len(unfinished)} of {len(checkpoints)} bags", file=sys.stderr)
     return [bags[index] for index in range(len(checkpoints))], stop.is_set()
+
+
+def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],
+                open_rows: Callable[["np.random.Generator", int], BaggedRows], limit: TimeLimit) -> list[Bag]:
+    """Train bags once more on all rows, which `open_rows` makes: their rounds have the base learners that they had.
+
+    A bag whose time ends before its last round stays as it was.
+    """
+    stop = threading.Event()
+    n_threads = min(len(bags), n_all_threads := check_n_threads(model.n_jobs, _MANY_ROWS))
+
+    def train(bag: Bag) -> Bag:
+        rng = copy.deepcopy(bag.rng)
+        assert rng is not None
+        rows = open_rows(rng, n_all_threads // n_threads)
+        screened = screened_chances(columns, rows, LEAF_RIDGE)
+        learners = {each.term: each for each in (
+            BASE_LEARNERS[name](columns, sizes, rows, screened, **bag.choices[name]) for name in model.base_learners)}
+        steps: list[tuple[Any, float]] = []
+        for term, _ in bag.steps:
+            if limit.is_over() or stop.is_set():
+                return bag
+            steps.append((None, 0.0) if term is None else _add_term(rows, learners[type(term)], rng)[:2])
+        relevances = {each.name: each.relevances / max(each.relevances.sum(), 1e-300) for each in learners.values()}
+        return bag._replace(steps=steps, relevances=relevances)
+
+    return run_in_threads([partial(train, bag) for bag in bags], n_threads, stop)
 
 
 def run_in_threads(jobs: Sequence[Callable[[], Bag]], n_threads: int, stop: threading.Event) -> list[Bag]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._column_map.cells import DATE
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
@@ -22,7 +23,7 @@ from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .base_learners import BASE_LEARNERS, extrapolate
-from .boosting import Bag, Callback, Checkpoint, train_bags
+from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
 from .calibration import excess_variance, inverse_temperature, out_of_fold_record, out_of_fold_scores, quantile_shifts
 from .ensemble import mean_of_bags
 from .losses import in_units_of_mean, loss_of
@@ -74,12 +75,15 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     set_names = [name for name, _ in training.eval_sets] or ["valid_0"]
     parts = [training.rows, *(rows for _, rows in training.eval_sets)]
     n_train, n_features = parts[0].X.shape
+    in_order = model.validation == "last" and len(parts) == 1  # an evaluation set decides alone
+    extrapolates = np.full(n_features, extrapolate(model.base_learners) and not in_order)
     sources, forms, scaling, n_raw_columns = np.arange(n_features), None, no_scaling(n_features), n_features
     if column_map is None:
         scaling = measure_scaling(parts[0].X, parts[0].weights, n_threads=model.n_jobs)
     else:
         sources, forms, n_raw_columns = column_map.sources_, column_map.forms_, column_map.n_features_in_
-    columns = read_columns(parts, scaling, sources, forms, extrapolates=extrapolate(model.base_learners),
+        extrapolates &= column_map._fitted.kinds()[sources] != DATE
+    columns = read_columns(parts, scaling, sources, forms, extrapolates,
                            n_threads=check_n_threads(model.n_jobs, parts[0].X.shape[0] * n_features))
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(part.codes if isinstance(part, LabelledRows) else part.values.T)
@@ -117,20 +121,25 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
                             classes is not None)
     additional = [RowOrder.of_evaluation(rows) for rows in evaluation[1:]]
 
-    # Bags: rounds of boosting until the validation loss falls no further.
+    # Bags: rounds of boosting until the validation loss falls no further.  Rows that are later than those learned from
+    # are clipped as rows to score will be.
+    columns_of_bags = _clipped_to_training(columns, orders[0]) if in_order else columns
+
     def open_rows(bag: int, n_threads: int) -> tuple[LocalRows, list[LocalRows]]:
         rows, *evaluation_sets = (
-            LocalRows.of(columns, data, weights, order,
-                         min(n_threads, check_n_threads(model.n_jobs, len(order.rows) * len(columns.values))))
+            LocalRows.of(columns_of_bags, data, weights, order, n_threads_for(order, n_threads))
             for order in (orders[bag], *additional))
         return rows, evaluation_sets
+
+    def n_threads_for(order: RowOrder, n_threads: int) -> int:
+        return min(n_threads, check_n_threads(model.n_jobs, len(order.rows) * len(columns.values)))
 
     def save(make_checkpoints: Callable[[], Sequence[Checkpoint]], has_ended: bool) -> None:
         if prints is not None:
             params, known = fixed_params(model), prints
             writer.offer(lambda: WarmStart(params, known, orders, make_checkpoints()), has_ended)
 
-    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit,
+    bags, was_stopped = train_bags(model, columns_of_bags, sizes, checkpoints, open_rows, callback, limit,
                                    None if prints is None else save)
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
@@ -169,6 +178,14 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         source = "the evaluation set" if evaluation else "rows held out by bags"
         record = out_of_fold_record(stack.scores(of_bags, data, rows), excess, data, rows, weights[rows], center, scale,
                                     levels, source)
+
+    # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
+    if in_order and not (was_stopped or timed_out):
+        def open_all(rng: "np.random.Generator", n_threads: int) -> LocalRows:
+            order = RowOrder.of(training_rows, training_rows[:0], rng)
+            return LocalRows.of(columns, data, weights, order, n_threads_for(order, n_threads))
+
+        bags = train_again(model, columns, sizes, bags, open_all, limit)
 
     # The mean of the bags, as one function of raw rows.
     expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * (shifts + stack.shifts),
@@ -243,6 +260,16 @@ def _folds(training_rows: Indices, strata: Double, n_bags: int, n_folds: float, 
         is_validation = (folds == bag % int(n_folds)) & (len(training_rows) > 1)  # one row cannot be held out
         orders.append(RowOrder.of(training_rows[~is_validation], training_rows[is_validation], rng))
     return orders
+
+
+def _clipped_to_training(columns: Columns, order: RowOrder) -> Columns:
+    """Columns whose values at validation rows are within the range of those at training rows."""
+    training, held_out = order.rows[: order.n_train][order.used[: order.n_train]], order.validation_rows()
+    values, bins = columns.values.copy(), columns.bins.copy()
+    for each in (*values, *bins):
+        some = each[training]
+        each[held_out] = each[held_out].clip(some.min(), some.max())
+    return columns._replace(values=values, bins=bins)
 
 
 def feature_importances(bags: Sequence[Bag], n_sources: int) -> Double:

@@ -285,7 +285,8 @@ PARAMETERS = (
     Parameter("validation", Choice(("random", "last")),
               'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: the '
               "last rows for all bags, so that rounds, calibration and kernel ridge regression are chosen by rows that "
-              "are later than those learned from.  Rows of one group of `fit(groups=)` are never on both sides."),
+              "are later than those learned from; then bags are trained once more, on all rows, and no column is "
+              "extrapolated.  Rows of one group of `fit(groups=)` are never on both sides."),
     Parameter("warm_start", Choice((True, False)),
               "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
               "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "

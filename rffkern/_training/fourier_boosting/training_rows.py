@@ -1,7 +1,7 @@
 """Rows that bags are trained on: columns in single precision, their bins, folds, and the scores of a bag."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Bins = NDArray[np.uint8]
+Flags: TypeAlias = bool | NDArray[np.bool_]  # of all columns, or (n_columns,)
 
 MAX_BINS = 255
 
@@ -63,7 +64,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms: NDArray[np.str_] | None,
-                 extrapolates: bool, n_threads: int = 1) -> Columns:
+                 extrapolates: Flags, n_threads: int = 1) -> Columns:
     """Read LabelledRows or TargetRows, one after the other; the first are those to learn from.
 
     The others are clipped to the bounds that the first ones give, as rows to predict are.
@@ -102,21 +103,22 @@ def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
 
 
 def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
-                    weighted: slice | Indices = slice(None), extrapolates: bool = True) -> tuple[Double, Double]:
+                    weighted: slice | Indices = slice(None), extrapolates: Flags = True) -> tuple[Double, Double]:
     """What columns are clipped to where rows are scored, so that no row is far outside of the training rows.
 
     From the range of columns, and values (n_columns, n_rows) in units of the scaling.  A linear function goes on beyond
     the training range, for (2 IQR)^2 / width, with IQR the distance of the quartiles: for as long again where values
     are spread evenly, as times are, for little where few rows are far out, and in any case for no more than the width.
-    Without linear functions the bounds are the range: a cosine that was learned within it says nothing beyond.
+    Columns that are not to be extrapolated are clipped to the range, and so are all without linear functions: a cosine
+    that was learned within it says nothing beyond.
     """
-    if not extrapolates:
+    if not np.any(extrapolates):
         return low, high
     quartiles = np.array([np.quantile(evenly_spaced(column[weighted]), (0.25, 0.75)) for column in values])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # of constant columns, and near 1e308
         half_width = 0.5 * high - 0.5 * low
         share = np.nan_to_num((quartiles[:, 1] - quartiles[:, 0]) / (half_width * scaling.inverse_scale), posinf=1)
-        margin = 2 * np.minimum(share**2, 1) * half_width
+        margin = 2 * np.minimum(share**2, 1) * half_width * extrapolates
         return np.maximum(low - margin, -UNREACHED), np.minimum(high + margin, UNREACHED)
 
 

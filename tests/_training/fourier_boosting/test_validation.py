@@ -92,6 +92,37 @@ def test_a_group_for_each_row_is_no_restriction():
     assert len(np.unique(validated)) == 144
 
 
+LATE = np.c_[X[:, 0], np.arange(240) >= 225]  # the second column says nothing before the last rows
+RISING = LATE[:, 0] + 5 * LATE[:, 1]
+LONG = SHORT | {"n_estimators": 30, "early_stopping_rounds": None, "columns": None, "base_learners": ("tree",)}
+
+
+def test_bags_learn_from_the_last_rows_in_the_end():
+    """By as many rounds as they had without them; and rows are clipped to the range of all."""
+    model = FourierBoostingRegressor(**LONG, validation="last").fit(LATE, RISING)
+    assert np.ptp(model.predict([[0.0, 0], [0, 1]])) > 1
+    assert model.n_estimators_ == 30
+    np.testing.assert_array_equal(model.expansion_.upper, LATE.max(axis=0))
+    few = FourierBoostingRegressor(**LONG | {"n_estimators": 20}, validation="last").fit(LATE, RISING)
+    few.set_params(n_estimators=30).fit(LATE, RISING)
+    np.testing.assert_array_equal(few.predict(LATE), model.predict(LATE))
+
+
+def test_a_fit_that_the_callback_ends_learns_from_no_last_rows():
+    model = FourierBoostingRegressor(**LONG, validation="last").fit(
+        LATE, RISING, callback=lambda info: info.bag == 2 and info.n_rounds == 30)
+    assert np.ptp(model.predict([[0.0, 0], [0, 1]])) < 1e-6
+
+
+def test_dates_are_not_extrapolated():
+    days = np.datetime64("2020-01-01") + np.arange(240)
+    for validation in ("random", "last"):
+        model = FourierBoostingRegressor(**SHORT, validation=validation).fit({"day": days, "x": X[:, 0]}, Y)
+        later = model.predict({"day": days[-1:] + np.array([0, 7, 70]), "x": X[:3, 0] * 0})
+        assert later[1] == later[2]  # weekdays are those of one day
+        assert np.ptp(model.expansion_.upper - model.expansion_.lower) > 0
+
+
 def test_an_eval_set_decides_alone():
     held_out = X[:40], Y[:40]
     models = [FourierBoostingRegressor(**SHORT, validation=validation).fit(X, Y, groups=groups, eval_set=held_out)
