@@ -14,7 +14,8 @@ from .output import STDIN, Mismatch, UsageError, check_output, printable, say
 from .predict import load_predictor
 from .verify import read_rows
 
-_ENDINGS = {"c": (".c", ".h"), "js": (".js", ".mjs"), "numpy": (".py",), "onnx": (".onnx",), "sql": (".sql",)}
+_ENDINGS = {"c": (".c", ".h"), "js": (".js", ".mjs"), "html": (".html", ".htm"),
+            "numpy": (".py",), "onnx": (".onnx",), "sql": (".sql",)}
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -308,8 +308,9 @@ def _names(text: str) -> list[str]:
 def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     export.add_argument("--to", required=True, choices=TARGETS, metavar="TARGET",
-                        help="c: a C file; js: an ES module; numpy: a Python file that needs only NumPy; onnx: an "
-                             "ONNX graph; sql: one SELECT for DuckDB, SQLite and PostgreSQL")
+                        help="c: a C file; js: an ES module; html: a page that scores CSV files in a browser; "
+                             "numpy: a Python file that needs only NumPy; onnx: an ONNX graph; sql: one SELECT for "
+                             "DuckDB, SQLite and PostgreSQL")
     export.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write, or - for stdout")
     export.add_argument("--name", metavar="PREFIX", help="prefix of the names of C functions (default: model)")
     export.add_argument("--precision", choices=PRECISIONS, help="of an ONNX graph and its input (default: double)")

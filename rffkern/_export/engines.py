@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.tables import RawColumn, category_of_numbers
 from .function import Array
+from .html_file import MODULE_BEGINS, MODULE_ENDS
 
 Double = NDArray[np.float64]
 
-SUFFIXES = {"numpy": ".py", "c": ".c", "js": ".js", "onnx": ".onnx", "sql": ".sql"}  # of files by target
+SUFFIXES = {"numpy": ".py", "c": ".c", "js": ".js", "html": ".html", "onnx": ".onnx", "sql": ".sql"}  # by target
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _ROWS_TOGETHER = 500  # in ONNX Runtime
@@ -258,6 +259,15 @@ def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> 
     return _from_bytes(done.stdout, expected)
 
 
+def run_html(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
+    """Run the script of the page in node."""
+    with open(path, encoding="utf-8") as file:
+        module = file.read().partition(MODULE_BEGINS)[2].partition(MODULE_ENDS)[0]
+    with open(f"{path}.js", "w", encoding="utf-8") as file:
+        file.write(module)
+    return run_js(f"{path}.js", rows, expected, options)
+
+
 def _from_bytes(data: bytes, expected: Results) -> Results:
     """Results of a program: of each row the scores, the answers and the place of the label among all."""
     k, a = expected.scores.shape[1], expected.answers.shape[1]
@@ -393,6 +403,7 @@ ENGINES: dict[str, Engine] = {
     "numpy": Engine("numpy", run_numpy, packages=("numpy",)),
     "cc": Engine("c", run_c, ("cc",)),
     "node": Engine("js", run_js, ("node",)),
+    "node, script of the page": Engine("html", run_html, ("node",)),
     "onnxruntime": Engine("onnx", run_onnx, packages=("onnxruntime",)),
     "sqlite3": Engine("sql", run_sqlite, packages=("sqlite3",)),
     "duckdb": Engine("sql", run_duckdb, packages=("duckdb",)),

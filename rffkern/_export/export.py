@@ -11,7 +11,7 @@ from . import PRECISIONS, TARGETS
 from .conditioning import check_single
 from .function import function_of
 
-Target: TypeAlias = Literal["c", "js", "numpy", "onnx", "sql"]
+Target: TypeAlias = Literal["c", "js", "html", "numpy", "onnx", "sql"]
 
 
 def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name: str | None = None,
@@ -27,9 +27,9 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
         A target that cannot compute it refuses it, with the name of the column.
     path : str, bytes or os.PathLike
         The name of the file, which is written whole or not at all.
-    to : {"c", "js", "numpy", "onnx", "sql"}
-        A C file for any C99 compiler; an ES module; a Python file that needs NumPy alone; an ONNX graph of opset 13; or
-        a SELECT that DuckDB, SQLite and PostgreSQL run unchanged.
+    to : {"c", "js", "html", "numpy", "onnx", "sql"}
+        A C file for any C99 compiler; an ES module; a page that scores CSV files in a browser; a Python file that needs
+        NumPy alone; an ONNX graph of opset 13; or a SELECT that DuckDB, SQLite and PostgreSQL run unchanged.
     name : str, default "model"
         What the names of C functions begin with.
     precision : {"double", "single"}, default "double"

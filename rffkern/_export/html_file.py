@@ -1,0 +1,236 @@
+"""One HTML file that scores a CSV file in a browser: the JavaScript of a model, and a page around it.
+
+The page loads nothing and sends nothing, which its content security policy says to the browser.
+"""
+
+import html
+from string import Template
+
+from .function import Function
+from .loops import js_file
+
+# What stands between the two is the ES module of the model, as the target "js" writes it.
+MODULE_BEGINS, MODULE_ENDS = '<script type="module">\n', "\n// --- the page\n"
+
+
+def html_file(function: Function) -> str:
+    """The page."""
+    # Text within a script element may not end it, nor begin what hides its end; in texts of JavaScript, which alone
+    # have such characters next to each other, a backslash before / or ! means nothing.
+    module = js_file(function).replace("</", "<\\/").replace("<!", "<\\!")
+    return Template(_PAGE).substitute(
+        title=html.escape(function.title), style=_STYLE, begins=MODULE_BEGINS, module=module, ends=MODULE_ENDS,
+        page=_SCRIPT)
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
+<title>Predictions: $title</title><style>$style</style></head>
+<body><main><h1>Predictions</h1>
+<p class="sub">$title. The file is read and scored in this page; nothing leaves your computer.</p>
+<label id="drop"><input type="file" id="file" accept=".csv,.tsv,.txt,text/csv"><b>Drop a CSV file here</b>
+<span>or choose one</span></label>
+<p id="state" role="status"></p>
+<section id="result" hidden><div id="summary"></div><p><button id="save">Save predictions.csv</button></p>
+<div class="wide"><table><thead></thead><tbody></tbody></table></div></section>
+<details><summary>Columns that the file must have</summary><ul id="columns"></ul></details>
+</main>
+$begins$module$ends$page</script>
+</body></html>
+"""
+
+_STYLE = """
+:root{--paper:#fff;--soft:#f3f5f7;--ink:#1a1e23;--muted:#59636e;--line:#d5dbe1;--accent:#1f5fa8;--on:#fff;--bad:#b4301b}
+@media (prefers-color-scheme:dark){:root{--paper:#14171b;--soft:#1d2228;--ink:#e7eaee;--muted:#9ba6b1;--line:#363e47;
+--accent:#74aeea;--on:#10151b;--bad:#ef8a7a}}
+*{box-sizing:border-box}html{color-scheme:light dark}
+body{margin:0;background:var(--paper);color:var(--ink);overflow-wrap:anywhere;
+font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
+main{max-width:1120px;margin:0 auto;padding:1.5rem 1rem 3rem}
+h1{font-size:1.5rem;line-height:1.25;margin:0}.sub{color:var(--muted);margin:.3rem 0 1.2rem;font-size:.925rem}
+#drop{display:flex;flex-direction:column;align-items:center;gap:.2rem;padding:2.2rem 1rem;cursor:pointer;
+border:2px dashed var(--line);border-radius:10px;background:var(--soft);text-align:center}
+#drop span{color:var(--accent);text-decoration:underline}
+#drop:hover,#drop.over,#drop:focus-within{border-color:var(--accent)}
+#drop:focus-within{outline:2px solid var(--accent);outline-offset:2px}
+#file{position:absolute;opacity:0;width:1px;height:1px}
+#state{min-height:1.5em;margin:.8rem 0}#state.bad,td.bad{color:var(--bad)}
+button{font:inherit;padding:.5rem 1rem;border:0;border-radius:6px;background:var(--accent);color:var(--on);
+cursor:pointer}
+button:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+#summary{display:flex;flex-wrap:wrap;gap:.4rem 2rem;margin:.4rem 0 1rem}
+#summary div span{display:block;color:var(--muted);font-size:.8rem}#summary b{font-size:1.15rem;font-weight:600}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--line);white-space:nowrap}
+th{color:var(--muted);font-weight:600}td.n{text-align:right}td.p{font-weight:600}
+details{margin-top:1.5rem;font-size:.925rem}summary{cursor:pointer}ul{columns:12rem;padding-left:1.2rem;color:var(--muted)}
+"""
+
+_SCRIPT = r"""
+const at = (id) => document.getElementById(id), isClassifier = typeof classes !== "undefined";
+const takesCells = typeof read_row === "function", shownRows = 100, rowsTogether = 500;
+let job = 0, saved = null;
+for (const name of columns) at("columns").append(Object.assign(document.createElement("li"), { textContent: name }));
+
+// Rows of fields of a text; fields may be in quotes, and hold line ends there.
+function parseCsv(text) {
+    text = text.replace(/^\uFEFF/, "");
+    const first = text.slice(0, 1 + (text + "\n").search(/[\r\n]/)), bare = first.replace(/"[^"]*"/g, "");
+    const count = (mark) => bare.split(mark).length;
+    const mark = [",", ";", "\t", "|"].sort((a, b) => count(b) - count(a))[0], rows = [];
+    let row = [], field = "", quoted = false;
+    for (let i = 0; i <= text.length; i++) {
+        const c = i < text.length ? text[i] : "\n";
+        if (quoted && i < text.length) {
+            if (c !== '"') field += c;
+            else if (text[i + 1] === '"') field += text[++i];
+            else quoted = false;
+        } else if (c === '"' && field === "") quoted = true;
+        else if (c === mark) { row.push(field); field = ""; }
+        else if (c === "\n" || c === "\r") {
+            if (c === "\r" && text[i + 1] === "\n") i++;
+            if (field !== "" || row.length) rows.push([...row, field]);
+            row = []; field = "";
+        } else field += c;
+    }
+    return rows;
+}
+
+function number(text, name) {
+    const value = text.trim() === "" ? NaN : Number(text);
+    if (Number.isNaN(value) && text.trim() !== "") {
+        throw new RangeError("column " + JSON.stringify(name) + " must hold numbers, got " + text);
+    }
+    return value;
+}
+
+// What the model takes for a row, of which `places` says where its columns stand in the file.
+function rowOf(fields, places) {
+    const cells = places.map((j) => j < 0 || fields[j] === undefined ? "" : fields[j]);
+    return takesCells ? cells : cells.map((text, j) => number(text, columns[j]));
+}
+
+function answer(row) {
+    const predicted = predict(row);
+    if (isClassifier) return [predicted, ...probabilities(row)];
+    return typeof predicted === "number" ? [predicted] : [...predicted];
+}
+
+function heads(n) {
+    if (isClassifier) return ["prediction", ...classes.map((name) => "probability of " + name)];
+    return n > 1 ? Array.from({ length: n }, (_, i) => "prediction " + (i + 1)) : ["prediction"];
+}
+
+function quoted(field) {
+    return /[",\r\n]/.test(field) ? '"' + field.replace(/"/g, '""') + '"' : field;
+}
+
+const pause = () => new Promise((done) => setTimeout(done));
+
+async function score(file) {
+    const mine = ++job;
+    at("result").hidden = true;
+    say("Reading " + file.name);
+    const [names, ...rows] = parseCsv(await file.text());
+    if (!names || !rows.length) throw new RangeError("the file has no rows below its line of names");
+    const places = columns.map((name) => names.indexOf(name));
+    const missing = columns.filter((_, j) => places[j] < 0 && !(takesCells && raw_columns[j].kind === "unused"));
+    if (missing.length) throw new RangeError("the file has no column " + missing.map(quoted).join(", "));
+    const answers = [], started = performance.now();
+    for (let start = 0; start < rows.length; start += rowsTogether) {
+        if (mine !== job) return;  // another file was dropped meanwhile
+        for (const fields of rows.slice(start, start + rowsTogether)) {
+            try {
+                answers.push(answer(rowOf(fields, places)));
+            } catch (error) {
+                answers.push(error.message);
+            }
+        }
+        say("Scored " + answers.length + " of " + rows.length + " rows");
+        await pause();
+    }
+    show(names, rows, answers, performance.now() - started, file.name);
+}
+
+function say(text, isBad) {
+    at("state").textContent = text;
+    at("state").className = isBad ? "bad" : "";
+}
+
+function show(names, rows, answers, time, name) {
+    const good = answers.filter(Array.isArray), above = heads(good.length ? good[0].length : 1);
+    const facts = [["rows", rows.length]], failed = good.length < rows.length;
+    if (failed) facts.push(["rows that cannot be read", rows.length - good.length]);
+    if (isClassifier) {
+        for (const label of classes) {
+            const n = good.filter((each) => each[0] === label).length;
+            const share = (100 * n / (good.length || 1)).toFixed(1);
+            if (n || classes.length < 20) facts.push([String(label), n + " (" + share + " %)"]);
+        }
+    } else if (good.length) {
+        const values = good.map((each) => each[0]).sort((a, b) => a - b);
+        for (const [what, share] of [["smallest", 0], ["median", 0.5], ["largest", 1]]) {
+            facts.push([what, short(values[Math.round(share * (values.length - 1))])]);
+        }
+    }
+    at("summary").replaceChildren(...facts.map(([what, value]) => {
+        const fact = document.createElement("div");
+        fact.append(Object.assign(document.createElement("span"), { textContent: what }),
+            Object.assign(document.createElement("b"), { textContent: value }));
+        return fact;
+    }));
+    const [head, body] = [document.querySelector("thead"), document.querySelector("tbody")];
+    head.replaceChildren(line([...above, ...names].map((text) => ["th", text, ""])));
+    body.replaceChildren(...rows.slice(0, shownRows).map((fields, i) => line([
+        ...(Array.isArray(answers[i]) ? answers[i].map((value, k) => ["td", shown(value, k), k ? "n" : "p"])
+            : [["td", answers[i], "bad", above.length]]),
+        ...names.map((_, j) => ["td", fields[j] ?? "", ""])])));
+    const answered = (each) => Array.isArray(each) ? [...each, ...(failed ? [""] : [])]
+        : [...above.map(() => ""), each];
+    saved = [[...above, ...(failed ? ["error"] : []), ...names],
+        ...rows.map((fields, i) => [...answered(answers[i]), ...fields])];
+    at("result").hidden = false;
+    const some = rows.length > shownRows ? "; the first " + shownRows + " are shown" : "";
+    say(name + ": " + rows.length + " rows in " + (time / 1000).toFixed(2) + " s" + some);
+}
+
+function shown(value, k) {
+    if (typeof value !== "number" || (isClassifier && !k)) return String(value);
+    return isClassifier ? value.toFixed(4) : short(value);
+}
+
+function short(value) {
+    return Number.isFinite(value) ? String(Number(value.toPrecision(6))) : String(value);
+}
+
+function line(cells) {
+    const row = document.createElement("tr");
+    for (const [kind, text, mark, width] of cells) {
+        const cell = document.createElement(kind);
+        row.append(Object.assign(cell, { textContent: text, className: mark, colSpan: width ?? 1 }));
+    }
+    return row;
+}
+
+function take(file) {
+    if (file) score(file).catch((error) => say(error.message, true));
+}
+
+at("file").addEventListener("change", (event) => { take(event.target.files[0]); event.target.value = ""; });
+for (const kind of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(kind, (event) => {
+        event.preventDefault();
+        at("drop").classList.toggle("over", kind === "dragover");
+        if (kind === "drop") take(event.dataTransfer.files[0]);
+    });
+}
+at("save").addEventListener("click", () => {
+    const text = saved.map((fields) => fields.map((field) => quoted(String(field))).join(",") + "\r\n").join("");
+    const link = Object.assign(document.createElement("a"), { download: "predictions.csv",
+        href: URL.createObjectURL(new Blob([text], { type: "text/csv" })) });
+    link.click();
+    URL.revokeObjectURL(link.href);
+});
+"""

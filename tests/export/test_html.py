@@ -1,0 +1,78 @@
+"""The page that scores a CSV file, in Chromium: what it shows is what Python gives."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import rffkern
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = ["</script><script>document.title = 'owned'</script>", "<!--<script>", 'a & b, "c"']
+_DROP = """<script type="module">
+const files = new DataTransfer();
+files.items.add(new File([%s], "new.csv"));
+document.getElementById("drop").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true,
+    dataTransfer: files}));
+</script></body>"""
+
+
+def dropped(model, text, folder):
+    """Title, state and rows of the page after a file was dropped into it."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium")
+    path = folder / "page.html"
+    rffkern.export(model, path, to="html")
+    page = path.read_text(encoding="utf-8")
+    assert page.count("</body>") == 1
+    path.write_text(page.replace("</body>", _DROP % json.dumps(text).replace("<", "\\u003c")), encoding="utf-8")
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}",
+               "--virtual-time-budget=20000", "--dump-dom"]
+    done = subprocess.run([CHROMIUM, *options, path.as_uri()], capture_output=True, text=True, check=True)
+    title, state = (re.search(pattern, done.stdout, re.DOTALL).group(1) for pattern in (
+        "<title>(.*?)</title>", 'role="status"[^>]*>(.*?)</p>'))
+    body = re.search("<tbody>(.*?)</tbody>", done.stdout, re.DOTALL).group(1)
+    rows = [[html.unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row)]
+            for row in re.findall("<tr>(.*?)</tr>", body)]
+    return html.unescape(title), html.unescape(state), rows
+
+
+def test_words_dates_gaps_and_a_row_that_cannot_be_read(tmp_path):
+    """Columns by name, in any order and with any delimiter; labels, levels and cells are text, whatever they hold."""
+    rng = np.random.default_rng(0)
+    word, mass = rng.choice(HOSTILE, 300), rng.uniform(1, 900, 300)
+    table = {"</script> word": [None if k % 9 == 0 else str(each) for k, each in enumerate(word)],
+             "since": [f"{k % 28 + 1} March {2000 + k % 20}" for k in range(300)],
+             "mass": [f"{x:.1f} kg" for x in mass]}
+    labels = np.where((mass > 400) ^ (word == HOSTILE[1]), "<img src=x onerror=\"document.title='owned'\">", "no")
+    model = rffkern.FourierBoostingClassifier(15, n_bags=1, kernel_ridge=False, random_state=0).fit(table, labels)
+    rows = [("1,250.5 kg", HOSTILE[0], "3 March 2024"), ("7 kg", HOSTILE[2], "2024-03-03"), ("", "new", ""),
+            ("n/a", HOSTILE[1], "")]
+    quoted = [['"' + cell.replace('"', '""') + '"' for cell in row] for row in rows]
+    lines = [f"{m};x;{w};{s}\r\n" for m, w, s in quoted]
+    text = "".join(["\ufeffmass;other;</script> word;since\r\n", *lines, "5 lb;x;y;\n"])
+    title, state, shown = dropped(model, text, tmp_path)
+    assert title == "Predictions: FourierBoostingClassifier"
+    assert state.startswith("new.csv: 5 rows in ")
+    given = {"</script> word": [w or None for _, w, _ in rows], "since": [s or None for *_, s in rows],
+             "mass": [m or None for m, *_ in rows]}
+    for row, label, proba, cells in zip(shown, model.predict(given), model.predict_proba(given), rows, strict=False):
+        assert row == [label, *(f"{p:.4f}" for p in proba), cells[0], "x", *cells[1:]]
+    assert 'column "mass"' in shown[4][0]
+
+
+def test_numbers_and_what_is_missing(tmp_path):
+    X = np.random.default_rng(0).standard_normal((100, 2))
+    model = rffkern.KernelRidgeRegressor(random_state=0).fit(X, np.column_stack([X[:, 0], X[:, 1] - X[:, 0]]))
+    expected = model.predict([[1.5, -2.0]])[0]
+    _, _, shown = dropped(model, "x1,x0\n-2,1.5\nword,1\n", tmp_path)
+    assert [float(cell) for cell in shown[0][:2]] == pytest.approx(expected, rel=1e-5)
+    assert "must hold numbers, got word" in shown[1][0]
+    _, state, shown = dropped(model, "x1,x2\n1,2\n", tmp_path)
+    assert (state, shown) == ("the file has no column x0", [])
