@@ -77,14 +77,14 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
         terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
     else:
         codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
-        calibration = calibrated(predictions, codes, weights)
-        own_scores = calibration.slope * predictions + calibration.shifts[:, None]
+        slope, own_shifts = calibrated(predictions, codes, weights)
+        own_scores = slope * predictions + own_shifts[:, None]
         of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
         loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
             factor * margins, of_terms * margins + of_kernels * own_scores))
         one = np.ones(len(margins))
-        terms, kernels = of_terms * one, of_kernels * calibration.slope * one
-        shifts = of_kernels * calibration.shifts
+        terms, kernels = of_terms * one, of_kernels * slope * one
+        shifts = of_kernels * own_shifts
 
     improvements, total = loss_without - loss_with, weights.sum()
     without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))

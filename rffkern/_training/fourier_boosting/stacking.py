@@ -17,7 +17,7 @@ from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
-from ..kernel_ridge.fit import RegionLearner, Regressions, SolverSettings, join_regions, kernel_terms
+from ..kernel_ridge.fit import RegionLearner, Regressions, join_regions, kernel_terms
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, Lengths, normalised
 from ..kernel_ridge.regions import Division, divide, undivided
 from .boosting import Bag
@@ -200,10 +200,10 @@ class StackedRegressions:
             self._division = divide(kernel_rows.columns.values[:, kernel_rows.rows], kernel_rows.lengths.relevances,
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.lengths.inverse)
-        settings = SolverSettings(KERNEL, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE, _MAX_ITER, MOST_ROWS, n_jobs)
         self._learner = RegionLearner(X, RowWeights(len(X)), kernel_rows.weights, kernel_rows.targets,
                                       kernel_rows.folds, kernel_rows.n_folds, kernel_rows.shuffled, units,
-                                      choice.reg_lambda, settings)
+                                      choice.reg_lambda, KERNEL, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE,
+                                      _MAX_ITER, MOST_ROWS, n_jobs)
         self._learned: dict[int, Regressions] = {}
 
     @property

@@ -1,7 +1,5 @@
 """Platt scaling: from out-of-fold predictions of ridge regressions to the scores of a softmax."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..._native import solvers
@@ -13,13 +11,6 @@ Indices = NDArray[np.intp]
 # The slope of largest prior probability: that of the log odds along the mean of labels -1 and +1 where this is 0.  The
 # prior counts as much as a row; it holds slopes down where all rows are right.
 _SLOPE, _PRIOR = 2.0, 1.0
-
-
-class Calibration(NamedTuple):
-    """Scores are slope f + shifts."""
-
-    slope: float
-    shifts: Double  # (n_outputs,)
 
 
 def every_class(scores: Double) -> Double:
@@ -36,9 +27,11 @@ def log_losses(scores: Double, codes: Indices) -> tuple[Double, Double]:
     return np.log(total) - (scores * is_own).sum(axis=0), odds / total - is_own
 
 
-def calibrated(predictions: Double, codes: Indices, weights: Double) -> Calibration:
-    """The slope and shifts of largest likelihood, with a prior (J. Platt, Probabilistic outputs for support vector
-    machines, 1999), of one score for two classes or one for each of more.
+def calibrated(predictions: Double, codes: Indices, weights: Double) -> tuple[float, Double]:
+    """The slope and shifts (n_outputs,) of largest likelihood of the scores slope f + shifts, with a prior.
+
+    There is one score for two classes or one for each of more (J. Platt, Probabilistic outputs for support vector
+    machines, 1999).
 
     Parameters
     ----------
@@ -62,4 +55,4 @@ def calibrated(predictions: Double, codes: Indices, weights: Double) -> Calibrat
     start = np.zeros(1 + n_outputs)
     start[0] = _SLOPE
     x, _, _ = solvers.minimize(loss, start, 100, loss_tolerance=1e-9, gradient_tolerance=1e-6, noise=1e-12)
-    return Calibration(float(max(x[0], 0.0)), x[1:])
+    return float(max(x[0], 0.0)), x[1:]

@@ -50,7 +50,24 @@ class _KernelRidge(Model):
         """The share of each column of the table in the squared distances between rows."""
         return shares_of_columns(self.expansion_, vars(self).get("column_map_"))
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and y, their labels or targets.
+
+        Parameters
+        ----------
+        {X}
+        {y}
+        {sample_weight}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        """
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
         with printing() if self.verbose else contextlib.nullcontext():
             self._keep(fit(self, training, check_rng(self.random_state)))
@@ -137,26 +154,6 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X and targets y.
-
-        Parameters
-        ----------
-        {X}
-        {targets}
-        {sample_weight}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        """
-        return self._fit(X, y, sample_weight)
-
 
 class KernelRidgeClassifier(_KernelRidge, Classifier):
     """Ridge regression with a kernel on labels -1 and +1 of all rows, and probabilities from rows left out.
@@ -232,23 +229,3 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
 
     def _link(self) -> Link:
         return SoftmaxLink()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        """
-        return self._fit(X, y, sample_weight)

@@ -73,10 +73,9 @@ def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     units = scaling._replace(inverse_scale=inverse)
     n_folds, folds = (min(N_FOLDS, len(shuffled)) if is_class else 1), np.empty(len(shuffled), dtype=np.intp)
     folds[shuffled] = np.arange(len(shuffled)) * n_folds // len(shuffled)
-    settings = SolverSettings(model.kernel, model.precision, model.cache_size * _MEGABYTE, model.n_landmarks, model.tol,
-                              model.max_iter, most_rows, model.n_jobs)
     learner = RegionLearner(rows.X, rows.weights, rows.weights.each, targets, folds, n_folds if n_folds > 1 else 0,
-                            shuffled, units, reg_lambda, settings)
+                            shuffled, units, reg_lambda, model.kernel, model.precision, model.cache_size * _MEGABYTE,
+                            model.n_landmarks, model.tol, model.max_iter, most_rows, model.n_jobs)
     regressions = join_regions([learner.learn(region) if len(region.learned) else None for region in division.regions])
 
     factors, shifts = training.scale, training.center + training.scale * intercepts
@@ -174,19 +173,6 @@ def _divide(model: Any, rows: Any, scaling: Scaling, length_scale: Double) -> tu
     return Division(columns, thresholds, regions), max(MOST_ROWS, _MOST_SIZES * size)
 
 
-class SolverSettings(NamedTuple):
-    """How the systems of regions are solved."""
-
-    kernel: str  # "exponential" or "gaussian"
-    precision: str
-    cache_bytes: int
-    n_landmarks: int
-    tol: float
-    max_iter: int
-    most_rows: int  # that a region learns from, where no threshold divides them
-    n_jobs: int | None
-
-
 class Regressions(NamedTuple):
     """Regressions of one or several regions, one after the other."""
 
@@ -199,49 +185,44 @@ class Regressions(NamedTuple):
     residual: float
 
 
-class RegionLearner:
-    """Kernel ridge regressions of regions, with common length scales and lambda.
+class RegionLearner(NamedTuple):
+    """Kernel ridge regressions of regions, with common length scales and lambda, and how their systems are solved."""
 
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features) or RowBlocks
-    hidden : RowWeights
-        Rows of weight 0 are not read where all rows are in one region.
-    weights : array of shape (n_samples,)
-    targets : array of shape (n_outputs, n_samples)
-    folds : array of shape (n_samples,)
-    n_folds : int
-        Folds that predictions leave out.
-    shuffled : array of row indices in random order
-    units : Scaling
-        To the units of length scales.
-    reg_lambda : float
-    settings : SolverSettings
-    """
-
-    def __init__(self, X: Any, hidden: RowWeights, weights: Double, targets: Double, folds: Indices, n_folds: int,
-                 shuffled: Indices, units: Scaling, reg_lambda: float, settings: SolverSettings) -> None:
-        self._X, self._hidden, self._weights, self._targets = X, hidden, weights, targets
-        self._folds, self._n_folds, self._shuffled = folds, n_folds, shuffled
-        self._units, self._reg_lambda, self._settings = units, reg_lambda, settings
+    X: Any  # array of shape (n_samples, n_features) or RowBlocks
+    hidden: RowWeights  # rows of weight 0 are not read where all rows are in one region
+    weights: Double  # (n_samples,)
+    targets: Double  # (n_outputs, n_samples)
+    folds: Indices  # (n_samples,)
+    n_folds: int  # that predictions leave out
+    shuffled: Indices  # rows in random order
+    units: Scaling  # to the units of length scales
+    reg_lambda: float
+    kernel: str  # "exponential" or "gaussian"
+    precision: str
+    cache_bytes: int
+    n_landmarks: int
+    tol: float
+    max_iter: int
+    most_rows: int  # that a region learns from, where no threshold divides them
+    n_jobs: int | None
 
     def learn(self, region: Region, work: str = "kernel ridge") -> Regressions:
         """The regression of a region; `work` names it to listeners."""
-        kernel, precision, cache_bytes, n_landmarks, tol, max_iter, most_rows, n_jobs = self._settings
-        shuffled = region.shuffled_rows(self._shuffled, most_rows)
+        shuffled = region.shuffled_rows(self.shuffled, self.most_rows)
         rows = np.sort(shuffled)
-        X, hidden = self._X, self._hidden
-        if len(rows) < len(self._shuffled):
+        X, hidden = self.X, self.hidden
+        if len(rows) < len(self.shuffled):
             X = X[rows] if isinstance(X, np.ndarray) else take_rows(X, rows)
             hidden = RowWeights(len(rows))
-        matrix = KernelMatrix(pack_rows(X, self._units, kernel, hidden, precision, n_jobs), cache_bytes, n_jobs)
-        landmarks = np.searchsorted(rows, np.sort(shuffled[:n_landmarks]))
-        systems = RidgeSystems(matrix, self._folds[rows], self._weights[rows], landmarks, n_jobs)
-        solutions = systems.solve([(fold, self._reg_lambda) for fold in (*range(self._n_folds), ALL_ROWS)],
-                                  np.ascontiguousarray(self._targets[:, rows]), tol, max_iter, work)
+        matrix = KernelMatrix(pack_rows(X, self.units, self.kernel, hidden, self.precision, self.n_jobs),
+                              self.cache_bytes, self.n_jobs)
+        landmarks = np.searchsorted(rows, np.sort(shuffled[: self.n_landmarks]))
+        systems = RidgeSystems(matrix, self.folds[rows], self.weights[rows], landmarks, self.n_jobs)
+        solutions = systems.solve([(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)],
+                                  np.ascontiguousarray(self.targets[:, rows]), self.tol, self.max_iter, work)
         is_own = np.isin(rows, region.own)
         return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows[is_own],
-                           solutions.out_of_fold(self._folds[rows])[:, is_own], solutions.n_iter, solutions.residual)
+                           solutions.out_of_fold(self.folds[rows])[:, is_own], solutions.n_iter, solutions.residual)
 
 
 def join_regions(regions: Sequence[Regressions | None]) -> Regressions:

@@ -18,8 +18,8 @@ Indices = NDArray[np.intp]
 Real = NDArray[Any]  # of one precision
 Dtype = np.dtype[Any]
 
-# In units of 2^-|x - z|^p, from the center of the data.  Single precision resolves the distances of rows farther than
-# this too coarsely.
+# In units of 2^-|x - z|^p, from the center of the data: for p = 2, 353 length scales, of sqrt(1 / (2 ln 2)) = 0.849
+# units each.  Single precision resolves the distances of rows farther than this too coarsely.
 _LARGEST_SINGLE_LENGTH = 300.0
 
 # Rows that are copied at once.
@@ -41,6 +41,21 @@ class PackedRows(NamedTuple):
     shape: int  # of the kernel, one of SHAPES
 
 
+def tiles_of_rows(X: Any, scaling: Scaling, weights: RowWeights, dtype: Dtype, n_threads: int) -> tuple[Real, float]:
+    """Rows, an array or RowBlocks, in tiles, those of weight 0 at the center; and the largest length of a row."""
+    tiles, largest = aligned((-(-X.shape[0] // TILE), X.shape[1], TILE), dtype), 0.0
+    for rows, block in blocks(X):
+        block = weights.hide(rows, block, scaling.center)
+        _, length = pack(block, scaling, dtype, n_threads, out=tiles[rows.start // TILE :])
+        largest = max(largest, length)
+    return tiles, largest
+
+
+def needs_double(largest_length: float) -> bool:
+    """Whether rows lie too far apart for single precision."""
+    return largest_length > _LARGEST_SINGLE_LENGTH
+
+
 def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str,
               n_threads: int | None) -> PackedRows:
     """Rows, an array or RowBlocks, for a kernel; in single precision where that is asked for and suffices.
@@ -59,16 +74,7 @@ def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precisi
     scaling = scaling._replace(inverse_scale=UNITS[SHAPES[shape]] * scaling.inverse_scale)
     n_samples, n_features = X.shape
     threads = check_n_threads(n_threads, n_samples * n_features)
-
-    def pack_in(dtype: np.dtype[Any]) -> tuple[NDArray[Any], float]:
-        tiles, largest = aligned((-(-n_samples // TILE), n_features, TILE), dtype), 0.0
-        for rows, block in blocks(X):
-            block = weights.hide(rows, block, scaling.center)
-            _, length = pack(block, scaling, dtype, threads, out=tiles[rows.start // TILE :])
-            largest = max(largest, length)
-        return tiles, largest
-
-    tiles = in_precision(pack_in, precision, lambda length: length > _LARGEST_SINGLE_LENGTH)
+    tiles = in_precision(lambda dtype: tiles_of_rows(X, scaling, weights, dtype, threads), precision, needs_double)
     n_centers = -(-n_samples // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE
     centers = np.zeros((n_centers, n_features), tiles.dtype)
     for start in range(0, n_centers, _BLOCK_ROWS):

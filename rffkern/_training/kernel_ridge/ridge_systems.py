@@ -1,6 +1,6 @@
 """Ridge regressions with one kernel by preconditioned conjugate gradients, many of them in the same passes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,81 +97,46 @@ class RidgeSystems:
         n_outputs, n_padded = len(targets), self._matrix.n_padded
         padded = np.zeros((n_outputs, n_padded))
         padded[:, : targets.shape[1]] = targets
-        gradients = _ConjugateGradients(
-            np.concatenate([self._scale(fold) * padded for fold, _ in systems]),
-            np.repeat([reg_lambda for _, reg_lambda in systems], n_outputs))
-        factors = [self._factor(system) for system in systems]
         scales = [self._scale(fold) for fold, _ in systems]
+        factors = [self._factor(system) for system in systems]
 
         def scaled(vectors: Double, of: Indices) -> Double:
             return np.stack([scales[k // n_outputs] * vector for k, vector in zip(of, vectors, strict=True)])
 
-        def precondition(residuals: Double, of: Indices) -> Double:
-            correlations = self._landmarks.correlate(scaled(residuals, of))
+        # Conjugate gradients with step lengths of its own for each right-hand side, of which `of` are unsolved.
+        residuals = np.concatenate([scale * padded for scale in scales])
+        reg_lambda = np.repeat([reg_lambda for _, reg_lambda in systems], n_outputs)
+        norms, products = _norms(residuals), np.ones(len(residuals))  # of residuals and preconditioned residuals
+        norms[norms == 0] = 1.0
+        solutions, directions = np.zeros_like(residuals), np.zeros_like(residuals)
+        has_failed, n_iter, steps = np.zeros(len(residuals), bool), 0, Steps(work, max_iter)
+        relative = _norms(residuals) / norms
+        while len(of := np.flatnonzero((relative > tolerance) & ~has_failed)) and n_iter < max_iter:
+            correlations = self._landmarks.correlate(scaled(residuals[of], of))
             for k, row in zip(of, correlations, strict=True):
                 solvers.solve_factorised(factors[k // n_outputs], row)
-            return residuals - scaled(self._landmarks.combine(correlations), of)
+            preconditioned = residuals[of] - scaled(self._landmarks.combine(correlations), of)
+            before, products[of] = products[of], (residuals[of] * preconditioned).sum(axis=1)
+            factor = products[of] / before if n_iter else np.zeros(len(of))
+            directions[of] = along = preconditioned + factor[:, None] * directions[of]
+            images = scaled(self._matrix.multiply(scaled(along, of)), of)
+            with np.errstate(over="ignore", invalid="ignore"):
+                images += reg_lambda[of, None] * along
+                curvatures = (along * images).sum(axis=1)
+                lengths = products[of] / np.where(curvatures > 0, curvatures, np.inf)
+            good = (lengths > 0) & np.isfinite(lengths)
+            has_failed[of[~good]] = True  # rounding has made its matrix indefinite, or its numbers too large
+            solutions[of[good]] += lengths[good, None] * along[good]
+            residuals[of[good]] -= lengths[good, None] * images[good]
+            n_iter += 1
+            relative = _norms(residuals) / norms
+            steps.step(f"residual {relative.max():.1e}")
 
-        steps = Steps(work, max_iter)
-        while len(of := gradients.unsolved(tolerance)) and gradients.n_iter < max_iter:
-            directions = gradients.directions(of, precondition)
-            gradients.step(of, directions, scaled(self._matrix.multiply(scaled(directions, of)), of))
-            steps.step(f"residual {gradients.largest_residual():.1e}")
-        everyone = np.arange(len(systems) * n_outputs)
-        coefficients = scaled(gradients.solutions, everyone)
-        shape = len(systems), n_outputs, n_padded
-        n_samples = self._matrix.n_samples
+        coefficients = scaled(solutions, np.arange(len(solutions)))
+        shape, n_samples = (len(systems), n_outputs, n_padded), self._matrix.n_samples
         return Solutions(coefficients.reshape(shape)[:, :, :n_samples],
-                         self._matrix.multiply(coefficients).reshape(shape)[:, :, :n_samples], gradients.n_iter,
-                         gradients.largest_residual())
-
-
-class _ConjugateGradients:
-    """Solutions of symmetric systems, one for each right-hand side; each has its own step lengths."""
-
-    def __init__(self, right: Double, reg_lambda: Double) -> None:
-        self._reg_lambda = reg_lambda
-        self._norms = _norms(right)
-        self._residuals = right
-        self.solutions = np.zeros_like(right)
-        self._directions = np.zeros_like(right)
-        self._products = np.ones(len(right))  # of residuals and preconditioned residuals
-        self._has_failed = np.zeros(len(right), bool)
-        self.n_iter = 0
-
-    def _relative(self) -> Double:
-        norms: Double = _norms(self._residuals) / np.where(self._norms > 0, self._norms, 1.0)
-        return norms
-
-    def largest_residual(self) -> float:
-        """The largest |b - A x| / |b|."""
-        return float(self._relative().max(initial=0.0))
-
-    def unsolved(self, tolerance: float) -> Indices:
-        """Right-hand sides whose residual is too large, and for which rounding leaves room."""
-        return np.flatnonzero((self._relative() > tolerance) & ~self._has_failed)
-
-    def directions(self, of: Indices, precondition: Callable[[Double, Indices], Double]) -> Double:
-        """Where to go next for some right-hand sides."""
-        residuals = self._residuals[of]
-        preconditioned = precondition(residuals, of)
-        products = (residuals * preconditioned).sum(axis=1)
-        factor = products / self._products[of] if self.n_iter else np.zeros(len(of))
-        self._directions[of] = preconditioned + factor[:, None] * self._directions[of]
-        self._products[of] = products
-        return self._directions[of]
-
-    def step(self, of: Indices, directions: Double, images: Double) -> None:
-        """Go along directions, given their images under the matrices without lambda."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            images += self._reg_lambda[of, None] * directions
-            curvatures = (directions * images).sum(axis=1)
-            lengths = self._products[of] / np.where(curvatures > 0, curvatures, np.inf)
-        good = (lengths > 0) & np.isfinite(lengths)
-        self._has_failed[of[~good]] = True  # rounding has made its matrix indefinite, or its numbers too large
-        self.solutions[of[good]] += lengths[good, None] * directions[good]
-        self._residuals[of[good]] -= lengths[good, None] * images[good]
-        self.n_iter += 1
+                         self._matrix.multiply(coefficients).reshape(shape)[:, :, :n_samples], n_iter,
+                         float(relative.max(initial=0.0)))
 
 
 def _norms(vectors: Double) -> Double:

@@ -1,7 +1,6 @@
 """The ensemble of base learners, which grows round by round: Sun and Yao (2010), Algorithm 2 and section III D."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +9,11 @@ from ..._native.array_types import NDArray
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
 from ..._rows.training_rows import TargetRows
+from ..kernel_ridge.kernel_matrix import needs_double
 from .basis_selection import BaseLearner, RowSamples, Selection, Settings, combine
 from .kernel import RegularisedKernel
 from .least_squares import Coefficients, FitState, LeastSquares, Residuals
-from .packed_rows import KernelRows, needs_double, pack_rows
+from .packed_rows import KernelRows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -197,8 +197,12 @@ def make_ensemble(model: Any, machine: RegularisedKernel, scaling: Scaling, lear
     scaled by `scaling`.
     """
     kernel, in_lengths, n_threads = machine.kernel, machine.kernel.scaling(scaling), model.n_jobs
-    rows = in_precision(partial(pack_rows, learned.X, in_lengths, learned.weights, n_threads, kernel.number),
-                        PRECISION, needs_double)
+
+    def pack_in(dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
+        rows = KernelRows(learned.X, in_lengths, learned.weights, dtype, n_threads, kernel.number)
+        return rows, rows.largest_length
+
+    rows = in_precision(pack_in, PRECISION, needs_double)
     n_positive, n_outputs = learned.weights.n_positive, learned.values.shape[1]
     basis_size = min(model.basis_size, model.max_samples or n_positive, n_positive)
     n_together = min(basis_size, n_outputs, _MOST_TOGETHER)

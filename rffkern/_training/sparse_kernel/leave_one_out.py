@@ -12,7 +12,7 @@ import numpy as np
 from ..._native.array_types import NDArray
 from ..._native.sparse import UNITS
 from ..._rows.tiles import SINGLE
-from ..kernel_ridge.calibration import Calibration, calibrated
+from ..kernel_ridge.calibration import calibrated
 from ..kernel_ridge.kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import RegularisedKernel
 from .packed_rows import KernelRows
@@ -83,7 +83,8 @@ class LeaveOneOut:
         return loss if math.isfinite(loss) else math.inf
 
 
-def calibrated_scores(rows: KernelRows, machine: RegularisedKernel, signs: Double, intercepts: Double) -> Calibration:
+def calibrated_scores(rows: KernelRows, machine: RegularisedKernel, signs: Double,
+                      intercepts: Double) -> tuple[float, Double]:
     """The slope and the shifts with which scores F of least squares have the largest likelihood of labels (Platt).
 
     Base learners follow the labels of all rows, so that least squares on them without a row would still know its label.

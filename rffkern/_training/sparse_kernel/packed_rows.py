@@ -9,18 +9,14 @@ from ..._native import sparse
 from ..._native.array_types import NDArray
 from ..._native.scoring import STRIP_ROWS
 from ..._native.sparse import CENTER_MULTIPLE, SHAPES
-from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.threads import ELEMENTS_PER_THREAD, check_n_threads
-from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned, pack, tiled
+from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned, tiled
 from ..._rows.weights import RowWeights
+from ..kernel_ridge.kernel_matrix import tiles_of_rows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-# In units of 2^-|x - z|^2; 353 length scales, of sqrt(1 / (2 ln 2)) = 0.849 units each.  Single precision resolves the
-# distances of rows farther than this from the center of the data too coarsely.
-_LARGEST_SINGLE_LENGTH = 300.0
 
 # Rows of a length up to this keep their squares, so that |x - z|^2 = |x|^2 - 2 x . z + |z|^2 costs one product.  Its
 # error is then below 1e-12 in double precision, and below 1e-6 in single.
@@ -51,13 +47,7 @@ class KernelRows:
         n_threads = self.threads(self.n_features)
         self.weight = tiled(weights.each, DOUBLE)
         self.flat_weight = self.weight.reshape(-1)[: self.n_samples]
-        self.tiles = aligned((self.n_tiles, self.n_features, TILE), self.dtype)
-        self.largest_length = 0.0
-        for rows, block in blocks(X):
-            if weights.has_zeros:
-                block = weights.hide(rows, block, scaling.center)
-            _, length = pack(block, scaling, self.dtype, n_threads, out=self.tiles[rows.start // TILE :])
-            self.largest_length = max(self.largest_length, length)
+        self.tiles, self.largest_length = tiles_of_rows(X, scaling, weights, self.dtype, n_threads)
         # The root of a small distance would lose half of its digits.
         self.has_squares = (self.shape == SHAPES["gaussian"]
                             and self.largest_length <= _LARGEST_SQUARED_LENGTH[self.dtype])
@@ -164,15 +154,3 @@ class Kernels:
                 self._compute(block, np.empty((0, rows.n_tiles, TILE)))
             sparse.combine_kernels(self._buffer[: block.stop - block.start], weights, constants, columns,
                                    block.start, rows.threads(weights.size))
-
-
-def pack_rows(X: Any, scaling: Scaling, weights: RowWeights, n_threads: int | None, shape: int,
-              dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
-    """Rows, and the largest length of a row, in the form that `in_precision` takes."""
-    rows = KernelRows(X, scaling, weights, dtype, n_threads, shape)
-    return rows, rows.largest_length
-
-
-def needs_double(largest_length: float) -> bool:
-    """Whether rows lie too far apart for single precision."""
-    return largest_length > _LARGEST_SINGLE_LENGTH

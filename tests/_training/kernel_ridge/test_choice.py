@@ -95,21 +95,20 @@ def test_calibration_has_the_gradient_zero_of_its_objective():
     f = np.clip(rng.standard_normal(500), -1, 1)
     codes = (rng.random(500) < 1 / (1 + np.exp(-(3 * f + 0.5)))).astype(np.intp)
     weights = rng.uniform(0.5, 2, 500)
-    found = calibrated(f[None], codes, weights)
-    p = 1 / (1 + np.exp(-(found.slope * f + found.shifts[0])))
-    assert (weights * (p - codes) * f).sum() + found.slope - 2 == pytest.approx(0, abs=1e-3)
-    assert (weights * (p - codes)).sum() + found.shifts[0] == pytest.approx(0, abs=1e-3)
-    assert found.slope == pytest.approx(3, abs=0.5)
+    slope, shifts = calibrated(f[None], codes, weights)
+    p = 1 / (1 + np.exp(-(slope * f + shifts[0])))
+    assert (weights * (p - codes) * f).sum() + slope - 2 == pytest.approx(0, abs=1e-3)
+    assert (weights * (p - codes)).sum() + shifts[0] == pytest.approx(0, abs=1e-3)
+    assert slope == pytest.approx(3, abs=0.5)
 
 
 def test_calibration_of_several_classes_and_of_rows_that_are_all_right():
     codes = np.arange(90) % 3
     right = np.where(np.arange(3)[:, None] == codes, 1.0, -1.0)
-    found = calibrated(right, codes, np.ones(90))
-    assert 2 < found.slope < 20
-    assert len(found.shifts) == 3
-    wrong = calibrated(-right, codes, np.ones(90))
-    assert wrong.slope == 0
+    slope, shifts = calibrated(right, codes, np.ones(90))
+    assert 2 < slope < 20
+    assert len(shifts) == 3
+    assert calibrated(-right, codes, np.ones(90))[0] == 0
 
 
 def test_one_score_is_the_second_of_two_classes():

@@ -50,9 +50,9 @@ def test_classes_are_calibrated_by_rows_that_are_left_out(rng, dtype):
     slope, shifts = calibrated_scores(rows, machine, signs, np.full(3, 0.1))
     some = np.flatnonzero(weight)
     left = LeaveOneOut(X[some], signs[some] - 0.1, rows.weights.each[some], len(some), 1, "double").residuals(machine)
-    expected = calibrated((signs[some] - left).T, labels[some], rows.weights.each[some])
-    assert slope == pytest.approx(expected.slope, rel=1e-3)
-    np.testing.assert_allclose(shifts, expected.shifts, atol=2e-3)
+    expected_slope, expected_shifts = calibrated((signs[some] - left).T, labels[some], rows.weights.each[some])
+    assert slope == pytest.approx(expected_slope, rel=1e-3)
+    np.testing.assert_allclose(shifts, expected_shifts, atol=2e-3)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -1,7 +1,5 @@
 """Rows as kernels read them: their weights, subsets, centers, precision and threads."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import reference
@@ -10,11 +8,12 @@ from helpers.sparse_rows import DOUBLE, given_kernel, in_tiles, kernel_rows, wav
 from rffkern import RowBlocks
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.threads import ELEMENTS_PER_THREAD, check_n_threads
-from rffkern._rows.tiles import in_precision, tiled
+from rffkern._rows.tiles import tiled
 from rffkern._rows.weights import RowWeights
+from rffkern._training.kernel_ridge.kernel_matrix import needs_double
 from rffkern._training.sparse_kernel import packed_rows
 from rffkern._training.sparse_kernel.kernel import Kernel
-from rffkern._training.sparse_kernel.packed_rows import KernelRows, Kernels, needs_double, pack_rows
+from rffkern._training.sparse_kernel.packed_rows import KernelRows, Kernels
 
 
 @pytest.mark.parametrize("n_rows", [1, 128, 300])
@@ -71,14 +70,12 @@ def test_values_of_rows_without_weight_do_not_matter(rng):
     assert found[1].largest_length < 10
 
 
-@pytest.mark.parametrize(("lengths", "dtype"), [(350, np.float32), (356, np.float64)])
-def test_single_becomes_double_beyond_353_length_scales(lengths, dtype):
+@pytest.mark.parametrize(("lengths", "expected"), [(350, False), (356, True)])
+def test_single_becomes_double_beyond_353_length_scales(lengths, expected):
     X = np.zeros((3, 1))
     X[2] = lengths
     scaling = given_kernel()._replace(length_scale=np.ones(1)).scaling(no_scaling(1))
-    pack_in = partial(pack_rows, X, scaling, RowWeights(3), 1, 2)
-    assert in_precision(pack_in, "single", needs_double).dtype == dtype
-    assert in_precision(pack_in, "double", needs_double).dtype == np.float64
+    assert needs_double(KernelRows(X, scaling, RowWeights(3), np.float32, 1).largest_length) == expected
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
