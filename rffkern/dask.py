@@ -16,15 +16,17 @@ from ._estimator.base import Model
 from ._estimator.monitor import RoundInfo
 from ._protocol.parameters import not_fitted
 from ._rows.training_rows import named_sets, parts_of_set
+from ._training.distributed.columns import fit_map, map_other_rows, map_training_rows
 from ._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
 from ._training.gbrff.estimators import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor
 from ._training.gbrff.partitions import fit_partitions as fit_gbrff
-from .errors import InvalidInputError, InvalidTypeError
+from .errors import InvalidInputError, InvalidTypeError, TrainingStateError
 
 try:
     import distributed
     from dask.base import is_dask_collection
+    from dask.delayed import delayed
 
     from ._training.distributed.dask_workers import DaskWorkers
 except ImportError as error:
@@ -46,16 +48,15 @@ __all__ = [
 _MORE_HELP = """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
-    `columns`, `validation_fraction` and `warm_start` are refused.  `to_local()` gives the ordinary model.
+    `validation_fraction`, `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
     """
 
 _HELP_OF_BOOSTING = """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     `max_samples`, the rows that terms are fitted to in a round, is 16,384 by default; the values of tables, linear
-    functions and losses follow from all rows.  There is no kernel ridge regression, columns are numbers as they are,
-    and `warm_start` is refused: `kernel_ridge` is False and `columns` None by default.  `to_local()` gives the ordinary
-    model.
+    functions and losses follow from all rows.  There is no kernel ridge regression: `kernel_ridge` is False by default.
+    `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
     """
 
 # Why families have no class here.
@@ -84,7 +85,26 @@ def _client_of(client: Any) -> Iterator[Any]:
     yield client
 
 
-def _pieces(X: Any, y: Any, sample_weight: Any, what: str) -> list[tuple[Any, Any, Any]]:
+Piece = tuple[Any, Any, Any]  # rows of a partition, with their targets and weights, not computed
+
+
+def _run(client: Any, pieces: Sequence[Piece], function: Callable[..., Any], *arguments: Any,
+         which: Sequence[int] | None = None) -> list[Any]:
+    """What a function gives for partitions, where they are: a `PartitionRunner`."""
+    chosen = range(len(pieces)) if which is None else which
+    shared = [delayed(each, traverse=False) for each in arguments]
+    futures = client.compute([delayed(function, pure=False)(k, *pieces[k], *shared) for k in chosen])
+    try:
+        found: list[Any] = client.gather(futures)
+    except distributed.KilledWorker as error:
+        raise TrainingStateError("a partition of X was lost with each worker that read it: give workers more memory, "
+                                 f"or make partitions smaller ({error})") from error
+    finally:
+        client.cancel(futures)
+    return found
+
+
+def _pieces(X: Any, y: Any, sample_weight: Any, what: str) -> list[Piece]:
     """The partitions of a table, each with its targets and weights, not computed."""
     columns = {"X": X, "y": y, **({} if sample_weight is None else {"sample_weight": sample_weight})}
     for name, column in columns.items():
@@ -157,7 +177,8 @@ class _DaskModel:
         ----------
         X : Dask array or data frame of shape (n_samples, n_features)
             Its partitions stay on their workers, but for the sample of a round (`max_samples` rows, equal shares of all
-            partitions).  Lengths need not be known; partitions without rows take no part.
+            partitions).  Lengths need not be known; partitions without rows take no part.  Columns of words, dates and
+            missing values are mapped as in the ordinary model; for this all rows are read once more.
         y, sample_weight : Dask arrays or series with the same partitions
         eval_set : (X, y) or (X, y, sample_weight) of such collections, a list or dict of such, or None
             As in the ordinary model.
@@ -183,15 +204,26 @@ class _DaskModel:
         model = copy.copy(self._model)
         with _client_of(self.client) as client, ExitStack() as stack:
 
-            def place(rows: tuple[Any, Any, Any], what: str) -> DaskWorkers:
-                pieces = _pieces(*rows, what)
+            def place(pieces: Sequence[Piece], what: str) -> DaskWorkers:
                 workers = DaskWorkers(client, pieces, what, model._has_labels, model.n_jobs)
                 stack.callback(workers.close)
                 return workers
 
             sets = [] if eval_set is None else [(name, parts_of_set(each)) for name, each in named_sets(eval_set)]
-            training = place((X, y, sample_weight), "")
-            self._fit(model, training, {name: place(rows, "eval_set ") for name, rows in sets}, callback)
+            training = _pieces(X, y, sample_weight, "")
+            evaluation = {name: _pieces(*rows, "eval_set ") for name, rows in sets}
+            model._check_params()
+            mapped = fit_map(model, partial(_run, client, training))
+            if mapped is not None:
+                fitted_map, folds, column_map = (delayed(each, traverse=False) for each in (
+                    mapped.column_map._fitted_map(), mapped.folds, mapped.column_map))
+                training = [(delayed(map_training_rows)(number, X, fitted_map, folds), *others)
+                            for number, (X, *others) in enumerate(training)]
+                evaluation = {name: [(delayed(map_other_rows)(number, X, column_map, type(model).__name__), *others)
+                                     for number, (X, *others) in enumerate(pieces)]
+                              for name, pieces in evaluation.items()}
+            self._fit(model, place(training, ""), {name: place(each, "eval_set ") for name, each in evaluation.items()},
+                      callback, None if mapped is None else mapped.column_map)
         self._model = model
         return self
 
@@ -217,7 +249,7 @@ class _DaskClassifier(_DaskModel):
 
 
 class _FourierBoosting(_DaskModel):
-    _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel_ridge": False, "columns": None}
+    _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel_ridge": False}
     _fit: ClassVar[Callable[..., None]] = staticmethod(fit_boosting)
     _help = _HELP_OF_BOOSTING
 

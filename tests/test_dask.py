@@ -61,9 +61,9 @@ def test_fourier_boosting_has_the_bits_of_the_partitions_here(client, rng, table
     X, y = table
     y = X[:, 0] * X[:, 1] if here == "FourierBoostingRegressor" else y
     weights = rng.integers(0, 3, N_ROWS).astype(float)
-    params = {"n_bags": 2, "max_samples": 256, "random_state": 0}
+    params = {"n_bags": 2, "max_samples": 256, "columns": None, "random_state": 0}
     model = getattr(on_dask, "Dask" + here)(12, client=client, **params).fit(*on_cluster(X, y, weights))
-    local = getattr(rffkern, here)(12, columns=None, kernel_ridge=False, **params)
+    local = getattr(rffkern, here)(12, kernel_ridge=False, **params)
     assert type(model.to_local()) is type(local)
     assert same(model.to_local(), fitted_here(local, X, y, weights))
 
@@ -78,18 +78,18 @@ def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
             killed.append(pids[max(pids)])
             os.kill(killed[0], signal.SIGKILL)
 
-    params = {"n_bags": 2, "max_samples": 256, "random_state": 0}
+    params = {"n_bags": 2, "max_samples": 256, "columns": None, "random_state": 0}
     model = on_dask.DaskFourierBoostingClassifier(20, client=client, **params)
     model.fit(*on_cluster(X, y), callback=kill)
     assert len(killed) == 1
-    local = rffkern.FourierBoostingClassifier(20, columns=None, kernel_ridge=False, **params)
+    local = rffkern.FourierBoostingClassifier(20, kernel_ridge=False, **params)
     assert same(model.to_local(), fitted_here(local, X, y))
 
 
 def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
     model = on_dask.DaskFourierBoostingClassifier(30, n_bags=1, random_state=0, client=client)
     params = model.get_params()
-    assert (params["max_samples"], params["columns"], params["kernel_ridge"]) == (16384, None, False)
+    assert (params["max_samples"], params["columns"], params["kernel_ridge"]) == (16384, "auto", False)
     assert type(model)(**params).get_params() == params
     X, y = table
     dX, dy = on_cluster(X, y)
@@ -199,8 +199,46 @@ def test_data_frames(client, table, cls):
     assert proba.index.equals(frame.index)
     empty = dframe[dframe["a"] > 100]
     assert len(model.predict(empty[["a", "b", "c"]]).compute()) == 0
+    model.set_params(columns=None)
     with pytest.raises(InvalidInputError, match="X of partition 0: The feature names"):
         model.fit(dframe[["a", "b", "c"]], dframe["y"], eval_set=(dframe[["c", "b", "a"]], dframe["y"]))
+
+
+def frame_of_words(rng):
+    """Numbers, words, dates, and missing values."""
+    pandas = pytest.importorskip("pandas")
+    size = rng.standard_normal(N_ROWS)
+    colour = rng.choice(["red", "green", "blue"], N_ROWS)
+    frame = pandas.DataFrame({"size": np.where(rng.random(N_ROWS) < 0.1, np.nan, size), "colour": colour,
+                              "day": pandas.Timestamp("2024-01-01") + pandas.to_timedelta(np.arange(N_ROWS), unit="D")})
+    frame["kind"] = pandas.Categorical(np.where(colour == "red", "warm", "cold"))
+    return frame, pandas.Series(np.where(size + (colour == "red") > 0.5, "yes", "no"), name="y")
+
+
+def test_words_dates_and_gaps(client, rng, cls):
+    """One partition has the map here; of several the model is the same after the loss of a worker."""
+    frames = pytest.importorskip("dask.dataframe")
+    frame, y = frame_of_words(rng)
+    killed = []
+
+    def kill(info):
+        if info.n_rounds == 3 and not killed:
+            pids = client.run(os.getpid)
+            killed.append(pids[max(pids)])
+            os.kill(killed[0], signal.SIGKILL)
+
+    whole, pieces = ([frames.from_pandas(each, npartitions=n) for each in (frame, y)] for n in (1, 4))
+    model = cls(20, random_state=0, client=client).fit(*whole)
+    here = type(model.to_local())(20, random_state=0).fit(frame, y)
+    assert rffkern.dumps(model.column_map_) == rffkern.dumps(here.column_map_)
+    models = [cls(20, random_state=0, client=client).fit(*pieces, eval_set=tuple(pieces), callback=callback)
+              for callback in (None, kill)]
+    assert killed
+    assert rffkern.dumps(models[0].to_local()) == rffkern.dumps(models[1].to_local())
+    predicted = models[0].predict(pieces[0]).compute()
+    assert predicted.index.equals(frame.index)
+    assert (predicted == y).mean() > 0.9
+    assert models[0].predict_proba(pieces[0]).compute().columns.tolist() == ["no", "yes"]
 
 
 def test_lengths_need_not_be_known(client, table, cls):
@@ -230,7 +268,7 @@ def test_bad_partitions_are_named_and_nothing_is_left(client, table, cls):
     X, y = table
     X = X.copy()
     X[500, 1] = np.nan
-    model = cls(3, client=client)
+    model = cls(3, client=client, columns=None)
     with pytest.raises(InvalidInputError, match=r"X of partition 2 must be finite .* got NaN at row 199, column 1"):
         model.fit(*on_cluster(X, y))
     with pytest.raises(NotFittedError):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..errors import ColumnWarning, InvalidInputError
 from .compiled import CompiledMap
 from .fitted_map import NUMERIC_FORMS, FittedMap, OutOfFold
 from .tables import check_table, column_name, in_blocks, tables
+
+if TYPE_CHECKING:  # not needed where rows are mapped
+    from .learning import StatisticsCollector
 
 Double = NDArray[np.float64]
 
@@ -263,8 +266,7 @@ class ColumnMap(Parametrised):
     def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any,
                   division: Division | None = None) -> FitResult:
         """Pass over the rows once; a division says in which folds they are."""
-        from .drift import Reference
-        from .learning import N_FOLDS, MapSettings, StatisticsCollector, build_map  # not needed where rows are mapped
+        from .learning import N_FOLDS, StatisticsCollector  # not needed where rows are mapped
 
         self._check_params()
         collector: StatisticsCollector | None = None
@@ -281,14 +283,22 @@ class ColumnMap(Parametrised):
             collector.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
         if collector is None:
             raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
-        statistics = collector.statistics()
+        collector.finish()
         for name, array in (("y", targets), ("sample_weight", weights)):
             if array is not None and len(array) != collector.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
                                         f"{len(array)}")
-        unit = min(1.0, collector.weight / collector.n_positive)
+        return self._learned(names, collector, targets is not None, row_folds)
+
+    def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector", has_targets: bool,
+                 row_folds: NDArray[np.intp] | None = None) -> FitResult:
+        """What follows from the statistics of all training rows."""
+        from .drift import Reference
+        from .learning import MapSettings, build_map
+
+        statistics, unit = collector.statistics(), min(1.0, collector.weight / collector.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
-                               self.min_level_rows * unit, self.date_parts, unit, targets is not None)
+                               self.min_level_rows * unit, self.date_parts, unit, has_targets)
         return FitResult(*build_map(names, statistics, collector, settings, row_folds),
                          Reference.of(statistics, collector.weight, collector.n_positive).to_json())
 
@@ -396,8 +406,18 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     n_samples = len(np.atleast_1d(array))
     if array.dtype.kind in "iuf" and not has_labels:
         values = check_targets(array, n_samples)
-        return values / np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
+        return values / unit_of(np.abs(values).max(axis=0, initial=0.0))
     y = array.ravel() if array.shape == (n_samples, 1) else array  # of which the check of training rows warns
     classes, codes = check_labels(y, n_samples)
-    positive = range(1, 2) if len(classes) == 2 else range(len(classes))
+    return indicators(codes, len(classes))
+
+
+def unit_of(largest: Double) -> Double:
+    """The power of two by which targets up to some size are divided."""
+    return np.ldexp(1.0, np.frexp(largest)[1])
+
+
+def indicators(codes: NDArray[np.intp], n_classes: int) -> Double:
+    """Targets of classes: of two an indicator of the second, of more one of each."""
+    positive = range(1, 2) if n_classes == 2 else range(n_classes)
     return (codes[:, None] == np.array(positive)).astype(np.float64)

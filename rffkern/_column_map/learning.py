@@ -9,7 +9,7 @@ import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -105,6 +105,20 @@ class _LevelCounts:
         for k in range(targets.shape[1]):
             self.targets[..., k].reshape(-1)[cells] += np.bincount(places, weights * targets[:, k])
 
+    def merge(self, other: "_LevelCounts") -> Double:
+        """Add the counts of other rows, and return the code here of each of their levels, nan at the end."""
+        new = [level for level in other.index if level not in self.index]
+        self.digests = np.concatenate([self.digests, other.digests[[other.index[level] for level in new]]])
+        self.index |= {level: k for k, level in enumerate(new, len(self.index))}
+        codes = np.array([self.index[level] for level in other.index], dtype=np.intp)
+        for name in ("weights", "targets"):
+            mine, theirs = getattr(self, name)[: len(self.index)], getattr(other, name)[: len(codes)]
+            total = np.zeros((len(self.index), *mine.shape[1:]))
+            total[: len(mine)] = mine
+            total[codes[: len(theirs)]] += theirs
+            setattr(self, name, total)
+        return np.array([*codes, np.nan])
+
     def statistics(self) -> LevelStatistics:
         """The levels that rows have, sorted."""
         found = [(name, code) for name, code in sorted(self.index.items())
@@ -122,7 +136,8 @@ class _ColumnCollector:
         self._missing = 0.0
         self._moments, self._sketch = Moments(), QuantileSketch()
         self._levels: _LevelCounts | None = _LevelCounts(n_outputs)
-        self._digest = hashlib.blake2b(digest_size=16)
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._joined_hashes: bytes | None = None  # of merged or pickled rows, in place of the hash
         self._low, self._high = np.full(len(PARTS), np.inf), np.full(len(PARTS), -np.inf)
         self._range = np.inf, -np.inf
         self._differences: dict[int, Moments] = {}
@@ -151,13 +166,13 @@ class _ColumnCollector:
             self._missing += float(weights[missing].sum())
         present = ~missing
         if self.kind != CATEGORY:
-            self._digest.update(np.where(missing, np.nan, values).tobytes())
+            self._hash.update(np.where(missing, np.nan, values).tobytes())
             self._add_numbers(values[present], weights[present])
         elif self._levels is not None:
             codes = values[present].astype(np.intp)
             hashes = np.full(len(values), _MISSING)
             hashes[present] = self._levels.digests[codes]
-            self._digest.update(hashes.tobytes())
+            self._hash.update(hashes.tobytes())
             self._levels.add(codes, folds[present], weights[present], targets[present])
 
     def _add_numbers(self, values: Double, weights: Double) -> None:
@@ -181,12 +196,44 @@ class _ColumnCollector:
             return RawColumn(self.kind, values)
         return RawColumn(EMPTY, values) if self._levels is None else category(values, self._levels.index)
 
+    def merge(self, other: "_ColumnCollector", sampled: Double) -> Double:
+        """Add what another collector has counted of the same column; no rows are added after that.
+
+        `sampled` are values of its rows as its blocks store them; they are returned as blocks here do.
+        """
+        if other.kind != EMPTY:
+            if self.kind not in (EMPTY, other.kind):
+                raise InvalidInputError(f"{self._name} must hold values of one kind, got {self.kind} values, then "
+                                        f"{other.kind} ones")
+            self.kind = other.kind
+        self._reading = self._reading or other._reading
+        self._missing += other._missing
+        self._moments += other._moments
+        self._sketch.merge(other._sketch)
+        self._joined_hashes = hashlib.blake2b(self._digest() + other._digest(), digest_size=16).digest()
+        self._low, self._high = np.minimum(self._low, other._low), np.maximum(self._high, other._high)
+        self._range = min(self._range[0], other._range[0]), max(self._range[1], other._range[1])
+        for j, moments in other._differences.items():
+            self._differences[j] = self._differences.get(j, Moments()) + moments
+        if other.kind == CATEGORY and self._levels is not None and other._levels is not None:
+            sampled = self._levels.merge(other._levels)[np.where(np.isnan(sampled), -1, sampled).astype(np.intp)]
+        if other._levels is None or (self._levels is not None and len(self._levels.index) > MAX_KEPT_LEVELS):
+            self._levels = None
+        return sampled
+
+    def _digest(self) -> bytes:
+        return self._hash.digest() if self._joined_hashes is None else self._joined_hashes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: hashes cannot be."""
+        return vars(self) | {"_hash": None, "_joined_hashes": self._digest()}
+
     def statistics(self) -> ColumnStatistics:
         """The statistics of all rows so far."""
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
         levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
         return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
-                                self.kind.encode() + self._digest.digest(), self._name, self._range,
+                                self.kind.encode() + self._digest(), self._name, self._range,
                                 self._reading, self._differences)
 
 
@@ -194,11 +241,12 @@ class StatisticsCollector:
     """Collects the statistics of all columns of some tables, which are added one after the other.
 
     `names` are what errors call the columns, `row_folds` the folds of the rows of target statistics, by default their
-    index modulo `N_FOLDS`.  Rows of weight 0 are ignored.
+    index modulo `N_FOLDS`, which is `first_row` for the first.  Rows of weight 0 are ignored.
     """
 
-    def __init__(self, names: list[str], n_outputs: int = 0, row_folds: NDArray[np.intp] | None = None) -> None:
-        self._row_folds = row_folds
+    def __init__(self, names: list[str], n_outputs: int = 0, row_folds: NDArray[np.intp] | None = None,
+                 first_row: int = 0) -> None:
+        self._row_folds, self._first_row = row_folds, first_row
         self.n_rows = 0  # added, whatever their weight
         self.weight = 0.0
         self.n_positive = 0
@@ -222,9 +270,21 @@ class StatisticsCollector:
             if self._filled == BLOCK_ROWS:
                 self._count()
 
+    def merge(self, other: "StatisticsCollector") -> None:
+        """Add what another collector has counted, when both have counted their last rows."""
+        sampled = [mine.merge(theirs, values) for mine, theirs, values in zip(
+            self._columns, other._columns, other._sample.values, strict=True)]
+        self._sample.merge(other._sample, np.array(sampled))
+        self.n_rows, self.n_positive = self.n_rows + other.n_rows, self.n_positive + other.n_positive
+        self.weight += other.weight
+
+    def finish(self) -> None:
+        """Count the last rows, and give up the memory that blocks take."""
+        self._count()
+        self._values = np.empty((len(self._columns), 0))
+
     def statistics(self) -> list[ColumnStatistics]:
         """The statistics of each column, after the last row."""
-        self._count()
         return [column.statistics() for column in self._columns]
 
     def sample(self) -> tuple[RawTable, Double]:
@@ -234,7 +294,7 @@ class StatisticsCollector:
 
     def _count(self) -> None:
         counting = np.flatnonzero(self._weights[: self._filled] > 0)
-        rows = self.n_rows + counting
+        rows = self._first_row + self.n_rows + counting
         folds = rows % N_FOLDS if self._row_folds is None else self._row_folds[rows]
         weights, targets = self._weights[counting], self._targets[counting]
         for column, values in zip(self._columns, self._values, strict=True):

@@ -82,13 +82,24 @@ class QuantileSketch:
             return
         summary = joined(values, weights)
         self.low, self.high = min(self.low, float(summary.values[0])), max(self.high, float(summary.values[-1]))
-        summary = compressed(summary, self._n_entries)
-        for height, other in enumerate(self._summaries):
-            if other is None:
-                self._summaries[height] = summary
-                return
-            summary, self._summaries[height] = self._merged(other, summary), None
-        self._summaries.append(summary)
+        self._carry(compressed(summary, self._n_entries), 0)
+
+    def merge(self, other: "QuantileSketch") -> None:
+        """Add the values of another sketch; its last block counts as a whole one in the bound above."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        for height, summary in enumerate(other._summaries):
+            if summary is not None:
+                self._carry(summary, height)
+
+    def _carry(self, summary: Summary, height: int) -> None:
+        """Put a summary of 2^height blocks in its place, merged with those that are there."""
+        self._summaries += [None] * (height + 1 - len(self._summaries))
+        while (there := self._summaries[height]) is not None:
+            summary, self._summaries[height] = self._merged(there, summary), None
+            height += 1
+            if height == len(self._summaries):
+                self._summaries.append(None)
+        self._summaries[height] = summary
 
     def summary(self) -> Summary:
         """All values so far, with the smallest and the largest, whose entries may have weight 0."""
@@ -174,7 +185,13 @@ class Reservoir:
 
     def add(self, rows: Indices, values: Double, places: Indices, weights: Double) -> None:
         """Add rows by their index; their values are those at some places of an array, column by column."""
-        priorities = _priorities_of(rows)
+        self._add(_priorities_of(rows), values, places, weights)
+
+    def merge(self, other: "Reservoir", values: Double) -> None:
+        """Add the rows of another sample; `values` are theirs, as those here are stored."""
+        self._add(other._priorities, values, np.arange(len(other.weights)), other.weights)
+
+    def _add(self, priorities: Priorities, values: Double, places: Indices, weights: Double) -> None:
         if len(self._priorities) == self._most:
             below = np.flatnonzero(priorities < self._priorities.max())
             priorities, places, weights = priorities[below], places[below], weights[below]

@@ -310,14 +310,15 @@ class RawTable(NamedTuple):
 
 
 def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, wanted: tuple[str, ...] | None = None,
-               readings: Mapping[int, Reading] | None = None, dates: str | None = None) -> RawTable:
+               readings: Mapping[int, Reading] | None = None, dates: str | None = None,
+               reports: bool = True) -> RawTable:
     """Return the columns of a table.
 
     `categorical` has names or indices of columns of numbers that are categories.  Where the table has names, `wanted`
     are those of the columns to return, in this order; others are not looked at.  `readings` has how columns are read if
     they are text; integers of those that were categories in training are categories too.  Other columns of text are
-    read as their cells suggest, with `dates` the order of day and month where both would do.  A RawTable gets the name
-    alone.
+    read as their cells suggest, with `dates` the order of day and month where both would do, and with a warning where
+    that is not certain, if it `reports`.  A RawTable gets the name alone.
     """
     if isinstance(X, RawTable):
         return X._replace(title=name)
@@ -343,8 +344,8 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     found = []
     for j, (each, reading, text) in enumerate(zip(raw, inferred, shown, strict=True)):
         if isinstance(each, TextColumn):
-            if j not in known and reading is not None:
-                _report_reading(each, reading, text)
+            if reports and j not in known and reading is not None:
+                report_reading(reading, text, next(filter(None, map(str.strip, each.cells)), ""))
             each = of_texts(each.cells, reading, text)
         found.append(category_of_numbers(each) if j in marked else each)
     lengths = {len(column.values) for column in found}
@@ -367,12 +368,12 @@ def _readings_of(columns: Sequence[RawColumn | TextColumn], marked: Container[in
     return settled(found)
 
 
-def _report_reading(column: TextColumn, reading: Reading, name: str) -> None:
+def report_reading(reading: Reading, name: str, cell: str = "") -> None:
     """Warn where a column of text could be read in another way."""
     if reading.ambiguous:
-        shown = next(filter(None, map(str.strip, column.cells)))
         order = "day" if reading.format == "dmy" else "month"
-        warnings.warn(f"{name} has dates such as {shown!r}, in which day and month could be exchanged: they are read "
+        such = f" such as {cell!r}" if cell else ""
+        warnings.warn(f"{name} has dates{such}, in which day and month could be exchanged: they are read "
                       f'with the {order} first; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
                       ColumnWarning, stacklevel=2)
     if reading.words:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import TimeLimit
 from ..._protocol.arguments import check_rng
-from ..._rows.scaling import Scaling, scaling_from
+from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.tiles import TILE
 from ..._rows.training_rows import LabelledRows
 from ..distributed.partition import PartitionRows
@@ -42,6 +42,7 @@ from .training_rows import (
     RowOrder,
     assign_folds,
     bin_edges,
+    binned_columns,
     clipping_bounds,
     find_bins,
     standardise,
@@ -61,7 +62,7 @@ _BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
 _TREE_FACTOR = 8
 
 # A model on a cluster has no kernel ridge regression, which keeps all rows.
-_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "columns": [None], "kernel_ridge": [False, "auto"],
+_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "kernel_ridge": [False, "auto"],
                                    "validation": ["random"]}
 
 
@@ -72,9 +73,7 @@ class PartitionSettings(NamedTuple):
     mean_units: MeanUnits
     initial: InitialScores
     scaling: Scaling
-    edges: tuple[Double, ...]  # of the bins of each column
-    lower: Double  # that rows are clipped to
-    upper: Double
+    columns: Columns  # of no rows
     calibration_shares: Mapping[int, int]  # largest numbers of rows for calibration, by partition
     seed: int
 
@@ -100,8 +99,8 @@ class BagRows(NamedTuple):
 
 
 def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[str, PartitionBackend],
-                   callback: Callback | None) -> None:
-    """Fit a Fourier boosting model on rows in partitions, which were opened by `open_partition`."""
+                   callback: Callback | None, column_map: Any = None) -> None:
+    """Fit a Fourier boosting model on rows in partitions, which were opened by `open_partition`, mapped by a map."""
     model._check_params()
     limit = TimeLimit(model.max_seconds)
     refuse_values(model, _ACCEPTED)
@@ -122,22 +121,28 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                                   table.shares(_TARGET_ROWS), target_seed), strict=True)
     initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
     sums = ColumnSums(table.partitions, "X", table.total)
-    scaling = scaling_from(sums, standardize=True)
+    n_features = n_raw_columns = table.summaries[0].n_features
+    sources, forms = np.arange(n_features), None
+    if column_map is None:
+        scaling = scaling_from(sums, standardize=True)
+    else:
+        scaling, n_raw_columns = no_scaling(n_features), column_map.n_features_in_
+        sources, forms = column_map.sources_, column_map.forms_
+    binned = binned_columns(sources, forms)
     sample = np.concatenate(table.partitions.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS),
                                                    column_seed), axis=1)
     lower, upper = clipping_bounds(*sums.column_range(), sample, scaling,
                                    extrapolates=extrapolate(model.base_learners))
-    edges = tuple(map(bin_edges, sample))
-    settings = PartitionSettings(loss, mean_units, initial, scaling, edges, lower, upper, {}, calibration_seed)
+    edges = tuple(bin_edges(sample[j]) for j in binned)
+    used, source_codes = np.unique(sources, return_inverse=True)  # a map leaves out constant columns
+    columns = Columns(np.empty((n_features, 0), np.float32), source_codes, binned,
+                      np.empty((len(binned), 0), np.uint8), edges, lower, upper)
+    settings = PartitionSettings(loss, mean_units, initial, scaling, columns, {}, calibration_seed)
     evaluation_tables = list(tables.evaluation.values())
     for each, what in [(table, ""), *((each, "eval_set ") for each in evaluation_tables)]:
         each.partitions.command("convert", BoostedPartition,
                                 settings._replace(calibration_shares=each.shares(_CALIBRATION_ROWS)), what)
     data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
-    n_features = table.summaries[0].n_features
-    all_columns = np.arange(n_features)
-    columns = Columns(np.empty((n_features, 0), np.float32), all_columns, all_columns,
-                      np.empty((n_features, 0), np.uint8), edges, lower, upper)
     sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.name, len(data.intercept))
 
     # Folds and bags.
@@ -164,12 +169,15 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     factor = inverse_temperature(data, scores, oof_targets, oof_weights)
     intercept = factor * (data.intercept + quantile_shifts(data, scores, oof_weights))
     expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * intercept, factor * scale)
+    importances = np.zeros(n_raw_columns)
+    importances[used] = feature_importances(bags, len(used))
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
     attributes = fitted_attributes(bags, list(tables.evaluation) or ["valid_0"]) | {
-        "term_rounds_": term_rounds, "feature_importances_": feature_importances(bags, columns.n_sources),
+        "term_rounds_": term_rounds, "feature_importances_": importances,
         "_kernel_ridge_report": report_numbers(reason),
         "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
-    model._keep(Fitted(tables.names, classes, expansion, attributes))
+    names = tables.names if column_map is None else getattr(column_map, "feature_names_in_", None)
+    model._keep(Fitted(names, classes, expansion, attributes, column_map=column_map))
 
 
 # On the machines of partitions.
@@ -219,10 +227,9 @@ class BoostedPartition:
     def __init__(self, part: PartitionRows, settings: PartitionSettings, what: str) -> None:
         rows = part.rows
         self._number, self._settings, self._weights = part.number, settings, np.array(rows.weights.each)
-        values = _standardised(rows.X.clip(settings.lower, settings.upper), settings.scaling)
-        every = np.arange(len(values))
-        self._columns = Columns(values, every, every, find_bins(values, every, settings.edges), settings.edges,
-                                settings.lower, settings.upper)
+        columns = settings.columns
+        values = _standardised(rows.X.clip(columns.lower, columns.upper), settings.scaling)
+        self._columns = columns._replace(values=values, bins=find_bins(values, columns.binned, columns.edges))
         targets = targets_of(part, settings.mean_units, what)
         self._data = settings.loss.data(targets, self._weights, settings.initial)
         self._bag: tuple[BagRows, RowOrder, LocalRows] | None = None

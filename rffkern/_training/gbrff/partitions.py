@@ -36,13 +36,16 @@ SampleRows = tuple[NDArray[Any], Double | None]  # packed rows, and their weight
 
 
 def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[str, PartitionBackend],
-                   callback: Callback | None) -> None:
-    """Fit a boosted model on rows in partitions, which were opened by `open_partition`."""
+                   callback: Callback | None, column_map: Any = None) -> None:
+    """Fit a boosted model on rows in partitions, which were opened by `open_partition`, mapped if there is a map."""
     model._check_params()
     limit = TimeLimit(model.max_seconds)
-    refuse_values(model, {"warm_start": [False], "validation_fraction": [None], "columns": ["auto", None]})
+    refuse_values(model, {"warm_start": [False], "validation_fraction": [None]})
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
-    model._keep(boost(model, PartitionedData(tables, model.n_jobs), callback, *sources_of_draws(model), limit))
+    fitted = boost(model, PartitionedData(tables, model.n_jobs), callback, *sources_of_draws(model), limit)
+    if column_map is not None:
+        fitted = fitted._replace(names=getattr(column_map, "feature_names_in_", None), column_map=column_map)
+    model._keep(fitted)
 
 
 # Where the rows are.

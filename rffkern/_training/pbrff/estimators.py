@@ -85,6 +85,8 @@ _ATTRIBUTES = (
 class _LandmarkKernels(Model):
     """What the classifier and the transformer know of their kernels."""
 
+    n_landmarks: int
+    n_components: int
     beta: float
     landmarks: str
     n_components_: int
@@ -143,6 +145,13 @@ class _LandmarkKernels(Model):
         if not n > 1:
             raise InvalidInputError(f"pac_bayes_bound needs two rows of equal weight, or more, got {n:.3g}")
         return pac_bayes_bound(now.landmark_loss_, now.posterior_, now.beta * math.sqrt(n), n, delta)
+
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
+                  classes: NDArray[Any] | None) -> dict[str, Any]:
+        restored = super()._restored(expansion, arrays, classes)
+        if expansion.n_terms != self.n_landmarks * self.n_components:
+            raise ValueError("landmarks and terms do not agree in number")
+        return restored | {"n_components_": self.n_components}
 
 
 class PBRFFClassifier(_LandmarkKernels, Classifier):
@@ -287,7 +296,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     def _learned(self, training: Training, rng: "np.random.Generator") -> Fitted:
         rows, n_samples = training.rows, training.rows.X.shape[0]
         signs = rows.targets()
-        kernels, landmarks, losses, n_effective, scaling, tiles = learn_kernels(self, training, rng)
+        kernels, attributes, scaling, tiles = learn_kernels(self, training, rng)
         features = svm_features(kernels, tiles, n_samples, self.n_jobs)
         del tiles  # the rows make room for what is learned on their features
         weight = rows.weights.unit * rows.weights.each
@@ -300,11 +309,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
             check_n_threads(self.n_jobs, n_samples * self.n_landmarks**2))
         del features
         expansion = kernels.expansion(scaling, coef[: self.n_landmarks], coef[self.n_landmarks])
-        attributes = {
-            "n_components_": self.n_components, "n_iter_": n_steps, "landmarks_": landmarks,
-            "landmark_loss_": losses, "n_effective_": n_effective,
-            "proba_slope_": np.array([probability_slope(margins, np.column_stack(signs), weight)]),
-        }
+        attributes |= {"n_iter_": n_steps,
+                       "proba_slope_": np.array([probability_slope(margins, np.column_stack(signs), weight)])}
         return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map,
                       reference=training.reference)
 
@@ -313,7 +319,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         slope = arrays["proba_slope_"]
         if slope.shape != (1,) or not slope[0] > 0:
             raise ValueError("the slope of the probabilities is not one positive number")
-        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
+        return super()._restored(expansion, arrays, classes)
 
 
 class PBRFFTransformer(_LandmarkKernels):
@@ -411,10 +417,8 @@ class PBRFFTransformer(_LandmarkKernels):
         rng = check_rng(self.random_state)
         training = self._checked(check_labelled, X, y, sample_weight)
         with printing() if self.verbose else contextlib.nullcontext():
-            kernels, landmarks, losses, n_effective, scaling, _ = learn_kernels(self, training, rng)
+            kernels, attributes, scaling, _ = learn_kernels(self, training, rng)
         expansion = kernels.expansion(scaling, np.ones((self.n_landmarks, 1)), np.zeros(1))
-        attributes = {"n_components_": self.n_components, "landmarks_": landmarks, "landmark_loss_": losses,
-                      "n_effective_": n_effective}
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map,
                       reference=training.reference))
         return self
@@ -490,11 +494,4 @@ class PBRFFTransformer(_LandmarkKernels):
                   classes: NDArray[Any] | None) -> dict[str, Any]:
         if expansion.n_outputs != 1:
             raise ValueError("features are the terms of one output")
-        return super()._restored(expansion, arrays, classes) | _restored_components(self, expansion)
-
-
-def _restored_components(model: Any, expansion: Any) -> dict[str, int]:
-    """The number of cosines of a landmark of a model read from a file."""
-    if expansion.n_terms != model.n_landmarks * model.n_components:
-        raise ValueError("landmarks and terms do not agree in number")
-    return {"n_components_": model.n_components}
+        return super()._restored(expansion, arrays, classes)

@@ -195,16 +195,12 @@ def _panels(work: str, size: int) -> Iterator[int]:
         yield start
 
 
-def add_products(parts: Iterable[Double], factor: float, matrix: Double, offset: int, n_threads: int,
-                 start: int = 0) -> None:
-    """Add factor R R' to the lower triangle behind `offset`; the parts are columns of R, at most PANEL_COLUMNS in each.
-
-    Only to the rows of the triangle from `start` on.
-    """
+def add_products(parts: Iterable[Double], factor: float, matrix: Double, offset: int, n_threads: int) -> None:
+    """Add factor R R' to the lower triangle behind `offset`; parts are columns of R, PANEL_COLUMNS in each at most."""
     scratch = np.empty((n_threads, solvers.factor_scratch(PANEL_COLUMNS)))
     for part in parts:
         step = _FEWEST_ROWS * int(max(1, _LARGEST_CALL / max(1, part.size) // _FEWEST_ROWS))
-        for first in range(start, len(part), step):
+        for first in range(0, len(part), step):
             last = min(first + step, len(part))
             solvers.add_products(part, first, last, factor, matrix, offset, scratch, n_threads)
 

@@ -29,17 +29,6 @@ _SMALLEST_SHARE = 1e-12
 _REPORTED_WORK = 1 << 25
 
 
-class LearnedKernels(NamedTuple):
-    """The kernels of standardised rows, and what is known of them and of the rows that they were learned from."""
-
-    kernels: "LandmarkKernels"
-    landmarks: Double  # (n_landmarks, n_features), in feature units
-    losses: Double  # (n_landmarks,), sum over j of q_lj loss_lj
-    n_effective: float  # rows of equal weight that say as much as these
-    scaling: Scaling
-    tiles: Tiles
-
-
 class LandmarkKernels(NamedTuple):
     """One kernel for each landmark: h_l(x) = sum over j of q[l, j] cos(omegas[l, j] . x - phases[l, j])."""
 
@@ -71,8 +60,12 @@ class LandmarkKernels(NamedTuple):
         return Expansion(intercept, scaling.center, terms)
 
 
-def learn_kernels(model: Any, training: Training, rng: "np.random.Generator") -> LearnedKernels:
-    """Choose the landmarks of a classifier or transformer and learn their kernels."""
+def learn_kernels(model: Any, training: Training,
+                  rng: "np.random.Generator") -> tuple[LandmarkKernels, dict[str, Any], Scaling, Tiles]:
+    """Choose the landmarks of a classifier or transformer and learn their kernels.
+
+    Return kernels of standardised rows, the fitted attributes that tell of them, and the scaling and tiles of the rows.
+    """
     rows = training.rows
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = scaling_in_threads(rows.X, rows.weights, standardize,
@@ -89,11 +82,12 @@ def learn_kernels(model: Any, training: Training, rng: "np.random.Generator") ->
     cosines = _mean_cosines(tiles, rows, landmarks, omegas, phases, n_threads)
     # The losses are 1/2 - cosines / 2.
     posterior = pseudo_posterior(0.5 * model.beta * math.sqrt(rows.weights.given_total) * cosines)
-    losses = (posterior * (0.5 - 0.5 * cosines)).sum(axis=1)
     each = rows.weights.each
-    n_effective = rows.weights.total**2 / float(np.einsum("i,i->", each, each))
-    return LearnedKernels(LandmarkKernels(omegas, phases, posterior), feature_units(landmarks[0], scaling), losses,
-                          n_effective, scaling, tiles)
+    attributes = {
+        "n_components_": model.n_components, "landmarks_": feature_units(landmarks[0], scaling),
+        "landmark_loss_": (posterior * (0.5 - 0.5 * cosines)).sum(axis=1),
+        "n_effective_": rows.weights.total**2 / float(np.einsum("i,i->", each, each))}
+    return LandmarkKernels(omegas, phases, posterior), attributes, scaling, tiles
 
 
 def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas: Double, phases: Double,

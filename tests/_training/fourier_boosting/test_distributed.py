@@ -20,7 +20,7 @@ from rffkern._training.fourier_boosting.distributed import (
 )
 from rffkern._training.fourier_boosting.losses import ValueLoss
 from rffkern._training.fourier_boosting.terms import LinearTerm
-from rffkern._training.fourier_boosting.training_rows import bin_columns
+from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
 
 pytestmark = pytest.mark.slow
 
@@ -181,10 +181,12 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     X = rng.standard_normal((n_rows, n_columns))
     rows = TargetRows(X, rng.standard_normal((n_rows, n_outputs)), RowWeights(n_rows, rng.uniform(0.5, 2, n_rows)))
     loss = ValueLoss(boosting.SQUARED)
-    *_, edges = bin_columns(np.ascontiguousarray(X.T, np.float32), np.arange(n_columns))
+    every = np.arange(n_columns)
+    *_, edges = bin_columns(np.ascontiguousarray(X.T, np.float32), every)
+    columns = Columns(np.empty((n_columns, 0), np.float32), every, every, np.empty((n_columns, 0), np.uint8), edges,
+                      X.min(axis=0), X.max(axis=0))
     initial = loss.initial_scores(rows.values.T, rows.weights.each)
-    settings = PartitionSettings(loss, None, initial, no_scaling(n_columns), edges, X.min(axis=0), X.max(axis=0),
-                                 {0: 10**6}, 0)
+    settings = PartitionSettings(loss, None, initial, no_scaling(n_columns), columns, {0: 10**6}, 0)
     partition = BoostedPartition(PartitionRows(0, rows, 1), settings, "")
     partition.begin(BagRows(0, 7, (3, 5, 1)))
     return partition, partition._rows
@@ -264,7 +266,7 @@ def test_bad_partitions_are_named(table):
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), [
-    ("warm_start", True, "False"), ("columns", "auto", "None"), ("kernel_ridge", True, "False or 'auto'")])
+    ("warm_start", True, "False"), ("kernel_ridge", True, "False or 'auto'")])
 def test_parameters_that_need_all_rows_are_refused(table, name, value, expected):
     with pytest.raises(InvalidInputError, match=f"{name} must be {expected} where rows are in partitions, got "):
         fitted(FourierBoostingClassifier, {name: value}, [(table["X"], table["two"])])

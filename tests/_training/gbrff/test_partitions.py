@@ -185,7 +185,7 @@ def test_columns_of_other_names_are_named(table):
         fitted(GBRFF2Classifier, {}, [(frame[:400], y[:400]), (other[400:], y[400:])])
 
 
-@pytest.mark.parametrize(("name", "value"), [("warm_start", True), ("validation_fraction", 0.1), ("columns", "search")])
+@pytest.mark.parametrize(("name", "value"), [("warm_start", True), ("validation_fraction", 0.1), ])
 def test_parameters_that_need_all_rows_are_refused(table, name, value):
     with pytest.raises(InvalidInputError, match=f"{name} must be .*(False|None) where rows are in partitions"):
         fitted(GBRFF2Classifier, {name: value}, [(table["X"], table["two"])])

@@ -54,10 +54,10 @@ def test_posterior_is_that_of_the_twin(streamed, weighted):
     given = np.random.default_rng(0).uniform(0.5, 2, 300) if weighted else None
     training, scaling, X = labelled(weight=given, streamed=streamed)
     rows = training.rows
-    kernels, landmarks, *_ = learn(training)
+    kernels, attributes, *_ = learn(training)
     weight = np.ones(300) if given is None else given
     standardised = (X - scaling.center) * scaling.inverse_scale
-    points = (landmarks - scaling.center) * scaling.inverse_scale
+    points = (attributes["landmarks_"] - scaling.center) * scaling.inverse_scale
     drawn = np.array([np.abs(standardised - point).max(axis=1).argmin() for point in points])
     losses = reference.pbrff_losses(standardised, rows.codes, weight, np.minimum(weight[drawn], 1), points,
                                     rows.codes[drawn], kernels.omegas)

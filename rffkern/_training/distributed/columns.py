@@ -1,0 +1,189 @@
+"""A column map of rows in partitions: counted where they are, joined in the order of the partitions, applied there.
+
+The statistics of a partition follow from its rows and its number alone, so that the map depends neither on workers nor
+on when they answer.  That of one partition is the map of the same rows here, to the last bit.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
+from ..._column_map.column_map import ColumnMap, indicators, unit_of, warn_of_dropped
+from ..._column_map.fitted_map import FittedMap, OutOfFold
+from ..._column_map.learning import StatisticsCollector
+from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
+from ..._rows.validation import check_known_labels, check_labels, check_names, check_targets
+from ..._rows.weights import check_weights
+from ...errors import InvalidInputError
+
+Double = NDArray[np.float64]
+
+# The first row of a partition, as samples and folds of target statistics count rows, is its number times this.
+_FIRST_ROW = 1 << 40
+
+
+class PartitionRunner(Protocol):
+    """Calls a function of each partition, of those that are named, where its rows are."""
+
+    def __call__(self, function: Any, *arguments: Any, which: Sequence[int] | None = None) -> list[Any]:
+        """The results, in order, of function(number, X, y, sample_weight, *arguments)."""
+
+
+class PartitionedMap(NamedTuple):
+    """A fitted map, and what training rows get in place of what it has learned from their targets."""
+
+    column_map: ColumnMap
+    folds: OutOfFold
+
+
+class _Targets(NamedTuple):
+    """What the targets of all partitions have in common."""
+
+    classes: NDArray[Any] | None  # labels of a classifier
+    unit: Double  # by which targets are divided
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of target statistics of a level."""
+        n_classes = 0 if self.classes is None else len(self.classes)
+        return 1 if n_classes == 2 else n_classes or len(self.unit)
+
+
+class _Counted(NamedTuple):
+    """The statistics of a partition, and how its columns of text were read."""
+
+    number: int
+    names: tuple[str, ...] | None
+    collector: StatisticsCollector
+    readings: dict[int, Reading]
+
+
+def fit_map(model: Any, run: PartitionRunner) -> PartitionedMap | None:
+    """Fit a copy of the map of a model on all rows; None where columns stay as they are.
+
+    `columns="auto"` takes complete columns of numbers as they are where it does so here.
+    """
+    columns = model.columns
+    if isinstance(columns, str) and columns == "search":
+        raise InvalidInputError('columns must be "auto", a ColumnMap or None where rows are in partitions, got '
+                                '"search", which trains on rows in one place')
+    if isinstance(columns, str):
+        needs_none = model._auto_forms is None and all(run(_is_complete))
+        columns = None if needs_none else model._default_map()
+    if columns is None:
+        return None
+    fitted = ColumnMap(**columns.get_params())
+    fitted._check_params()
+    targets = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
+    counted = [each for each in run(count_rows, fitted, targets) if each is not None]
+    if not counted:
+        raise InvalidInputError("X must have rows, got none in any partition")
+    agreed = _agreed([each.readings for each in counted])
+    others = [k for k, each in enumerate(counted) if any(agreed[j] != each.readings[j] for j in each.readings)]
+    again = run(count_rows, fitted, targets, agreed, which=[counted[k].number for k in others])
+    for k, each in zip(others, again, strict=True):
+        counted[k] = each
+    first, *rest = counted
+    for j, reading in agreed.items():
+        report_reading(reading, column_name(first.names, j))
+    for each in rest:
+        try:
+            check_names(each.names, first.names)
+            first.collector.merge(each.collector)
+        except InvalidInputError as error:
+            raise type(error)(f"X of partition {each.number}: {error}") from error
+    result = fitted._learned(first.names, first.collector, True)
+    fitted._keep(result.fitted_map, result.reference)
+    warn_of_dropped(result.fitted_map)
+    return PartitionedMap(fitted, result.folds)
+
+
+def _join_targets(found: Sequence[Any], has_labels: bool) -> _Targets:
+    """Targets of all partitions from those of each."""
+    present = [each for each in found if each is not None]
+    if not present:
+        raise InvalidInputError("X must have rows, got none in any partition")
+    if not has_labels:
+        if len({len(each) for each in present}) > 1:
+            raise InvalidInputError(f"y must have equally many targets in all partitions, got {[*map(len, present)]}")
+        return _Targets(None, unit_of(np.max(present, axis=0)))
+    kinds = {each.dtype.kind in "biuf" for each in present}
+    if len(kinds) > 1:
+        raise InvalidInputError("y must hold labels of one kind in all partitions, got numbers and others")
+    return _Targets(np.unique(np.concatenate(present)), np.ones(1))
+
+
+def _agreed(readings: Sequence[Mapping[int, Reading]]) -> dict[int, Reading]:
+    """How each column of text is read in all partitions.
+
+    It is a category where it is one of any words in some partition.  Otherwise the first partition decides, but for an
+    order of day and month that only a later one shows; words that are no values are those of all.
+    """
+    agreed = {}
+    for j in sorted({j for each in readings for j in each}):
+        found = [each[j] for each in readings if j in each]
+        plain = [each for each in found if each.kind == CATEGORY and each.format != "boolean"]
+        first = plain[0] if plain else next((each for each in found if not each.ambiguous), found[0])
+        words = tuple(sorted({word for each in found if each.kind == first.kind for word in each.words}))
+        agreed[j] = Reading() if len(words) > MOST_WORDS else first._replace(words=words)
+    return agreed
+
+
+# Where the rows are.
+
+
+def _is_complete(number: int, X: Any, y: Any, sample_weight: Any) -> bool:
+    """Whether a partition has complete columns of numbers."""
+    return is_complete_numeric(X)
+
+
+def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:
+    """Labels of a partition, or the largest sizes of its targets; None where it has no rows."""
+    if not len(X):
+        return None
+    if has_labels:
+        return check_labels(y, len(X), f"y of partition {number}")[0]
+    return np.abs(check_targets(y, len(X), f"y of partition {number}")).max(axis=0)
+
+
+def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, targets: _Targets,
+               readings: Mapping[int, Reading] | None = None) -> _Counted | None:
+    """The statistics of the rows of a partition, read as they suggest, or in a given way; None where it has none."""
+    if not len(X):
+        return None
+    name = f"X of partition {number}"
+    table = read_table(X, name, categorical=column_map.categorical_features, readings=readings, dates=column_map.dates,
+                       reports=False)
+    weights = np.ones(len(X))
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
+        if weights.any():  # a partition without weight takes no part
+            check_weights(weights, len(X), f"sample_weight of partition {number}")
+    if targets.classes is None:
+        values = check_targets(y, len(X), f"y of partition {number}") / targets.unit
+    else:
+        codes = check_known_labels(y, targets.classes, len(X), f"y of partition {number}")
+        values = indicators(codes, len(targets.classes))
+    collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))],
+                                    targets.n_outputs, first_row=number * _FIRST_ROW)
+    collector.add(table, weights, values)
+    collector.finish()
+    return _Counted(number, table.names, collector, {j: column.reading for j, column in enumerate(table.columns)
+                                                     if column.reading is not None})
+
+
+def map_training_rows(number: int, X: Any, fitted_map: FittedMap, folds: OutOfFold) -> NDArray[Any]:
+    """The training rows of a partition, mapped."""
+    if not len(X):
+        return np.empty((0, fitted_map.n_outputs))
+    return fitted_map.apply(fitted_map.read(X, "the training", f"X of partition {number}"), folds, number * _FIRST_ROW)
+
+
+def map_other_rows(number: int, X: Any, column_map: ColumnMap, owner: str) -> NDArray[Any]:
+    """Rows of a partition of an evaluation set, mapped."""
+    if not len(X):
+        return np.empty((0, column_map._fitted_map().n_outputs))
+    return column_map._transform(X, owner, f"eval_set X of partition {number}")
