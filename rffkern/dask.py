@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ._estimator.base import Model
 from ._estimator.monitor import RoundInfo
+from ._native import simd
 from ._protocol.parameters import not_fitted
 from ._rows.training_rows import named_sets, parts_of_set
 from ._training.distributed.columns import fit_map, map_other_rows, map_training_rows
@@ -21,6 +22,7 @@ from ._training.fourier_boosting.distributed import fit_partitions as fit_boosti
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
 from ._training.gbrff.estimators import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor
 from ._training.gbrff.partitions import fit_partitions as fit_gbrff
+from ._version import __version__
 from .errors import InvalidInputError, InvalidTypeError, TrainingStateError
 
 try:
@@ -85,6 +87,21 @@ def _client_of(client: Any) -> Iterator[Any]:
     yield client
 
 
+def _check_versions(client: Any) -> None:
+    """Refuse workers whose results may differ from those here: by another version or instruction set."""
+    here = _versions()
+    for address, there in client.run(_versions).items():
+        for name, version in here.items():
+            if there[name] != version:
+                raise InvalidInputError(f"client: the worker {address} has {name} {there[name]}, and this process "
+                                        f"{version}; install one version everywhere"
+                                        f"{', or set RFFKERN_SIMD to one level' if name == 'simd' else ''}")
+
+
+def _versions() -> dict[str, Any]:
+    return {"rffkern": __version__, "numpy": np.__version__, "simd": simd.selected()}
+
+
 Piece = tuple[Any, Any, Any]  # rows of a partition, with their targets and weights, not computed
 
 
@@ -126,7 +143,8 @@ def _blocks(collection: Any, name: str) -> list[Any]:
         raise InvalidInputError(f"{name} must have one or two dimensions, got {collection.ndim}")
     if hasattr(collection, "numblocks") and len(collection.numblocks) == 2 and collection.numblocks[1] > 1:
         collection = collection.rechunk({1: -1})  # a row lies in one partition
-    return list(np.ravel(collection.to_delayed()))
+    # Optimised, a column that is read from files by itself may lie in fewer partitions than the others.
+    return list(np.ravel(collection.to_delayed(optimize_graph=not hasattr(collection, "map_partitions"))))
 
 
 class _DaskModel:
@@ -213,6 +231,7 @@ class _DaskModel:
             training = _pieces(X, y, sample_weight, "")
             evaluation = {name: _pieces(*rows, "eval_set ") for name, rows in sets}
             model._check_params()
+            _check_versions(client)
             mapped = fit_map(model, partial(_run, client, training))
             if mapped is not None:
                 fitted_map, folds, column_map = (delayed(each, traverse=False) for each in (

@@ -48,6 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save a model, and report its score on the rows that it was not trained on."""
     models, request = _build_models(arguments)
     _check_outputs(arguments)
+    if arguments.workers is not None or arguments.dask is not None:
+        from .cluster import fit_on_cluster  # which needs dask
+
+        fit_on_cluster(arguments, models, request.categorical)
+        return
     with open_rejected(arguments.reject) as rejected:
         table = open_table(arguments.data, csv_format(arguments))
         roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
@@ -223,8 +228,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     stem, ending = os.path.splitext(arguments.output)
     if ending not in ("", ".npz") and not is_stream(arguments.output):
         say(printable(f"{arguments.output}: model files are .npz archives; a better name is {stem}.npz"))
-    outputs = [output for output in (arguments.output, arguments.reject,
-                                                      arguments.checkpoint) if output not in (None, STDIN)]
+    outputs = [output for output in (arguments.output, arguments.reject, arguments.checkpoint)
+               if output not in (None, STDIN)]
     for output in outputs:
         check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))
     if len(set(map(os.path.realpath, outputs))) < len(outputs):

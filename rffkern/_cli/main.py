@@ -179,6 +179,11 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--note", metavar="TEXT", help="text to keep in the model file, which info shows")
     fit.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
                      help="date to keep in the model file; without it the file does not depend on the clock")
+    cluster = fit.add_mutually_exclusive_group()
+    cluster.add_argument("--workers", type=_job_count, metavar="N",
+                         help="train on a Dask cluster of N processes, which read the .csv or .parquet files of DATA "
+                              "part by part (needs rffkern[dask] and pandas; see docs/dask.md for what it leaves out)")
+    cluster.add_argument("--dask", metavar="ADDRESS", help="the same on the cluster of a scheduler, as host:8786")
     held_out = fit.add_mutually_exclusive_group()
     held_out.add_argument("--time", metavar="COLUMN",
                           help="column of dates or numbers in whose order the rows are: the last rows are held out, by "

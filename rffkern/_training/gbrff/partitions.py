@@ -42,10 +42,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     limit = TimeLimit(model.max_seconds)
     refuse_values(model, {"warm_start": [False], "validation_fraction": [None]})
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
-    fitted = boost(model, PartitionedData(tables, model.n_jobs), callback, *sources_of_draws(model), limit)
-    if column_map is not None:
-        fitted = fitted._replace(names=getattr(column_map, "feature_names_in_", None), column_map=column_map)
-    model._keep(fitted)
+    data = PartitionedData(tables, model.n_jobs, column_map)
+    model._keep(boost(model, data, callback, *sources_of_draws(model), limit))
 
 
 # Where the rows are.
@@ -246,12 +244,14 @@ class PartitionedRows:
 class PartitionedData:
     """Checked training rows and evaluation sets in partitions: a `DataSource`."""
 
-    column_map = None
     reference: dict[str, Any] | None = None
     prints: RowFingerprints | None = None
 
-    def __init__(self, tables: CheckedTables, n_jobs: int | None) -> None:
+    def __init__(self, tables: CheckedTables, n_jobs: int | None, column_map: Any) -> None:
         self.names, self._table, self._sets, self.classes, self.center, _ = tables
+        self.column_map = column_map
+        if column_map is not None:
+            self.names = getattr(column_map, "feature_names_in_", None)
         self.scale, self._n_jobs = tables.scale, n_jobs
         self.n_features, self.n_outputs = self._table.summaries[0].n_features, self.center.size
         self.given_weight = self._table.given_total

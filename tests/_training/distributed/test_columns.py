@@ -17,7 +17,7 @@ from rffkern import (
 )
 from rffkern._column_map.column_map import fit_copy
 from rffkern._column_map.sketch import N_ENTRIES, QuantileSketch
-from rffkern._files.model_files import dumps
+from rffkern._files.model_files import dumps, loads
 from rffkern._training.distributed.columns import fit_map, map_training_rows
 from rffkern._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from rffkern._training.gbrff.partitions import fit_partitions as fit_gbrff
@@ -97,9 +97,9 @@ def test_a_model_is_trained_on_mapped_rows_and_answers_for_raw_ones(table, model
     fit(model, LocalPartitions(rows), {}, None, column_map)
     assert model.score(X, y) > 0.85
     assert model.n_features_in_ == X.shape[1]
-    if isinstance(model, FourierBoostingClassifier):
-        assert model.feature_importances_.shape == (X.shape[1],)
-        assert model.feature_importances_[4] == 0  # the constant
+    assert model.feature_importances_.shape == (X.shape[1],)
+    assert model.feature_importances_[4] == 0  # the constant
+    assert np.array_equal(loads(dumps(model)).predict(X), model.predict(X))
 
 
 def test_complete_numbers_stay_as_they_are_where_they_do_here(rng):

@@ -1,0 +1,171 @@
+"""`rffkern fit --workers` and `--dask`: train on files that are read partition by partition on a Dask cluster."""
+
+import argparse
+import contextlib
+import os
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._column_map.cells import is_integer, is_missing, is_number
+from .._estimator.monitor import listening
+from .._files.model_files import save
+from .._native.array_types import NDArray
+from ..errors import ColumnWarning, InvalidInputError
+from .open_table import input_files, open_table
+from .output import STDIN, Progress, UsageError, printable, say
+from .table import Table, column_indices, csv_format
+from .training_table import MAX_INTEGER_LABELS, column_roles
+
+# Options of `fit` that need all rows in one process.
+_REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject")
+
+_EXTRA = "--workers and --dask need dask and pandas: pip install 'rffkern[dask]' pandas pyarrow"
+
+
+def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categorical: Sequence[str]) -> None:
+    """Train on a cluster one of the models, which are given by whether they classify, and save it."""
+    for name in _REFUSED:
+        if getattr(arguments, name):
+            raise UsageError(f"--{name} needs all rows in one process: leave it out, or --workers and --dask")
+    try:
+        from .. import dask as on_dask
+    except ImportError as error:
+        raise UsageError(_EXTRA) from error
+    classes: dict[bool, Any] = {has_labels: vars(on_dask).get(f"Dask{type(model).__name__}")
+                                for has_labels, model in models.items()}
+    if None in classes.values():
+        raise UsageError(f"--model {arguments.model} cannot be trained on a cluster: choose fourier_boosting, gbrff or "
+                         "a variant of these")
+    table, frame = _open(arguments)
+    names = frame.columns.tolist()
+    roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
+    with _cluster(arguments) as client:
+        target = frame[names[roles.target]]
+        kind = _kind_of_target(target, f"{arguments.data}: column {names[roles.target]!r}")
+        has_labels = kind.has_labels if len(models) > 1 else next(iter(models))
+        if kind.is_text and not has_labels:
+            raise InvalidInputError(f"{arguments.data}: column {names[roles.target]!r} is the target of a regression, "
+                                    "and holds text that is no number")
+        local = models[has_labels]
+        params = local.get_params(deep=False)
+        if categorical:
+            params["columns"] = local._default_map().set_params(categorical_features=[
+                names[j] for j in column_indices(table, categorical)])
+        if "kernel_ridge" in params:
+            params["kernel_ridge"] = False
+        model = classes[has_labels](client=client, **params)
+        X = frame[[names[j] for j in roles.features]]
+        y = target.map_partitions(_converted, kind, meta=(names[roles.target], object if kind.is_text else kind.dtype))
+        weights = None if roles.weight is None else frame[names[roles.weight]].astype(np.float64)
+        started = time.perf_counter()
+        with warnings.catch_warnings(), Progress("training", None) as bar, listening(bar.show):
+            warnings.simplefilter("ignore", ColumnWarning)
+            model.fit(X, y, weights)
+        seconds = time.perf_counter() - started
+        n_workers = len(client.scheduler_info()["workers"])
+    output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
+    given = {"target": str(names[roles.target]), "rows": kind.n_rows, "note": arguments.note, "date": arguments.date}
+    save(model.to_local(), output, metadata={key: value for key, value in given.items() if value is not None})
+    say(printable(f"trained {type(local).__name__} on {kind.n_rows} rows of {len(roles.features)} columns in "
+                  f"{frame.npartitions} partitions on {n_workers} workers in {seconds:.2f} s: {shown}"))
+
+
+def _open(arguments: argparse.Namespace) -> tuple[Table, Any]:
+    """The first of the files, for its columns, and all of them as a data frame of Dask; cells of .csv stay text."""
+    try:
+        from dask import dataframe
+    except ImportError as error:
+        raise UsageError(_EXTRA) from error
+    files = input_files(arguments.data)
+    table = open_table(files[0], csv_format(arguments))
+    endings = {os.path.splitext(file.lower())[1] for file in files}
+    if endings == {".parquet"}:
+        return table, dataframe.read_parquet(files)
+    if not endings <= {".csv", ".gz"}:
+        raise UsageError(f"--workers and --dask read .parquet or .csv files, got {', '.join(sorted(endings))}")
+    frame = dataframe.read_csv(
+        files, sep=getattr(table, "delimiter", ","), header=None if table.columns is None else 0, dtype=str,
+        keep_default_na=False, encoding=arguments.encoding, blocksize=None if ".gz" in endings else "default")
+    return table, frame
+
+
+@contextlib.contextmanager
+def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
+    """A client of the cluster at an address, or of one of processes here, which ends with it."""
+    import distributed
+
+    connect: Any = distributed.Client
+    start: Any = distributed.LocalCluster
+    if arguments.dask is not None:
+        try:
+            client = connect(arguments.dask, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--dask: no scheduler answers at {arguments.dask!r} ({error})") from error
+        with client:
+            yield client
+        return
+    with start(n_workers=arguments.workers, threads_per_worker=arguments.threads or 1,
+               dashboard_address=":0") as cluster, connect(cluster) as client:
+        yield client
+
+
+class _TargetKind(NamedTuple):
+    """What the targets of all partitions, or of one, are."""
+
+    n_rows: int
+    n_missing: int
+    is_text: bool  # some are no numbers
+    is_whole: bool  # all are integers
+    distinct: frozenset[Any]  # some of them, if there are many
+    dtype: Any = np.dtype(np.float64)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether they are labels, by the rule of `fit` for rows in one process."""
+        few = len(self.distinct) <= min(MAX_INTEGER_LABELS, self.n_rows // 2)
+        return self.is_text or (self.is_whole and few)
+
+
+def _kind_of_target(target: Any, name: str) -> _TargetKind:
+    """What the targets are, by all partitions."""
+    found: list[_TargetKind] = list(target.map_partitions(_describe, meta=(None, object)).compute())
+    n_missing = sum(each.n_missing for each in found)
+    if n_missing:
+        raise InvalidInputError(f"{name}: expected a target in each row, got {n_missing} rows without one")
+    is_whole = all(each.is_whole for each in found)
+    return _TargetKind(sum(each.n_rows for each in found), 0, any(each.is_text for each in found), is_whole,
+                       frozenset().union(*(each.distinct for each in found)),
+                       np.dtype(np.int64) if is_whole else np.dtype(np.float64))
+
+
+# On the workers.
+
+
+def _describe(target: Any) -> Any:
+    """What the targets of a partition are, as a series of one."""
+    import pandas as pd
+
+    texts = [str(value).strip() for value in target.dropna().unique().tolist()]
+    present = [text for text in texts if not is_missing(text)]
+    missing = {text for text in texts if is_missing(text)}
+    n_missing = int(target.isna().sum()) + int(target.astype(str).str.strip().isin(missing).sum() if missing else 0)
+    is_bool = target.dtype == bool
+    is_text = is_bool or not all(map(is_number, present))
+    is_whole = not is_text and all(is_integer(text) or float(text).is_integer() for text in present)
+    return pd.Series([_TargetKind(len(target), n_missing, is_text, is_whole,
+                                  frozenset(present[: MAX_INTEGER_LABELS + 1]))])
+
+
+def _converted(target: Any, kind: _TargetKind) -> Any:
+    """The targets of a partition as labels of text, integers or numbers."""
+    import pandas as pd
+
+    texts = target.astype(str).str.strip()
+    values: NDArray[Any] = texts.to_numpy(dtype=object)
+    if not kind.is_text:
+        values = values.astype(np.float64).astype(kind.dtype)
+    return pd.Series(values, index=target.index, name=target.name, dtype=object if kind.is_text else kind.dtype)
