@@ -14,7 +14,7 @@ import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests"))  # what this shares with the tests is in tests/helpers
-from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, postgresql, results_of, rows_of
+from helpers.engines import ENGINES, TARGETS, errors_of, lacking, postgresql, results_of, rows_of
 from helpers.exported import FAMILIES, model_of, rows
 from helpers.exported_tables import CASES, case_of
 
@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--engines", default=",".join(ENGINES))
     arguments = parser.parse_args()
     engines = [name for name in arguments.engines.split(",") if not lacking(name)]
-    targets = [target for target in SUFFIXES if any(ENGINES[name][0] == target for name in engines)]
+    targets = [target for target in TARGETS if any(ENGINES[name][0] == target for name in engines)]
     heads = [f"{arguments.rows:,} rows", *engines, "probabilities", "labels", f"bytes of {', '.join(targets)}"]
     print(f"| {' | '.join(heads)} |")
     print("|---" * (len(engines) + 4) + "|")
@@ -57,7 +57,7 @@ def _print_case(case, n_rows, runs, targets):
         for target in targets:
             if case.startswith("free text") and target in ("onnx", "sql"):
                 continue  # which refuse it
-            path = pathlib.Path(name, f"model{SUFFIXES[target]}")
+            path = pathlib.Path(name, f"model{TARGETS[target].suffixes[0]}")
             rffkern.export(model, path, to=target)
             sizes.append(f"{path.stat().st_size:,}")
             for engine, run in runs.items():

@@ -4,18 +4,16 @@ import argparse
 import json
 import os
 
+from .._export import TARGETS
 from .._export.engines import Results, Rows
 from .._export.export import export, options_for
-from .._export.receipts import described, mismatches, receipt
+from .._export.receipts import receipt
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from ..errors import InvalidInputError
-from .output import STDIN, Mismatch, UsageError, check_output, printable, say
+from .output import STDIN, UsageError, check_output, printable, say
 from .predict import load_predictor
-from .verify import read_rows
-
-_ENDINGS = {"c": (".c", ".h"), "js": (".js", ".mjs"), "html": (".html", ".htm"),
-            "numpy": (".py",), "onnx": (".onnx",), "sql": (".sql",)}
+from .verify import judge, read_rows
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -29,10 +27,11 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--verify needs a file as OUT, got {arguments.output!r}")
     if arguments.output != STDIN:
         check_output(arguments.output, arguments.model, *([] if arguments.data is None else [arguments.data]))
-        stem, ending = os.path.splitext(arguments.output)
-        if ending.lower() not in ("", *_ENDINGS[arguments.to]) and not is_stream(arguments.output):
+        stem, suffix = os.path.splitext(arguments.output)
+        suffixes = TARGETS[arguments.to].suffixes
+        if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
             say(printable(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
-                          f"{stem}{_ENDINGS[arguments.to][0]}"))
+                          f"{stem}{suffixes[0]}"))
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments)
     rows_and_results = None if arguments.data is None else read_rows(arguments, model)
     try:
@@ -44,12 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _verify(arguments: argparse.Namespace, options: dict[str, str], rows: Rows, expected: Results) -> None:
-    """Write the receipt, and say what it has."""
+    """Write the receipt, and judge what it has."""
     found = receipt(arguments.output, arguments.to, options, arguments.model, arguments.data, rows, expected)
     with atomic_write(f"{arguments.output}.receipt.json") as file:
         file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
-    for line in described(found["engines"]):
-        say(printable(line))
-    wrong = mismatches(found["engines"], found["tolerance"])
-    if wrong:
-        raise Mismatch("\n".join(wrong))
+    judge(found["engines"], found["tolerance"])

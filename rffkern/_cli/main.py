@@ -16,14 +16,14 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
-from .output import JsonLog, Mismatch, ShiftExceeded, UsageError, discard, printable, say
+from .output import JsonLog, Mismatch, NothingRan, ShiftExceeded, UsageError, discard, printable, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
-EXIT_SHIFT, EXIT_MISMATCH = 3, 4
+EXIT_SHIFT, EXIT_MISMATCH, EXIT_NOT_RUN = 3, 4, 5
 
 _MAX_JOBS, _MAX_DIGITS, _MAX_FOLDS = 256, 15, 1000
-_EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 65 invalid data, 66 " \
-              "input not found, 74 input or output error"
+_EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 5 nothing to " \
+              "verify with, 65 invalid data, 66 input not found, 74 input or output error"
 _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
          "such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe is read " \
          "as .csv"
@@ -62,6 +62,8 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         return _fail(error, EXIT_SHIFT)
     except Mismatch as error:
         return _fail(error, EXIT_MISMATCH)
+    except NothingRan as error:
+        return _fail(error, EXIT_NOT_RUN)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except BrokenPipeError:

@@ -55,6 +55,10 @@ class Mismatch(Exception):
     """An exported file, a model or rows are not those of a receipt, or scores differ."""
 
 
+class NothingRan(Exception):
+    """No program is here that runs an exported file."""
+
+
 class UsageError(Exception):
     """Arguments that contradict each other or the files they name; reported as argparse reports its own errors."""
 

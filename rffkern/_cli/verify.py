@@ -1,15 +1,16 @@
 """`rffkern verify`: whether an exported file is that of a receipt, and gives what its model gives."""
 
 import argparse
-import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from .._export.engines import Results, Rows, joined, results_of, rows_of
 from .._export.receipts import checked, described, digest, mismatches, run_engines
+from .._files.archive import parse_json
 from ..errors import InvalidInputError
 from .open_table import open_table
-from .output import Mismatch, UsageError, printable, say
+from .output import Mismatch, NothingRan, UsageError, printable, say
 from .predict import Scorer, feature_columns, load_predictor
 from .prediction_files import CsvWriter
 from .table import Selection, column_indices, column_label, csv_format
@@ -21,23 +22,33 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("MODEL and ROWS must be given together")
     with open(arguments.receipt, "rb") as file:
         try:
-            found: Any = json.load(file)
-        except ValueError as error:
+            found = parse_json(file.read().decode())
+        except (ValueError, RecursionError) as error:
             raise InvalidInputError(f"{arguments.receipt}: is no JSON: {error}") from error
     receipt = checked(found, arguments.receipt)
     artefact = receipt["artefact"]
     wrong = [f"{path} is not the {what} of the receipt: its SHA-256 is {digest(path)}, not {receipt[what]['sha256']}"
              for what, path in (("artefact", arguments.artefact), ("model", arguments.model), ("rows", arguments.data))
              if path is not None and digest(path) != receipt[what]["sha256"]]
-    if not wrong and arguments.model is not None:  # a file is run only if it is that of the receipt
-        rows, expected = read_rows(arguments, load_predictor(arguments))
-        engines = run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected)
-        for line in described(engines):
-            say(printable(line))
-        wrong = mismatches(engines, receipt["tolerance"])
     if wrong:
         raise Mismatch("\n".join(wrong))
+    if arguments.model is not None:  # a file is run only if it is that of the receipt
+        rows, expected = read_rows(arguments, load_predictor(arguments))
+        judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
+              receipt["tolerance"])
     say(printable(f"{arguments.artefact}: as {arguments.receipt} says"))
+
+
+def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
+    """Say what each engine gave; Mismatch where it is not what the model gives, NothingRan where there is none."""
+    for line in described(engines):
+        say(printable(line))
+    wrong = mismatches(engines, tolerance)
+    if wrong:
+        raise Mismatch("\n".join(wrong))
+    if all("not run" in result for result in engines.values()):
+        raise NothingRan("no program that runs the file is here, so that its scores are not compared with the model's: "
+                         f"install one of {', '.join(engines)}")
 
 
 def read_rows(arguments: argparse.Namespace, model: Any) -> tuple[Rows, Results]:

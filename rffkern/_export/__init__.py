@@ -1,13 +1,23 @@
 """Trained models as programs of other languages: what a model computes, and a module for each target."""
 
-# The module and function of each target, and its options with their defaults.
-TARGETS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "c": ("loops", "c_file", {"name": "model"}),
-    "js": ("loops", "js_file", {}),
-    "html": ("html_file", "html_file", {}),
-    "numpy": ("numpy_file", "numpy_file", {}),
-    "onnx": ("onnx_file", "onnx_file", {"precision": "double"}),
-    "sql": ("sql_file", "sql_file", {"table": "rows", "key": "id"}),
+from typing import NamedTuple
+
+
+class ExportTarget(NamedTuple):
+    """A language or format of files; what runs them is in `engines.py`."""
+
+    module: str  # whose function NAME_file writes them
+    suffixes: tuple[str, ...]  # of files, the usual one first
+    options: dict[str, str]  # with their defaults
+
+
+TARGETS = {
+    "c": ExportTarget("loops", (".c", ".h"), {"name": "model"}),
+    "js": ExportTarget("loops", (".js", ".mjs"), {}),
+    "html": ExportTarget("html_file", (".html", ".htm"), {}),
+    "numpy": ExportTarget("numpy_file", (".py",), {}),
+    "onnx": ExportTarget("onnx_file", (".onnx",), {"precision": "double"}),
+    "sql": ExportTarget("sql_file", (".sql",), {"table": "rows", "key": "id"}),
 }
 
 PRECISIONS = ("double", "single")

@@ -24,8 +24,6 @@ from .html_file import MODULE_BEGINS, MODULE_ENDS
 
 Double = NDArray[np.float64]
 
-SUFFIXES = {"numpy": ".py", "c": ".c", "js": ".js", "html": ".html", "onnx": ".onnx", "sql": ".sql"}  # by target
-
 _EPOCH = datetime.datetime(1970, 1, 1)
 _ROWS_TOGETHER = 500  # in ONNX Runtime
 

@@ -55,8 +55,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     program = function_of(model)
     if options.get("precision") == "single":
         check_single(getattr(model, "expansion_", model))
-    module, function, _ = TARGETS[to]
-    content = getattr(import_module(f"{__package__}.{module}"), function)(program, **options)
+    content = getattr(import_module(f"{__package__}.{TARGETS[to].module}"), f"{to}_file")(program, **options)
     with atomic_write(target) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
@@ -65,7 +64,7 @@ def options_for(to: str, **given: str | None) -> dict[str, str]:
     """The options of a target, with its defaults where None is given; InvalidInputError for others."""
     if not isinstance(to, str) or to not in TARGETS:
         raise InvalidInputError(f"to must be one of {', '.join(map(repr, TARGETS))}, got {to!r}")
-    options = TARGETS[to][2]
+    options = TARGETS[to].options
     for option, value in given.items():
         if value is not None and option not in options:
             raise InvalidInputError(f"{option} is not an option of the target {to!r}, got {value!r}")

@@ -15,7 +15,8 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import InvalidInputError
-from .engines import ENGINES, SUFFIXES, Engine, Results, Rows, errors_of
+from . import TARGETS
+from .engines import ENGINES, Engine, Results, Rows, errors_of
 
 FORMAT = 1
 
@@ -48,13 +49,17 @@ def receipt(artefact: str, to: str, options: Mapping[str, str], model: str, data
 def checked(found: Any, name: str) -> dict[str, Any]:
     """A receipt from a file; InvalidInputError for anything else."""
     try:
-        if {*found} != _KEYS or found["rffkern receipt"] != FORMAT or not 0 < found["tolerance"] < 1:
+        if not isinstance(found, dict) or {*found} != _KEYS or found["rffkern receipt"] != FORMAT:
             raise ValueError("its fields are none of those of this version")
         artefact = found["artefact"]
         texts = [artefact["sha256"], artefact["target"], found["model"]["sha256"], found["rows"]["sha256"],
                  *artefact["options"].values()]
         if not all(isinstance(text, str) for text in texts) or not isinstance(found["engines"], dict):
             raise ValueError("a field is malformed")
+        if {*artefact["options"]} != {*TARGETS[artefact["target"]].options}:
+            raise ValueError("its options are none of those of the target")
+        if found["tolerance"] != TOLERANCES[artefact["options"].get("precision", "double")]:
+            raise ValueError(f"its tolerance is {found['tolerance']!r}, which no receipt has")
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise InvalidInputError(f"{name}: is no receipt of rffkern export --verify: {error}") from error
     return dict(found)
@@ -74,7 +79,7 @@ def _run(engine: Engine, artefact: str, options: Mapping[str, str], rows: Rows, 
         return {"not run": f"{' and '.join(lacking)} not found"}
     found: dict[str, Any] = {"version": engine.version()}
     with tempfile.TemporaryDirectory() as folder:
-        copy = os.path.join(folder, "exported" + SUFFIXES[engine.target])
+        copy = os.path.join(folder, "exported" + TARGETS[engine.target].suffixes[0])
         shutil.copy(artefact, copy)
         try:
             errors = errors_of(engine.run(copy, rows, expected, options), expected)

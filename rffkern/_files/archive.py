@@ -271,7 +271,7 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
     require(data.startswith(prefix) and size <= _MAX_HEADER, "the header is malformed")
     check_memory(_parsed_size(data), n_bytes, "the header")
     text = data[len(prefix):].decode("utf-8")
-    header = _parse_json(text)
+    header = parse_json(text)
     require(isinstance(header, dict) and header.get("format") == FORMAT, "not a model file of this package")
     version = header.get("version")
     require(type(version) is int and version >= 1, f"the format version {shown(version)} is not known")
@@ -296,7 +296,7 @@ class _ParseOptions:
     parse_float, parse_int, parse_constant = float, int, staticmethod(lambda name: _refuse_constant(name))
 
 
-def _parse_json(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text, in which no key is repeated and numbers are finite.
 
     `json` compiles six patterns when it is loaded, which takes longer than the rest of reading a model; its parser is a
@@ -318,12 +318,12 @@ def _parsed_size(data: bytes) -> int:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    require(len({key for key, _ in pairs}) == len(pairs), "a key of the header is repeated")
+    require(len({key for key, _ in pairs}) == len(pairs), "a key of the JSON text is repeated")
     return dict(pairs)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise FormatError(f"the header holds {name}")
+    raise FormatError(f"the JSON text holds {name}")
 
 
 def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:

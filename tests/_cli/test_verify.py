@@ -40,13 +40,15 @@ def test_the_same_receipt_again(exported, command):
 def test_engines_that_are_not_here_are_named(target, command, folder, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     code, _, said = command("export", "m.npz", "--to", target, "-o", "out", "--verify", "test.csv", "--drop", "answer")
-    assert code == 0
+    assert code == (5 if target in ("c", "js") else 0)
     engines = json.loads((folder / "out.receipt.json").read_text())["engines"]
     assert {*engines} == {name for name, engine in ENGINES.items() if engine.target == target}
     if target in ("c", "js"):
         (name,) = engines
         assert engines[name] == {"not run": f"{name} not found"}
         assert f"{name}: not run, {name} not found" in said
+        code, _, said = command("verify", "out", "out.receipt.json", "m.npz", "test.csv", "--drop", "answer")
+        assert (code, f"install one of {name}" in said) == (5, True)
 
 
 def test_verify(exported, command):
@@ -88,7 +90,20 @@ def test_scores_that_differ(exported, command):
     assert "numpy failed: ZeroDivisionError" in said
 
 
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ("1e-09", "NaN", "NaN"), ("1e-09", "0.5", "tolerance is 0.5"), ("1e-09", "1e-9, \"tolerance\": 1e-9", "repeated"),
+    ('"numpy",\n', '"none",\n', "no receipt"), ('"options": {}', '"options": {"name": "x"}', "options")])
+def test_receipts_that_none_wrote(old, new, words, exported, command):
+    text = (exported / "m.py.receipt.json").read_text()
+    (exported / "forged.json").write_text(text.replace(old, new, 1))
+    assert old in text
+    code, _, said = command("verify", "m.py", "forged.json")
+    assert (code, words in said) == (65, True), said
+
+
 @pytest.mark.parametrize(("arguments", "code", "words"), [
+    (["verify", "m.py", "null.json"], 65,
+     "null.json: is no receipt of rffkern export --verify: its fields are none of"),
     (["verify", "m.py", "m.py.receipt.json", "m.npz"], 2, "MODEL and ROWS must be given together"),
     (["verify", "m.py", "none.json"], 66, "none.json: No such file"),
     (["verify", "none.py", "m.py.receipt.json"], 66, "none.py: No such file"),
@@ -99,6 +114,7 @@ def test_scores_that_differ(exported, command):
     (["export", "m.npz", "--to", "numpy", "-o", "m.py", "--verify", "none.csv"], 66, "none.csv: No such file")])
 def test_failures_are_one_clear_line(arguments, code, words, exported, command):
     (exported / "other.json").write_text('{"a": [1]}')
+    (exported / "null.json").write_text("null")
     found, _, said = command(*arguments)
     assert found == code
     assert words in said

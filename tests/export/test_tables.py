@@ -1,7 +1,7 @@
 """Exported models of tables read words, dates, truth values and gaps as the models do, in their programs."""
 
 import pytest
-from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, results_of, rows_of
+from helpers.engines import ENGINES, TARGETS, errors_of, lacking, results_of, rows_of
 from helpers.exported import rounding_of
 from helpers.exported_tables import CASES, case_of
 
@@ -20,7 +20,7 @@ def check(case, engine, run, folder, n_rows=120):
         with pytest.raises(InvalidInputError, match="column 'review' of the model holds free text, of which files of"):
             rffkern.export(model, folder / "model", to=target)
         return
-    path = folder / f"model{SUFFIXES[target]}"
+    path = folder / f"model{TARGETS[target].suffixes[0]}"
     rffkern.export(model, path, to=target)
     errors = errors_of(run(path, rows_of(model, X), expected), expected)
     assert errors.ulp <= rounding_of(model)

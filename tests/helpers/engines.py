@@ -12,9 +12,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rffkern._export import engines
+from rffkern._export import TARGETS, engines
 from rffkern._export.engines import (
-    SUFFIXES,
     Errors,
     Results,
     Rows,
@@ -26,7 +25,7 @@ from rffkern._export.engines import (
     sql_rows,
 )
 
-__all__ = ["ENGINES", "SUFFIXES", "Errors", "Results", "Rows", "errors_of", "lacking", "postgresql", "results_of",
+__all__ = ["ENGINES", "TARGETS", "Errors", "Results", "Rows", "errors_of", "lacking", "postgresql", "results_of",
            "rows_of"]
 
 Run = Callable[[pathlib.Path, Rows, Results], Results]
