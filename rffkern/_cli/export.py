@@ -10,7 +10,7 @@ from .._export.export import export, options_for
 from .._export.receipts import receipt
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, TrainingStateError
 from .output import STDIN, UsageError, check_output, printable, say
 from .predict import load_predictor
 from .verify import judge, read_rows
@@ -35,8 +35,9 @@ def run(arguments: argparse.Namespace) -> None:
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments)
     rows_and_results = None if arguments.data is None else read_rows(arguments, model)
     try:
-        export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to, **options)
-    except InvalidInputError as error:
+        export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to,
+               interval=arguments.interval, **options)
+    except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
     if rows_and_results is not None:
         _verify(arguments, {**options_for(arguments.to, **options)}, *rows_and_results)

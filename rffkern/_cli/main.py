@@ -323,6 +323,9 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("--precision", choices=PRECISIONS, help="of an ONNX graph and its input (default: double)")
     export.add_argument("--table", metavar="NAME", help="the table that the SELECT reads (default: rows)")
     export.add_argument("--key", metavar="NAME", help="the column of that table that identifies a row (default: id)")
+    export.add_argument("--interval", type=_coverage, metavar="COVERAGE",
+                        help="of a regressor, also write the ends of intervals that contain the target with this "
+                             "probability, such as 0.9")
     export.add_argument("--verify", dest="data", metavar="ROWS",
                         help="run the file on the rows of this table in the programs that are installed, and write "
                              "OUT.receipt.json: digests, and the largest difference from the scores of the model; exit "

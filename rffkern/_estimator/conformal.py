@@ -13,7 +13,7 @@ the second narrower; `docs/intervals.md` has what is left, measured.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -183,28 +183,45 @@ def record_for(model: Any) -> dict[str, Any]:
 def intervals(record: Mapping[str, Any], predictions: Double, coverage: float,
               quantiles: Sequence[float] | None) -> Double:
     """Lower and upper ends, (n_samples, n_targets, 2), for predictions (n_samples, n_outputs)."""
-    tail = (1 - coverage) / 2
-    outputs = [(k, k) for k in range(predictions.shape[1])]
-    if quantiles is not None and len(quantiles) > 1:
-        outputs = [(_nearest(quantiles, tail), _nearest(quantiles, 1 - tail))]
-    ends = np.empty((len(predictions), len(outputs), 2))
-    for k, (lower, upper) in enumerate(outputs):
-        ends[:, k, 0] = _end(record["residuals"][lower], predictions[:, lower], tail, 1)
-        ends[:, k, 1] = _end(record["residuals"][upper], predictions[:, upper], tail, -1)
+    targets = ends_of(record, predictions.shape[1], coverage, quantiles)
+    ends = np.empty((len(predictions), len(targets), 2))
+    with np.errstate(over="ignore"):
+        for k, pair in enumerate(targets):
+            for side, (output, factor, knots, spreads) in enumerate(pair):
+                f = predictions[:, output]
+                ends[:, k, side] = f + factor * np.interp(f, knots, spreads)
     largest = np.finfo(np.float64).max
     return np.sort(np.clip(ends, -largest, largest), axis=2)
+
+
+class End(NamedTuple):
+    """An end of an interval: an output f, and a factor times the spread at f."""
+
+    output: int
+    factor: float
+    knots: list[float]
+    spreads: list[float]
+
+
+def ends_of(record: Mapping[str, Any], n_outputs: int, coverage: float, quantiles: Sequence[float] | None
+            ) -> list[tuple[End, End]]:
+    """The lower and the upper end of each target."""
+    tail = (1 - coverage) / 2
+    outputs = [(k, k) for k in range(n_outputs)]
+    if quantiles is not None and len(quantiles) > 1:
+        outputs = [(_nearest(quantiles, tail), _nearest(quantiles, 1 - tail))]
+    return [(_end(record, lower, tail, 1), _end(record, upper, tail, -1)) for lower, upper in outputs]
 
 
 def _nearest(quantiles: Sequence[float], level: float) -> int:
     return int(np.argmin(np.abs(np.asarray(quantiles) - level)))
 
 
-def _end(residuals: Mapping[str, Any], predictions: Double, tail: float, side: int) -> Double:
+def _end(record: Mapping[str, Any], output: int, tail: float, side: int) -> End:
+    residuals = record["residuals"][output]
     level = _ranks(residuals, tail, "interval")
-    found = quantile(residuals, level if side > 0 else 1 - level)
-    with np.errstate(over="ignore"):
-        ends: Double = predictions + found * np.interp(predictions, residuals["knots"], residuals["spreads"])
-    return ends
+    factor = quantile(residuals, level if side > 0 else 1 - level)
+    return End(output, factor, residuals["knots"], residuals["spreads"])
 
 
 def label_sets(record: Mapping[str, Any], proba: Double, coverage: float) -> NDArray[np.bool_]:

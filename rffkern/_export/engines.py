@@ -334,7 +334,8 @@ def of_sql(found: Sequence[Sequence[Any]], expected: Results) -> Results:
     """Results of a SELECT: the key, then a label, probabilities and scores, or predictions."""
     ordered = sorted(found, key=lambda row: row[0])
     if expected.classes is None:
-        return Results(None, np.array([row[1:] for row in ordered], dtype=np.float64))
+        n = 1 + expected.answers.shape[1]  # ends of intervals are behind
+        return Results(None, np.array([row[1:n] for row in ordered], dtype=np.float64))
     a, numbers = expected.answers.shape[1], np.array([row[2:] for row in ordered], dtype=np.float64)
     return Results(numbers[:, a:], numbers[:, :a], [row[1] for row in ordered])
 

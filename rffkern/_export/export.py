@@ -15,7 +15,8 @@ Target: TypeAlias = Literal["c", "js", "html", "numpy", "onnx", "sql"]
 
 
 def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name: str | None = None,
-           precision: Precision | None = None, table: str | None = None, key: str | None = None) -> None:
+           precision: Precision | None = None, table: str | None = None, key: str | None = None,
+           interval: float | None = None) -> None:
     """Write a trained model as a file that needs neither this package nor, but for "numpy", Python.
 
     What the file computes is the function of `decision_function`, `predict_proba` and `predict` in double precision, up
@@ -36,11 +37,15 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
         Precision of an ONNX graph and its rows.
     table, key : str, default "rows" and "id"
         The table that the SELECT reads, and its column that identifies rows.
+    interval : float above 0 and below 1 or None
+        Of a regressor, write the ends of intervals of this coverage too, those of `predict_interval`.
 
     Raises
     ------
     NotFittedError
         If the model is not fitted.
+    TrainingStateError
+        If intervals are asked for, and the model has no residuals of rows that it was not trained on.
     InvalidInputError
         If the target cannot express the model, if single precision would spoil it, or for bad arguments.
     OSError
@@ -52,7 +57,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     except TypeError as error:
         raise InvalidTypeError(f"path must be the name of a file (str, bytes or os.PathLike), got "
                                f"{type(path).__name__}") from error
-    program = function_of(model)
+    program = function_of(model, interval)
     if options.get("precision") == "single":
         check_single(getattr(model, "expansion_", model))
     content = getattr(import_module(f"{__package__}.{TARGETS[to].module}"), f"{to}_file")(program, **options)

@@ -23,6 +23,7 @@ from .._column_map.fitted_map import FittedColumn
 from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
 from .._estimator.base import Model
+from .._estimator.conformal import End, check_coverage, ends_of, record_for
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from .._model.expansion import Expansion
 from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
@@ -158,6 +159,14 @@ class Answer(NamedTuple):
         return self.are_whole and all(-(2**63) <= label < 2**63 for label in self.labels or ())
 
 
+class Intervals(NamedTuple):
+    """Intervals around the targets, by what `predict_interval` knows for a coverage."""
+
+    ends: list[tuple[End, End]]  # lower and upper of each target
+    of_scores: bool  # around scores, of several quantiles; else around targets
+    is_positive: bool  # whether no target is below 0
+
+
 class Function(NamedTuple):
     """A model as a function of a row."""
 
@@ -169,6 +178,7 @@ class Function(NamedTuple):
     intercept: Array
     parts: tuple[Part, ...]
     answer: Answer
+    intervals: Intervals | None = None
 
     @property
     def n_features(self) -> int:
@@ -190,8 +200,11 @@ class Function(NamedTuple):
         return self.names or [f"x{j}" for j in range(self.n_columns)]
 
 
-def function_of(model: Any) -> Function:
-    """What a model or an expansion computes; InvalidInputError for what has no such form."""
+def function_of(model: Any, interval: float | None = None) -> Function:
+    """What a model or an expansion computes, with intervals of a coverage; InvalidInputError for what has none."""
+    if interval is not None and not hasattr(model, "predict_interval"):
+        raise InvalidInputError(f"interval must be None for {type(model).__name__}, which has no predict_interval, got "
+                                f"{interval!r}")
     if isinstance(model, Expansion):
         return _function(model, model, None)
     if not isinstance(model, Model):
@@ -200,7 +213,14 @@ def function_of(model: Any) -> Function:
     now: Any = model._snapshot()
     now._check_fitted()
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
-    return _function(now, expansion, vars(now).get("column_map_"))
+    function = _function(now, expansion, vars(now).get("column_map_"))
+    return function if interval is None else function._replace(intervals=_intervals_of(now, check_coverage(interval)))
+
+
+def _intervals_of(model: Any, coverage: float) -> Intervals:
+    quantiles = model._quantiles()
+    ends = ends_of(record_for(model), model.expansion_.n_outputs, coverage, quantiles)
+    return Intervals(ends, quantiles is not None and len(quantiles) > 1, model._is_positive())
 
 
 def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:

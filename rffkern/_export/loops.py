@@ -1,15 +1,18 @@
 """C, and JavaScript as the same program with other words."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from string import Template
 from typing import Any
+
+import numpy as np
 
 from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 from .cells import c_cells, c_text, c_type, js_cells, js_text
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
-from .function import Array, Function, Output, RowMap, check_texts
+from .function import Array, Function, Intervals, Output, RowMap, check_texts
 
 
 def _hexadecimal(value: float) -> str:
@@ -21,6 +24,8 @@ def _hexadecimal(value: float) -> str:
 
 _WRITER = TextWriter({"max": "fmax({}, {})", "min": "fmin({}, {})", "abs": "fabs({})", "where": "({} ? {} : {})"},
                      "{}({})", _hexadecimal)
+
+_LARGEST = sys.float_info.max.hex()
 
 # From C to JavaScript, one after the other.
 _TRANSLATIONS: list[tuple[str, Any]] = [
@@ -166,6 +171,13 @@ ${static}void ${name}_predict(const double *x, double *y)
     for (int k = 0; k < $n_outputs; k++) $predict;
 }
 """
+_INTERVAL = """
+${static}void ${name}_interval(const double *x, double *y)
+{
+    double h[$n_outputs];
+    ${name}_scores(x, h);
+$ends}
+"""
 
 # Of cells: the same functions, which read the row first.
 _C_OF_CELLS = """
@@ -205,6 +217,9 @@ $answers */
 _C_PREDICT = """\
  * ${name}_predict(x, y) fills $n_answers value(s).
 """
+_C_INTERVAL = """\
+ * ${name}_interval(x, y) fills the lower and the upper end of the interval of each target.
+"""
 _C_CLASSES = """\
  * ${name}_probabilities(x, p) fills $n_answers probabilities.
  * ${name}_class(x) is the index of the most likely of ${name}_labels.
@@ -237,6 +252,14 @@ export function predict(x) {
     return $n_answers === 1 ? y[0] : y;
 }
 """
+_JS_INTERVAL = """
+// The lower and the upper end of an interval: an array of two numbers, or of such arrays of several targets.
+export function predict_interval(x) {
+    const y = new Float64Array(2 * $n_targets);
+    fill_interval($x, y);
+    return $n_targets === 1 ? [y[0], y[1]] : Array.from({ length: $n_targets }, (_, k) => [y[2 * k], y[2 * k + 1]]);
+}
+"""
 _JS_CLASSES = """
 // Probabilities of the classes.
 export function probabilities(x) {
@@ -260,7 +283,8 @@ def c_file(function: Function, name: str) -> str:
     check_texts(function, "c", without="\0", counts_words=True)
     labels, words, mapping = function.answer.labels, _words(function, name), function.cells
     missing = "columns of a row" + ("" if function.mapping is None else ", NAN where missing")
-    words |= {"answers": Template(_C_PREDICT if labels is None else _C_CLASSES).substitute(words),
+    answers = (_C_PREDICT if labels is None else _C_CLASSES) + (_C_INTERVAL if function.intervals else "")
+    words |= {"answers": Template(answers).substitute(words),
               "row": missing if mapping is None else Template(_C_ROW_OF_CELLS).substitute(words)}
     text = Template(_C_HEAD).substitute(words)
     if mapping is None:
@@ -270,6 +294,7 @@ def c_file(function: Function, name: str) -> str:
                             "#include <stdlib.h>\n#include <string.h>")
         text += c_type(name) + _program(function, "row", "static ") + c_cells(mapping, name, _hexadecimal)
         outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
+        outputs |= {"interval": "y"} if function.intervals else {}
         text += "".join(Template(_C_OF_CELLS).substitute(words, function=each, out=out)
                         for each, out in outputs.items())
         text += "" if labels is None else Template(_C_CLASS_OF_CELLS).substitute(words)
@@ -312,7 +337,8 @@ def js_file(function: Function) -> str:
         "row": f"an array of {function.n_columns} numbers" + ("" if function.mapping is None else ", NaN where missing")
         if mapping is None else _JS_ROW_OF_CELLS.format(function.n_columns)}
     head, tail = (Template(text).substitute(words)
-                  for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)))
+                  for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)
+                                + (_JS_INTERVAL if function.intervals else "")))
     return head + program + ("" if mapping is None else js_cells(mapping)) + tail
 
 
@@ -320,7 +346,8 @@ def _words(function: Function, name: str) -> dict[str, Any]:
     """What several templates have."""
     n_values = function.n_columns if function.mapping is None else function.mapping.n_values
     return {"name": name, "title": function.title, "n_columns": function.n_columns, "n_values": n_values,
-            "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers}
+            "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers,
+            "n_targets": len(function.intervals.ends) if function.intervals else 0}
 
 
 def _constant(name: str, values: Array) -> str:
@@ -355,7 +382,14 @@ def _program(function: Function, name: str, static: str = "") -> str:
         "static": static, "z": z, "formula": formula, "predict": predict,
         "line": write(LINE, _WRITER, coefficient=f"coefficients[j * {n_outputs} + k]", x="(z[j] - center[j])")}
     text = "".join(_constant(*item) for item in arrays.items())
-    text += "" if mapping is None or not function.parts else "".join(_map_row(mapping))
+    mapping = mapping if function.parts else None
+    ends = [end for pair in function.intervals.ends for end in pair] if function.intervals else []
+    for k, end in enumerate(ends):
+        text += _constant(f"end_knots{k}", np.array(end.knots)) + _constant(f"spreads{k}", np.array(end.spreads))
+    if ends or (mapping is not None and any(output.kind == "rank" for output in mapping.outputs)):
+        text += Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
+                                                      x="x", knot="knots[low - 1]"))
+    text += "" if mapping is None else "".join(_map_row(mapping))
     text += Template(_SCORES).substitute(words)
     for part in function.parts:
         n = len(next(iter(part.arrays.values())))
@@ -367,7 +401,25 @@ def _program(function: Function, name: str, static: str = "") -> str:
             depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0,
             kernel=write(KERNELS[part.shape], _WRITER, q="q") if part.shape else "")
     answers = _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]
-    return text + Template(_INTERCEPT + answers).substitute(words)
+    text += Template(_INTERCEPT + answers).substitute(words)
+    if function.intervals is not None:
+        text += Template(_INTERVAL).substitute(words, ends="".join(_ends(function.intervals, formula)))
+    return text
+
+
+def _ends(intervals: Intervals, formula: str) -> Iterator[str]:
+    """Statements that put the ends of intervals, in ascending order, into y."""
+    if not intervals.of_scores and formula != "h[k]":
+        yield f"    for (int k = 0; k < {len(intervals.ends)}; k++) h[k] = {formula};\n"
+    for i, pair in enumerate(intervals.ends):
+        for k, (name, end) in enumerate(zip(("low", "high"), pair, strict=True), 2 * i):
+            f, n = f"h[{end.output}]", len(end.knots)
+            yield (f"    double {name}{i} = {f} + {_hexadecimal(end.factor)} * "
+                   f"rank({f}, end_knots{k}, spreads{k}, {n});\n")
+        for place, function in enumerate(("min", "max")):
+            value = f"f{function}(low{i}, high{i})"
+            value = f"fmax({'0' if intervals.is_positive else '-' + _LARGEST}, fmin({_LARGEST}, {value}))"
+            yield f"    y[{2 * i + place}] = {value};\n"
 
 
 def _map_row(mapping: RowMap) -> Iterator[str]:
@@ -375,9 +427,6 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
     for o, output in enumerate(mapping.outputs):
         yield _constant(f"knots{o}", output.knots) if output.kind == "rank" else ""
         yield _constant(f"heights{o}", output.heights) if output.kind in ("rank", *PLACES) else ""
-    if any(output.kind == "rank" for output in mapping.outputs):
-        yield Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
-                                                    x="x", knot="knots[low - 1]"))
     yield "\nstatic void map_row(const double *x, double *z)\n{\n"
     for o, output in enumerate(mapping.outputs):
         yield (f"    z[{o}] = (isnan(x[{output.source}]) ? {_hexadecimal(output.missing)} : {_form(output, o)})"

@@ -176,6 +176,17 @@ def predict(X):
     h = scores(X)
     return {predicted}
 '''
+_INTERVAL = '''
+
+def predict_interval(X):
+    """Lower and upper ends of intervals, shape (n_rows, 2), or (n_rows, n_targets, 2) of several targets."""
+    h = scores(X)
+    f, largest = {outputs}, np.finfo(np.float64).max
+    ends = np.stack([f[:, output] + factor * np.interp(f[:, output], knots, spreads)
+                     for output, factor, knots, spreads in {ends}], axis=1).reshape(-1, {n_targets}, 2)
+    ends = np.sort(np.clip(ends, -largest, largest), axis=2){positive}
+    return ends{first}
+'''
 
 
 def numpy_file(function: Function) -> str:
@@ -218,6 +229,11 @@ def _lines(function: Function) -> Iterator[str]:
         several = "h.min(axis=1)" if answer.least else formula
         yield _PREDICT.format(n_answers=function.n_answers, predicted=several if function.n_answers > 1 or answer.least
                               else f"{several}[:, 0]")
+        if function.intervals is not None:
+            ends, of_scores, is_positive = function.intervals
+            yield _INTERVAL.format(outputs="h" if of_scores else formula, n_targets=len(ends),
+                                   ends=[tuple(end) for pair in ends for end in pair],
+                                   positive=".clip(0)" if is_positive else "", first="[:, 0]" if len(ends) == 1 else "")
     else:
         yield _CLASSES.format(n_answers=function.n_answers,
                               probabilities=(_OF_TWO if two else _OF_MANY).format(formula=formula),

@@ -14,12 +14,12 @@ from .._column_map.cells import CATEGORY, EMPTY, NUMERIC
 from .._model.tree_layout import rounded_down
 from .._version import __version__
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, write
-from .function import Array, Column, Function, Part, RowMap, check_texts
+from .function import Array, Column, Function, Intervals, Part, RowMap, check_texts
 from .protobuf import DOUBLE, FLOAT, INT64, LEARNED, STRING, model, node, tensor, value_info
 
 _OPSET = 13
 _ROWS = "rows"  # the unknown size
-_OUTPUTS = ("label", "probabilities", "scores", "variable")
+_OUTPUTS, _ENDS = ("label", "probabilities", "scores", "variable"), ("lower", "upper")
 
 _OPERATORS = {"ge": "GreaterOrEqual", "lt": "Less", "gt": "Greater"}  # others have the name of the function
 
@@ -103,7 +103,7 @@ def _input_names(function: Function) -> list[str]:
     """Names of the columns, with _ behind those that are outputs of the graph, or empty."""
     names: list[str] = []
     for name in function.column_names():
-        while not name or name in _OUTPUTS or name in names:
+        while not name or name in _OUTPUTS or (name in _ENDS and function.intervals) or name in names:
             name += "_"
         names.append(name)
     return names
@@ -276,7 +276,10 @@ def _answers(graph: _Graph, function: Function, scores: str, element: int) -> li
             graph.add("ReduceMin", formula, to="variable", axes=[1], keepdims=1)
         else:
             graph.add("Identity", formula, to="variable")
-        return [value_info("variable", element, [_ROWS, function.n_answers])]
+        given = [value_info("variable", element, [_ROWS, function.n_answers])]
+        if function.intervals is not None:
+            given += _ends(graph, function.intervals, h if function.intervals.of_scores else formula, element)
+        return given
     if len(answer.labels) == 2:
         graph.add("Concat", graph.add("Sub", graph.keep(1.0), formula), formula, to="probabilities", axis=1)
         positive = graph.add("Greater", h, graph.keep(0.0))
@@ -290,3 +293,17 @@ def _answers(graph: _Graph, function: Function, scores: str, element: int) -> li
     return [value_info("label", STRING if texts else INT64, [_ROWS]),
             value_info("probabilities", element, [_ROWS, function.n_answers]),
             value_info("scores", element, [_ROWS, function.intercept.size])]
+
+
+def _ends(graph: _Graph, intervals: Intervals, outputs: str, element: int) -> list[bytes]:
+    """The ends of intervals of all targets, lower and upper."""
+    found = []
+    for ends in zip(*intervals.ends, strict=True):
+        f = graph.columns(outputs, [end.output for end in ends])
+        knots = _knots(graph, [np.array(end.knots) for end in ends], [np.array(end.spreads) for end in ends], f)
+        spread = write(FORMS["rank"], graph, x=f, **knots)
+        found.append(graph.add("Add", f, graph.add("Mul", graph.keep([end.factor for end in ends]), spread)))
+    for name, operator in zip(_ENDS, ("Min", "Max"), strict=True):
+        value = graph.add(operator, *found)
+        graph.add("Max", value, graph.keep(0.0 if intervals.is_positive else -np.finfo(graph.real).max), to=name)
+    return [value_info(name, element, [_ROWS, len(intervals.ends)]) for name in _ENDS]

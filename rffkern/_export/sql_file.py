@@ -13,7 +13,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY, DATE, EMPTY
 from ..errors import InvalidInputError
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
-from .function import Array, Column, Function, Output, Part, RowMap, check_texts
+from .function import Array, Column, Function, Intervals, Output, Part, RowMap, check_texts
 
 _Summed = tuple[list[str], str]  # tables, and the SELECT of what a part adds to the scores
 
@@ -146,6 +146,12 @@ def sql_file(function: Function, table: str, key: str) -> str:
                              "rff_scores"))
     columns = [f"id AS {_name(key)}", *(_predictions if labels is None else _classes)(function, outputs)]
     source = "rff_scores" if labels is None or len(labels) == 2 else "rff_odds"
+    if function.intervals is not None:
+        stages += _ends(function, function.intervals, outputs)
+        several = len(function.intervals.ends) > 1
+        columns += [f"{_WRITER.call(pick, f'lower{k}', f'upper{k}')} AS {name}{f'_{k}' * several}"
+                    for k in range(len(function.intervals.ends)) for name, pick in (("lower", "min"), ("upper", "max"))]
+        source = "rff_ends"
     return (f"-- {function.title}, as rffkern exported it.\nWITH\n" + ",\n".join(stages)
             + f"\nSELECT {', '.join(columns)}\nFROM {source};\n")
 
@@ -266,17 +272,21 @@ def _form(output: Output) -> str:
         heights = output.heights.tolist()
         value = _search(x, [f"{k}e0" for k in range(1, len(heights))], [*map(_exact, heights)])
     elif output.kind == "rank":
-        knots, heights = output.knots.tolist(), output.heights.tolist()
-        slopes = [(heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i]) for i in range(len(knots) - 1)]
-        pieces = [write(FORMS["rank"], _WRITER, x=x, knot=_exact(knot), height=_exact(height), slope=_exact(slope))
-                  for knot, height, slope in zip(knots, heights, slopes, strict=False)]
-        value = _search(x, [*map(_exact, knots)], [_exact(heights[0]), *pieces, _exact(heights[-1])])
+        value = _pieces(x, output.knots.tolist(), output.heights.tolist())
     else:
         bounds = {name: _exact(value) if math.isfinite(value) else _number(math.copysign(1e308, value))
                   for name, value in zip("abcd", output.numbers, strict=False)}
         value = write(FORMS[output.kind], _WRITER, x=x, **bounds)
     value = f"CASE WHEN {x} IS NULL THEN {_exact(output.missing)} ELSE {value} END"
     return value if output.divisor == 1 else f"{value} / ({_exact(output.divisor)})"
+
+
+def _pieces(x: str, knots: Sequence[float], heights: Sequence[float]) -> str:
+    """The piecewise linear function through knots and heights, constant beyond them."""
+    slopes = [(heights[i + 1] - heights[i]) / (knots[i + 1] - knots[i]) for i in range(len(knots) - 1)]
+    pieces = [write(FORMS["rank"], _WRITER, x=x, knot=_exact(knot), height=_exact(height), slope=_exact(slope))
+              for knot, height, slope in zip(knots, heights, slopes, strict=False)]
+    return _search(x, [*map(_exact, knots)], [_exact(heights[0]), *pieces, _exact(heights[-1])])
 
 
 def _columns(prefix: str, size: int) -> list[str]:
@@ -368,6 +378,20 @@ def _predictions(function: Function, outputs: Sequence[str]) -> Iterator[str]:
         yield f"{_answer(function, outputs[0])} AS prediction"
     else:
         yield from (f"{_answer(function, h)} AS prediction_{k}" for k, h in enumerate(outputs))
+
+
+def _ends(function: Function, intervals: Intervals, outputs: Sequence[str]) -> Iterator[str]:
+    """Tables of what intervals are around, and of their ends."""
+    around = [*outputs] if intervals.of_scores else [_answer(function, h) for h in outputs]
+    yield _stage("rff_around", ["*", *(f"{each} AS f{k}" for k, each in enumerate(around))], "rff_scores")
+    ends = []
+    for k, pair in enumerate(intervals.ends):
+        for name, end in zip(("lower", "upper"), pair, strict=True):
+            f, knots, spreads = f"f{end.output}", [*map(float, end.knots)], [*map(float, end.spreads)]
+            value = f"{f} + {_exact(end.factor)} * {_pieces(f, knots, spreads)}"
+            value = _WRITER.call("max", "0e0", f"({value})") if intervals.is_positive else value
+            ends.append(f"{value} AS {name}{k}")
+    yield _stage("rff_ends", ["*", *ends], "rff_around")
 
 
 def _classes(function: Function, outputs: Sequence[str]) -> Iterator[str]:
