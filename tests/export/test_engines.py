@@ -1,7 +1,7 @@
 """Exported models give what the models give, in the programs that run them."""
 
 import pytest
-from helpers.engines import ENGINES, SUFFIXES, errors_of, lacking, results_of, rows_of
+from helpers.engines import ENGINES, TARGETS, errors_of, lacking, results_of, rows_of
 from helpers.exported import CASES, model_of, rounding
 
 import rffkern
@@ -17,7 +17,7 @@ def check(case, engine, run, folder):
     model, X = model_of(case)
     expected = results_of(model, X)
     target = ENGINES[engine][0]
-    path = folder / f"model{SUFFIXES[target]}"
+    path = folder / f"model{TARGETS[target].suffixes[0]}"
     rffkern.export(model, path, to=target)
     errors = errors_of(run(path, rows_of(model, X), expected), expected)
     assert errors.ulp <= rounding(case)
