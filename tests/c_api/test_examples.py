@@ -56,10 +56,6 @@ def library(tmp_path_factory):
     return folder
 
 
-def check(printed, expected):
-    np.testing.assert_allclose(np.array(printed.split(), float), expected, rtol=1e-14)
-
-
 def test_cython(model, expected, tmp_path):
     """The extension is built by a stranger's commands, and scores in several threads without the interpreter."""
     need("cc")
@@ -102,9 +98,16 @@ def test_c(model, tmp_path):
     assert subprocess.run([program, "none.npz", "1"], check=False).returncode == 1
 
 
-def test_cells_in_c(tmp_path):
-    """A row of a CSV file with words, dates and gaps, by the names of its columns; a cell that is refused is named."""
-    need("cc")
+# Rows of a CSV file with words, dates and gaps, in columns that are not all of the model, and as Python takes them.
+NAMES = "mass,other,city,since"
+LINES = {'"1,250.5 kg",x,"Bern",3 March 2024': ("Bern", "3 March 2024", "1,250.5 kg"),
+         '7 kg,,"a ""b"", c",2024-03-03': ('a "b", c', "2024-03-03", "7 kg"),
+         ",,Basel,": ("Basel", None, None), "n/a,,,NULL": (None, None, None)}
+
+
+@pytest.fixture(scope="module")
+def of_words(tmp_path_factory):
+    """A model of such rows, and the path of its file."""
     rng = np.random.default_rng(0)
     city, mass = rng.choice(["Bern", "Z\u00fcrich", 'a "b", c'], 200), rng.uniform(1, 2000, 200)
     table = {"city": [None if k % 9 == 0 else str(each) for k, each in enumerate(city)],
@@ -112,50 +115,86 @@ def test_cells_in_c(tmp_path):
              "mass": [f"{each:,.1f} kg" for each in mass]}
     labels = np.where((city == "Bern") ^ (mass > 900), "yes", "no")
     model = rffkern.GBRFF2Classifier(6, random_state=0).fit(table, labels)
-    save(model, tmp_path / "model.npz")
+    path = tmp_path_factory.mktemp("words") / "model.npz"
+    save(model, path)
+    return model, path
+
+
+def check_words(of_words, *command, rtol=0.0, **options):
+    """A program that gets a model, names and a line prints the label and the score that Python gives."""
+    model, path = of_words
+    for line, row in LINES.items():
+        one = {name: [value] for name, value in zip(("city", "since", "mass"), row, strict=True)}
+        label, score = run(*command, path, NAMES, line, **options).split()
+        assert label == model.predict(one)[0]
+        assert float(score) == pytest.approx(model.decision_function(one)[0], rel=rtol, abs=0)
+
+
+def test_cells_in_c(of_words, tmp_path):
+    """A cell that is refused is named."""
+    need("cc")
     program = tmp_path / "cells"
     run("cc", "-std=c99", "-O2", "-Wall", "-Werror", "-Wno-unknown-pragmas", f"-I{INCLUDE}", "-o", program,
         EXAMPLES / "cells.c", INCLUDE / "rffscore.c", "-lm")
-    for line, row in (('"1,250.5 kg",x,"Bern",3 March 2024', ("Bern", "3 March 2024", "1,250.5 kg")),
-                      ('7 kg,,"a ""b"", c",2024-03-03', ('a "b", c', "2024-03-03", "7 kg")),
-                      (",,Basel,", ("Basel", None, None)), ("n/a,,NULL", (None, None, None))):
-        one = {name: [value] for name, value in zip(table, row, strict=True)}
-        label, score = run(program, tmp_path / "model.npz", "mass,other,city,since", line).split()
-        assert (label, float(score)) == (model.predict(one)[0], model.decision_function(one)[0])
-    done = subprocess.run([program, tmp_path / "model.npz", "since,mass", "3 March 2024,5 lb"], capture_output=True,
+    check_words(of_words, program)
+    done = subprocess.run([program, of_words[1], "since,mass", "3 March 2024,5 lb"], capture_output=True,
                           text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "mass: a cell is no value of its column\n")
 
 
-def test_cpp(library, tmp_path):
-    """The header is one of C++ too."""
+def test_cpp(of_words, library, tmp_path):
     need("c++")
-    (tmp_path / "program.cpp").write_text('#include "rffkern.h"\nint main() { return rff_abi_version() - 1; }\n')
-    run("c++", "-Wall", "-Werror", f"-I{INCLUDE}", "-o", tmp_path / "program", tmp_path / "program.cpp",
+    program = tmp_path / "scorer"
+    run("c++", "-std=c++17", "-Wall", "-Werror", f"-I{INCLUDE}", "-o", program, EXAMPLES / "scorer.cpp",
         library / "librffscore.a", "-lm")
-    run(tmp_path / "program")
+    check_words(of_words, program)
 
 
-def test_go(model, expected, library):
+def test_go(of_words, library):
     need("go")
     environment = os.environ | {"CGO_CFLAGS": f"-I{INCLUDE}", "CGO_LDFLAGS": f"-L{library} -lrffscore -lm",
                                 "GO111MODULE": "off"}
-    check(run("go", "run", EXAMPLES / "scorer.go", model, *ROW, env=environment), expected)
+    check_words(of_words, "go", "run", EXAMPLES / "scorer.go", env=environment)
 
 
-def test_rust(model, expected, library, tmp_path):
+def test_rust(of_words, library, tmp_path):
     need("rustc")
     program = tmp_path / "scorer"
     run("rustc", "-O", "-L", library, "-lstatic=rffscore", "-lm", "-o", program, EXAMPLES / "scorer.rs")
-    check(run(program, model, 3, *ROW), expected)
+    check_words(of_words, program)
 
 
-def test_javascript(model, expected, tmp_path):
+def test_javascript(of_words, tmp_path):
+    """WebAssembly has a C library of its own, whose sines may differ in the last place."""
     need("node")
     if subprocess.run([sys.executable, "-m", "ziglang", "version"], capture_output=True, check=False).returncode:
         pytest.skip("no ziglang here: pip install ziglang")
     wasm = tmp_path / "rffscore.wasm"
-    exported = ["malloc", "rff_load_memory", "rff_score", "rff_scratch_size", "rff_describe"]
+    exported = ["malloc", "rff_load_memory", "rff_find_column", "rff_score_cells", "rff_predict_cells",
+                "rff_scratch_size", "rff_get_label", "rff_describe"]
     run(sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-Oz", "-s",
         f"-I{INCLUDE}", "-o", wasm, INCLUDE / "rffscore.c", "-Wl," + ",".join(f"--export={name}" for name in exported))
-    check(run("node", EXAMPLES / "scorer.mjs", wasm, model, 3, *ROW), expected)
+    check_words(of_words, "node", EXAMPLES / "scorer.mjs", wasm, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "onnx"])
+def test_databases_and_onnx(engine, tmp_path):
+    """Words, numbers and gaps; the label first, then probabilities and scores."""
+    package = {"sqlite": "sqlite3", "duckdb": "duckdb", "onnx": "onnxruntime"}[engine]
+    pytest.importorskip(package)
+    rng = np.random.default_rng(0)
+    city, mass = rng.choice(["Bern", "Z\u00fcrich", 'a "b", c'], 200), rng.uniform(1, 2000, 200)
+    labels = np.where((city == "Bern") ^ (mass > 900), "yes", "no")
+    model = rffkern.GBRFF2Classifier(6, random_state=0).fit(
+        {"city": [None if k % 9 == 0 else str(each) for k, each in enumerate(city)],
+         "mass": np.where(rng.random(200) < 0.1, np.nan, mass)}, labels)
+    to = "onnx" if engine == "onnx" else "sql"
+    rffkern.export(model, tmp_path / "model", to=to)
+    command = [sys.executable, EXAMPLES / f"scorer_{to}.py", *([] if to == "onnx" else [engine]), tmp_path / "model"]
+    for line, row in {'"a ""b"", c",1250.5': ('a "b", c', 1250.5), "Basel,": ("Basel", np.nan),
+                      ",7": (None, 7.0)}.items():
+        one = {"city": [row[0]], "mass": np.array([row[1]])}
+        label, *numbers = run(*command, "city,mass", line).split()
+        assert label == model.predict(one)[0]
+        expected = [*model.predict_proba(one)[0], *model.decision_function(one)]
+        np.testing.assert_allclose(np.array(numbers, float), expected, rtol=1e-12)
