@@ -22,7 +22,7 @@ from .._files.model_files import dumps
 from .._native import solvers
 from .._native.array_types import NDArray
 from .._rows.weights import check_weights
-from ..errors import RFFKernError
+from ..errors import InvalidInputError, RFFKernError
 from .cross_validation import N_FOLDS, cross_validated, folds_of
 from .fit import predictions_on, rows_to_fit, suitable_columns, train
 from .open_table import open_table
@@ -66,6 +66,9 @@ def run(arguments: argparse.Namespace) -> None:
         rows = read_training(table, roles, None if arguments.task is None else arguments.task == "classification",
                              rejected, arguments.categorical)
     rejected.report(len(rows.y))
+    if rows.has_labels and len(labels := np.unique(rows.y)) < 2:
+        raise InvalidInputError(f"{table.path}: all rows have the label {str(labels[0])!r}: expected two labels or more, "
+                                "between which models can be compared")
     contestants = _contestants(rows, arguments)
     missing = [name for name in arguments.models or () if name not in contestants]
     if missing:

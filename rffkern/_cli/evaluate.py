@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
                                 "and found none: give the column that has them by --target")
     if weight is not None:
         try:
-            predictions = predictions._replace(weights=check_weights(predictions.weights, len(predictions.truth)).each)
+            check_weights(predictions.weights, len(predictions.truth))
         except InvalidInputError as error:
             raise InvalidInputError(f"{table.path}: column {column_label(weight, table.columns)}: {error}") from error
     _report(arguments, table, target, n_rows, Evaluation.of(predictions))
@@ -64,7 +64,8 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     if n_known < n_rows:
         say(printable(f"{table.path}: {n_rows - n_known} of {n_rows} rows have no label or target, and are left out"))
     name = table.columns[target] if target is not None and table.columns else None
-    sentence = evaluation.sentence(f"{n_known} rows of {table.path}")
+    weighted = "" if evaluation.predictions.weights is None else "weighted "
+    sentence = evaluation.sentence(f"{evaluation.figures()['rows']} {weighted}rows of {table.path}")
     if arguments.json:
         print(json.dumps({"model": arguments.model, "data": table.path, "target": name, "summary": sentence,
                           **evaluation.figures(), **evaluation.tables()}))

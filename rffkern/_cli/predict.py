@@ -298,12 +298,12 @@ class Scorer:
         if not len(block.X):
             return ScoredBlock(0, b"", None, None, block.done, block.rejected)
         rows = self.rows(block)
-        predicted, proba = self.model._labels_and_proba(rows) if self.proba else (self.model.predict(rows), None)
+        predicted, proba, covering = self.model._answers(rows, self.proba, self.coverage)
         shown, shown_proba = predicted, proba
         if self.digits is not None:
             shown = predicted if self._has_labels else np.round(predicted, self.digits)
             shown_proba = None if proba is None else np.round(proba, self.digits)
-        data = self.writer.rows(shown, shown_proba, block.kept, [*self._covering(rows), *self._reasons(rows)])
+        data = self.writer.rows(shown, shown_proba, block.kept, [*self._covering(covering), *self._reasons(rows)])
         counts = None
         if self.reference is not None:
             table = rows if isinstance(rows, RawTable) else RawTable(None, [
@@ -312,16 +312,14 @@ class Scorer:
         return ScoredBlock(len(block.X), data, block.labels, None if block.labels is None else predicted, block.done,
                            block.rejected, block.rounded, counts)
 
-    def _covering(self, rows: Any) -> list[NDArray[Any]]:
+    def _covering(self, found: Any) -> list[NDArray[Any]]:
         """Columns of the ends of intervals, or of sets of labels as text."""
-        if self.coverage is None:
+        if found is None:
             return []
         if self._has_labels:
             labels = [str(label).replace("\\", "\\\\").replace("|", "\\|") for label in self.model.classes_.tolist()]
-            sets = self.model.predict_set(rows, self.coverage).tolist()
-            return [np.array(["|".join(itertools.compress(labels, chosen)) for chosen in sets], dtype=object)]
-        ends = self.model.predict_interval(rows, self.coverage)
-        return [*(ends if self.digits is None else np.round(ends, self.digits)).reshape(len(ends), -1).T]
+            return [np.array(["|".join(itertools.compress(labels, chosen)) for chosen in found.tolist()], dtype=object)]
+        return [*(found if self.digits is None else np.round(found, self.digits)).reshape(len(found), -1).T]
 
     def _reasons(self, rows: Any) -> list[NDArray[Any]]:
         """Names of the columns that contribute most to the scores, and their contributions, the largest first.

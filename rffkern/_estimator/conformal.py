@@ -171,6 +171,16 @@ def check_rows(record: Mapping[str, Any], coverage: float) -> None:
         _ranks(sample, (1 - coverage) / 2, "interval")
 
 
+def check_largest(record: dict[str, Any]) -> dict[str, Any]:
+    """A record; InvalidInputError if its rows allow no coverage above a half."""
+    n_rows = min(sample["rows"] for sample in record.get("labels") or record["residuals"])
+    fewest = 2 if "labels" in record else 4
+    if n_rows < fewest:
+        raise InvalidInputError(f"X must have at least {fewest} rows, got {n_rows} (rows of unequal weight count as "
+                                f"fewer): a coverage of 0.9 takes {5 * fewest - 1}")
+    return record
+
+
 def record_for(model: Any) -> dict[str, Any]:
     """What a model keeps of rows that it was not trained on; TrainingStateError where it has nothing."""
     record: dict[str, Any] | None = vars(model).get("_out_of_fold")

@@ -169,8 +169,9 @@ def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:
         said, judged = (f"the best constant has a pinball loss of {_short(constant['pinball'])} on {where}; the model "
                         f"one of {_pair(figures, 'pinball')}"), "pinball"
     else:
+        r2 = f"R^2 {_pair(figures, 'r2')}" if "r2" in figures else "R^2 is not defined for a single row"
         said, judged = (f"guessing the median is off by {_short(constant['mae'])} on average on {where}; the model by "
-                        f"{_pair(figures, 'mae')} (R^2 {_pair(figures, 'r2')})"), "rmse"
+                        f"{_pair(figures, 'mae')} ({r2})"), "rmse"
     return said if _is_better(figures, judged) else said + _DOUBT
 
 

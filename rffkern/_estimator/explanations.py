@@ -93,7 +93,8 @@ class Explained(Model):
         Notes
         -----
         All mapped columns of one raw column belong to it.  A missing value that a column map imputes from other columns
-        counts for its own column, as does one that is clipped.  Scores of float32 rows are those in double precision.
+        counts for its own column, as does one that is clipped.  float32 rows are explained in double precision: values add
+        up to the scores of `X.astype(numpy.float64)`, from which those of X differ in their eighth digit.
         """
         check_choice("interactions", interactions, (True, False))
         now = self._snapshot()
@@ -203,10 +204,12 @@ class Explained(Model):
 
 
 def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:
-    """Rows of a raw table as the expansion of a fitted model takes them."""
+    """Rows of a raw table as the expansion of a fitted model takes them, in double precision."""
     model._check_fitted()
     if isinstance(X, RowBlocks):
         raise InvalidInputError(f"{name} must be rows in memory, an array or a table, got RowBlocks")
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:
+        X = X.astype(np.float64)  # before it is mapped
     rows: NDArray[Any] = model._check_rows(X)
     return rows
 
@@ -255,7 +258,7 @@ def _explainer(model: Any, background: Any) -> "Explainer":
     from .._model.shapley import Background, Explainer
 
     expansion, sources = model.expansion_, sources_of(model)
-    if isinstance(background, str):
+    if isinstance(background, str) or background is None:
         if background != "marginals":
             raise InvalidInputError(f'background must be "marginals", or rows, got {background!r}')
         kept = expansion._explainers

@@ -235,6 +235,8 @@ def constant_classifier(codes: Indices, n_classes: int, weights: Any = None) -> 
 def regression_metrics(targets: Double, predictions: Double, weights: Any = None) -> Metrics:
     """Metrics of predicted numbers: "r2", "mae", the mean absolute error, and "rmse"; means over several targets.
 
+    "r2" is missing of a single row, which has no variance that could be explained.
+
     Parameters
     ----------
     targets, predictions : arrays of shape (n_samples,) or (n_samples, n_targets)
@@ -242,9 +244,9 @@ def regression_metrics(targets: Double, predictions: Double, weights: Any = None
     """
     w = _weights(weights, len(targets))
     pairs = list(zip(np.atleast_2d(targets.T), np.atleast_2d(predictions.T), strict=True))
-    return {"r2": _mean_of([_r2(y, f, w) for y, f in pairs]),
-            "mae": _mean_of([_mean(np.abs(y - f), w) for y, f in pairs]),
-            "rmse": _mean_of([_rmse(y, f, w) for y, f in pairs])}
+    metrics = {} if np.count_nonzero(w) < 2 else {"r2": _mean_of([_r2(y, f, w) for y, f in pairs])}
+    return metrics | {"mae": _mean_of([_mean(np.abs(y - f), w) for y, f in pairs]),
+                      "rmse": _mean_of([_rmse(y, f, w) for y, f in pairs])}
 
 
 def _unit(y: Double, f: Double) -> float:

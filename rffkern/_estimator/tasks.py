@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # a model that scores loads no training
 
 Double = NDArray[np.float64]
 
+_ROUNDING = 1e-14  # of exponentials of scores, in units of them
+
 
 class Classifier(Explained):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
@@ -132,11 +134,13 @@ class Classifier(Explained):
         scores = now._raw_scores(X)
         return probabilities(now._link(), scores)
 
-    def _labels_and_proba(self, X: Any) -> tuple[NDArray[Any], Double]:
-        """What `predict` and `predict_proba` return, of rows that are scored once."""
+    def _answers(self, X: Any, with_proba: bool, coverage: float | None = None) -> tuple[NDArray[Any], Any, Any]:
+        """What `predict`, `predict_proba` and, with a coverage, `predict_set` return, of rows that are scored once."""
         now = self._snapshot()
         scores = now._raw_scores(X)
-        return now._labels_of(scores), probabilities(now._link(), scores)
+        proba = probabilities(now._link(), scores) if with_proba or coverage is not None else None
+        sets = None if proba is None or coverage is None else now._set_of(proba, coverage, None)
+        return now._labels_of(scores), proba if with_proba else None, sets
 
     def predict_log_proba(self, X: Any) -> Double:
         """Return the logarithms of class probabilities, shape (n_samples, n_classes); -inf of a probability of 0.
@@ -179,12 +183,19 @@ class Classifier(Explained):
         average over rows, not for each of them, and neither for rows of a later time that differ, nor for classes or
         groups apart (docs/intervals.md).
         """
-        from .conformal import check_coverage, label_sets, of_groups, record_for
+        from .conformal import check_coverage, record_for
 
         now = self._snapshot()
         now._check_fitted()
-        coverage, record = check_coverage(coverage), record_for(now)
-        proba = now.predict_proba(X)
+        check_coverage(coverage)
+        record_for(now)
+        return now._set_of(now.predict_proba(X), coverage, groups)
+
+    def _set_of(self, proba: Double, coverage: float, groups: Any) -> NDArray[np.bool_]:
+        """The same for probabilities."""
+        from .conformal import check_coverage, label_sets, of_groups, record_for
+
+        coverage, record = check_coverage(coverage), record_for(self)
         return of_groups(record, groups, proba, lambda part, rows: label_sets(part, rows, coverage))
 
     def conformalize(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
@@ -207,10 +218,10 @@ class Classifier(Explained):
         NotFittedError
             Before `fit`.
         InvalidInputError
-            For rows, labels, weights or groups that do not belong together.
+            For rows, labels, weights or groups that do not belong together, and for a single row.
         """
         from .._rows.weights import check_weights
-        from .conformal import record_of_labels, with_groups
+        from .conformal import check_largest, record_of_labels, with_groups
         from .metrics import known_label_codes
 
         now = self._snapshot()
@@ -222,8 +233,8 @@ class Classifier(Explained):
         codes = known_label_codes(y, now.classes_)
         own = np.where(codes >= 0, proba[np.arange(len(codes)), codes], 0.0)
         weights = check_weights(sample_weight, len(own)).values
-        self._keep_record(with_groups(groups, len(own), lambda rows: record_of_labels(
-            own[rows], None if weights is None else weights[rows], "conformalize")))
+        self._keep_record(check_largest(with_groups(groups, len(own), lambda rows: record_of_labels(
+            own[rows], None if weights is None else weights[rows], "conformalize"))))
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -305,10 +316,18 @@ class Regressor(Explained):
         """The quantiles that scores estimate, None where they estimate targets."""
         return None
 
-    def _outputs(self, X: Any) -> Double:
+    def _outputs_of(self, scores: Double) -> Double:
         """What intervals are put around: quantiles, or predictions (n_samples, n_outputs)."""
-        quantiles, scores = self._quantiles(), self._raw_scores(X)
+        quantiles = self._quantiles()
         return scores if quantiles is not None and len(quantiles) > 1 else self._targets_of(scores)
+
+    def _answers(self, X: Any, with_proba: bool, coverage: float | None = None) -> tuple[NDArray[Any], None, Any]:
+        """What `predict` and, with a coverage, `predict_interval` return, of rows that are scored once."""
+        now = self._snapshot()
+        scores = now._raw_scores(X)
+        predicted = now._targets_of(scores)
+        return (predicted[:, 0] if predicted.shape[1] == 1 else predicted, None,
+                None if coverage is None else now._interval_of(scores, coverage, None))
 
     def _n_targets(self) -> int:
         """Number of targets that intervals are for."""
@@ -347,14 +366,23 @@ class Regressor(Explained):
         the model was not trained on: the promise holds on average over rows, not for each of them, and not for rows of
         a later time that differ (docs/intervals.md).
         """
-        from .conformal import check_coverage, intervals, of_groups, record_for
+        from .conformal import check_coverage, record_for
 
         now = self._snapshot()
         now._check_fitted()
-        coverage, record, quantiles = check_coverage(coverage), record_for(now), now._quantiles()
-        ends = of_groups(record, groups, now._outputs(X), lambda part, rows: intervals(part, rows, coverage, quantiles))
-        if now._is_positive():
-            ends = np.maximum(ends, 0)
+        check_coverage(coverage)
+        record_for(now)
+        return now._interval_of(now._raw_scores(X), coverage, groups)
+
+    def _interval_of(self, scores: Double, coverage: float, groups: Any) -> Double:
+        """The same for scores."""
+        from .conformal import check_coverage, intervals, of_groups, record_for
+
+        coverage, record, quantiles = check_coverage(coverage), record_for(self), self._quantiles()
+        ends = of_groups(record, groups, self._outputs_of(scores),
+                         lambda part, rows: intervals(part, rows, coverage, quantiles))
+        if self._is_positive():
+            ends = np.maximum(ends * (1 + _ROUNDING * np.array([-1.0, 1.0])), 0)
         return ends[:, 0] if ends.shape[1] == 1 else ends
 
     def _is_positive(self) -> bool:
@@ -382,22 +410,22 @@ class Regressor(Explained):
         NotFittedError
             Before `fit`.
         InvalidInputError
-            For rows, targets, weights or groups that do not belong together.
+            For rows, targets, weights or groups that do not belong together, and for fewer than four rows.
         """
         from .._rows.weights import check_weights
-        from .conformal import record_of_targets, with_groups
+        from .conformal import check_largest, record_of_targets, with_groups
 
         now = self._snapshot()
         now._check_fitted()
-        predictions, quantiles = now._outputs(X), now._quantiles()
+        predictions, quantiles = now._outputs_of(now._raw_scores(X)), now._quantiles()
         values, several = check_targets(y, len(predictions)), quantiles is not None and len(quantiles) > 1
         if values.shape[1] != (1 if several else predictions.shape[1]):
             raise InvalidInputError(f"y must have {predictions.shape[1]} targets, got {values.shape[1]}")
         weights = check_weights(sample_weight, len(predictions)).values
         residuals = values - predictions
-        self._keep_record(with_groups(groups, len(predictions), lambda rows: record_of_targets(
+        self._keep_record(check_largest(with_groups(groups, len(predictions), lambda rows: record_of_targets(
             predictions[rows].T, residuals[rows].T, None if weights is None else weights[rows], not several,
-            "conformalize")))
+            "conformalize"))))
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -62,7 +62,10 @@ def permutation_importance(rows: LabelledRows, seed: int = 0) -> list[Importance
 def _importances(rows: LabelledRows, columns: Sequence[int], n_repeats: int, rng: Any) -> list[Importance]:
     name = importance_metric(rows)
     sign = -1 if name == "r2" else 1
-    before = rows.evaluation_of(rows.scores_of(rows.mapped)).metrics[name]
+    metrics = rows.evaluation_of(rows.scores_of(rows.mapped)).metrics
+    if name not in metrics:  # R^2 of a single row
+        return []
+    before = metrics[name]
     found = []
     for column in columns:
         own = np.flatnonzero(rows.sources == column)

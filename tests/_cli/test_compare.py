@@ -93,6 +93,14 @@ def test_a_model_that_fails_is_named(command, people, monkeypatch):
     assert json.loads(out)["failed"] == {"ridge regression": "too many"}
 
 
+def test_a_table_of_one_class(command, people):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    np.savez("one.npz", X=X, y=np.array(["yes"] * 40))
+    code, _, errors = command("compare", "one.npz", "--models", "constant")
+    assert code == 65
+    assert "all rows have the label 'yes': expected two labels or more" in errors
+
+
 @pytest.mark.parametrize(("options", "code", "message"), [
     (("--models", "forest"), 2, "no model 'forest' here: expected some of constant, logistic regression, gbrff2"),
     (("--metric", "rmse", "--models", "constant"), 2, "--metric must be one of accuracy, balanced_accuracy, log_loss"),

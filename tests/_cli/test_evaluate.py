@@ -71,6 +71,10 @@ def test_weights_missing_labels_and_labels_that_are_not_known(command, folder, t
     assert code == 0
     assert "3 of 40 rows have no label or target, and are left out" in errors
     found = json.loads(out)
+    counted = int(np.count_nonzero(weights[3:]))
+    assert f"of {counted} weighted rows of w.csv" in found["summary"]
+    assert np.sum(found["confusion"]["counts"]) == weights[3:].sum() - weights[3]
+    assert sum(each["rows"] for each in found["reliability"]) == found["rows"] == counted
     right = model.predict(X)[3:] == y[3:]
     assert found["accuracy"] == pytest.approx(np.average(right, weights=weights[3:]))
     assert sum(found["confusion"]["unknown_labels"]) == 0  # of weight 0
@@ -85,6 +89,14 @@ def test_labels_of_which_none_is_known(command, folder, table):
     assert "expected labels of the model, such as 'no', and found none" in errors
     with pytest.raises(InvalidInputError, match="y must hold labels of the model, such as 'no', got 'never'"):
         load(folder / "m.npz").conformalize(table[0][:20], ["never"] * 20)
+
+
+def test_a_single_row_of_numbers(command, folder, table):
+    X, y = table[0], table[0][:, 0] + table[0][:, 1]
+    save(FourierBoostingRegressor(20, n_bags=1, random_state=0).fit(X, y), folder / "r.npz")
+    write_csv(folder / "r.csv", X[:1], y[:1])
+    assert "(R^2 is not defined for a single row)" in command("evaluate", "r.npz", "r.csv", "--target", "3")[1]
+    assert command("report", "r.npz", "r.csv", "-o", "r.html", "--target", "3")[0] == 0
 
 
 def test_the_constant_of_weighted_rows_does_not_depend_on_folds(command, folder, rng):

@@ -129,6 +129,7 @@ def test_a_remark_on_dates(command, folder, lines):
     (("--time", "answer", "--target", "answer"), 2, "--time and --target must name different columns, got 3 (answer)"),
     (("--groups", "who", "--features", "x,who"), 2, "--groups and --features must name different columns"),
     (("--groups", "x", "--weight", "x"), 2, "--groups and --weight must name different columns"),
+    (("--holdout", "0.999"), 65, "--holdout 0.999 leaves 0 of "),
     (("--time", "when"), 65, "no column 'when'")])
 def test_wrong_columns(command, folder, lines, options, code, message, capsysbinary):
     write(folder / "a.csv", lines)

@@ -119,6 +119,27 @@ def test_rows_of_weight_0_are_not_judged_by(rng):
     np.testing.assert_allclose(few.predict_interval(X), all_rows.predict_interval(X), rtol=1e-5)
 
 
+def test_few_rows_are_refused(rng):
+    X, y = waves(rng, 200)
+    model = GBRFFRegressor(n_estimators=20, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match=r"X must have at least 4 rows, got 3 .*: a coverage of 0.9 takes 19"):
+        model.conformalize(X[:3], y[:3])
+    assert model.conformalize(X[:4], y[:4]).predict_interval(X, 0.55).shape == (200, 2)
+    classifier = GBRFF2Classifier(n_estimators=5).fit(X, y > 3)
+    with pytest.raises(InvalidInputError, match=r"X must have at least 2 rows, got 1 .*: a coverage of 0.9 takes 9"):
+        classifier.conformalize(X[:1], y[:1] > 3)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_intervals_of_constant_targets_contain_them(rng, loss):
+    X = rng.standard_normal((60, 2))
+    for value in (0.1, 3.0, 7e5):
+        model = FourierBoostingRegressor(n_estimators=5, loss=loss, n_bags=2, random_state=0).fit(X, np.full(60, value))
+        low, high = model.predict_interval(X, 0.8).T
+        assert ((low <= value) & (value <= high)).all()
+        np.testing.assert_allclose(high, low, rtol=1e-13)
+
+
 def test_conformalize_by_group(rng):
     X, y = waves(rng, 2000)
     groups = np.where(X[:, 2] > 0.3, "loud", "quiet")

@@ -161,6 +161,7 @@ def test_edges():
     constant = regression_metrics(np.ones(3), np.ones(3))
     assert (constant["r2"].value, constant["rmse"].value, constant["rmse"].standard_error) == (1, 0, 0)
     assert regression_metrics(np.ones(3), np.zeros(3))["r2"].value == 0
+    assert {*regression_metrics(np.ones(1), np.zeros(1))} == {"mae", "rmse"}
     targets = np.array([[1.0, 10], [2, 20], [4, 30]])
     several = regression_metrics(targets, targets + np.array([1, 2]))
     assert (several["mae"].value, several["rmse"].value) == (1.5, 1.5)

@@ -1,6 +1,7 @@
 """Explanations of every family: base value and values add up to the score, by files and for single rows as well."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -25,6 +26,18 @@ def test_values_add_up(family, background):
     assert found.feature_names.tolist() == list(range(6))
     one = model.explain(rows[:1], background if background == "marginals" else X[10:14])
     np.testing.assert_array_equal(one.values, found.values[:1])
+
+
+def test_rows_in_single_precision(family):
+    """They are those in double precision, also where a map computes from them."""
+    if not hasattr(family, "explain"):
+        pytest.skip("gives features")
+    single = X[:4].astype(np.float32)
+    for model in (fit(family), fit(family, columns=ColumnMap())):
+        found = model.explain(single)
+        scores = answers(model, single.astype(np.float64))
+        np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), scores, rtol=0,
+                                   atol=1e-9 * (1 + np.abs(scores).max()))
 
 
 def test_files_keep_the_distributions_of_columns(family):
@@ -67,7 +80,8 @@ def test_what_is_refused(family):
         pytest.skip("gives features")
     for X_given, background, message in [
             (RowBlocks(X), "marginals", "X must be rows in memory"), (X[:2], RowBlocks(X), "background must be rows"),
-            (X[:2], "margins", "background must be"), (X[:2], X[:2, :3], "expecting 6 features"),
+            (X[:2], "margins", "background must be"), (X[:2], None, "background must be \"marginals\", or rows, got None"),
+            (X[:2], X[:2, :3], "expecting 6 features"),
             (X[:2, :3], "marginals", "expecting 6 features")]:
         with pytest.raises(InvalidInputError, match=message):
             model.explain(X_given, background)
@@ -101,6 +115,28 @@ def test_a_counterfactual_reaches_its_target(family):
     assert found.prediction >= target if isinstance(now, float) else found.prediction == target
     assert model.predict([found.row])[0] == found.prediction
     assert 0 <= found.lower_bound <= found.distance
+
+
+@pytest.mark.slow
+def test_the_package_shap_explains_the_same():
+    """By its own code, which scores all coalitions with rows of a background."""
+    shap = pytest.importorskip("shap")
+    model = fit(rffkern.FourierBoostingRegressor)
+    explainer = shap.Explainer(model.predict, shap.maskers.Independent(X[10:30]), algorithm="exact")
+    found = explainer(X[:3], silent=True)
+    np.testing.assert_allclose(found.values, model.explain(X[:3], X[10:30]).values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", ["bar", "beeswarm", "heatmap", "scatter", "waterfall"])
+def test_plots_of_the_package_shap(draw):
+    shap = pytest.importorskip("shap")
+    pytest.importorskip("matplotlib").use("Agg")
+    found = fit(rffkern.FourierBoostingRegressor).explain(X[:9]).to_shap()
+    some = {"waterfall": found[0], "scatter": found[:, 3]}.get(draw, found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        getattr(shap.plots, draw)(some, show=False)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Rows, targets and weights in every form, and of every kind of value."""
 
+import copy
+
 import numpy as np
 import pytest
 from helpers.families import NAMES, Frame, X, answers, fit, quick, same_state, target_of
@@ -109,11 +111,14 @@ def test_rows_without_weight_count_for_nothing(family):
     assert same_state(fit(family, spoiled, weight=weight), fit(family, X[weight > 0], target_of(family)[weight > 0]))
 
 
-def test_labels_and_probabilities_of_one_scoring(fitted, monkeypatch):
-    """As `rffkern predict --proba` asks for both."""
-    if not hasattr(fitted, "predict_proba"):
+def test_all_answers_of_one_scoring(fitted, monkeypatch):
+    """As `rffkern predict --proba --interval` asks for them."""
+    if not hasattr(fitted, "conformalize"):
         return
-    labels, probabilities = fitted.predict(X), fitted.predict_proba(X)
+    fitted = copy.copy(fitted).conformalize(X, target_of(type(fitted)))
+    is_class = hasattr(fitted, "predict_proba")
+    predicted, covering = fitted.predict(X), (fitted.predict_set if is_class else fitted.predict_interval)(X, 0.8)
+    probabilities = fitted.predict_proba(X) if is_class else None
     scored, raw_scores = [], type(fitted)._raw_scores
 
     def counting(self, rows):
@@ -121,7 +126,8 @@ def test_labels_and_probabilities_of_one_scoring(fitted, monkeypatch):
         return raw_scores(self, rows)
 
     monkeypatch.setattr(type(fitted), "_raw_scores", counting)
-    both = fitted._labels_and_proba(X)
-    np.testing.assert_array_equal(both[0], labels)
+    both = fitted._answers(X, True, 0.8)
+    np.testing.assert_array_equal(both[0], predicted)
     np.testing.assert_array_equal(both[1], probabilities)
+    np.testing.assert_array_equal(both[2], covering)
     assert len(scored) == 1
