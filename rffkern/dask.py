@@ -188,7 +188,7 @@ class _DaskModel:
         return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            callback: Callable[[RoundInfo], Any] | None = None) -> Self:
+            eval_metric: None = None, callback: Callable[[RoundInfo], Any] | None = None) -> Self:
         """Learn from the rows of all partitions.
 
         Parameters
@@ -200,6 +200,8 @@ class _DaskModel:
         y, sample_weight : Dask arrays or series with the same partitions
         eval_set : (X, y) or (X, y, sample_weight) of such collections, a list or dict of such, or None
             As in the ordinary model.
+        eval_metric : None
+            Metrics of users are not computed on a cluster.
         callback : callable, optional
             As in the ordinary model: called after each round with a `RoundInfo`; returning anything true ends the fit.
 
@@ -219,6 +221,9 @@ class _DaskModel:
         The model depends on how rows are partitioned, not on the number of workers nor on what happens to them: a
         partition that is lost is computed anew, its predictions follow from the rounds so far, and bits are the same.
         """
+        if eval_metric is not None:
+            raise InvalidInputError("eval_metric must be None on Dask, where predictions stay on the workers: use the "
+                                    "validation loss, or train the ordinary model")
         model = copy.copy(self._model)
         with _client_of(self.client) as client, ExitStack() as stack:
 

@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
                              rejected, arguments.categorical)
     rejected.report(len(rows.y))
     if rows.has_labels and len(labels := np.unique(rows.y)) < 2:
-        raise InvalidInputError(f"{table.path}: all rows have the label {str(labels[0])!r}: expected two labels or more, "
-                                "between which models can be compared")
+        raise InvalidInputError(f"{table.path}: all rows have the label {str(labels[0])!r}: expected two labels or "
+                                "more, between which models can be compared")
     contestants = _contestants(rows, arguments)
     missing = [name for name in arguments.models or () if name not in contestants]
     if missing:

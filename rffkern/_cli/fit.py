@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
     n_rows = len(rows.y)
     rows, held_out_rows = rows.split(_held_out(rows, arguments.holdout, arguments.seed or 0))
     if arguments.holdout and len(rows.y) < 2:
-        raise InvalidInputError(f"{table.path}: --holdout {arguments.holdout:g} leaves {len(rows.y)} of {n_rows} rows to "
-                                "train on, which takes at least 2: hold out a smaller share")
+        raise InvalidInputError(f"{table.path}: --holdout {arguments.holdout:g} leaves {len(rows.y)} of {n_rows} rows "
+                                "to train on, which takes at least 2: hold out a smaller share")
     validation, how = _cross_validated(arguments, model, rows, columns, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(printable(f"training goes on from {arguments.checkpoint}"))

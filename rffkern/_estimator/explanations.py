@@ -93,8 +93,8 @@ class Explained(Model):
         Notes
         -----
         All mapped columns of one raw column belong to it.  A missing value that a column map imputes from other columns
-        counts for its own column, as does one that is clipped.  float32 rows are explained in double precision: values add
-        up to the scores of `X.astype(numpy.float64)`, from which those of X differ in their eighth digit.
+        counts for its own column, as does one that is clipped.  float32 rows are explained in double precision: values
+        add up to the scores of `X.astype(numpy.float64)`, from which those of X differ in their eighth digit.
         """
         check_choice("interactions", interactions, (True, False))
         now = self._snapshot()

@@ -6,7 +6,8 @@ from typing import Any
 
 from .evaluation import metric_name, quantiles_of, with_error
 
-_KEPT = {"held_out": "held-out rows", "cross_validation": "rows in cross-validation", "eval": "evaluation rows"}
+_KEPT = {"held_out": "held-out rows", "cross_validation": "rows in cross-validation", "eval": "evaluation rows",
+         "out_of_fold": "rows held out in training"}
 _MOST_NAMED = 4
 _SHOWN = ("accuracy", "r2", "pinball")  # one of them is shown of the figures that a file keeps
 
@@ -30,9 +31,10 @@ def terms_of(model: Any) -> dict[str, int]:
 
 
 def kept_figures(model: Any) -> dict[str, Mapping[str, Any]]:
-    """Figures of the training that a model file keeps, by what they were measured on."""
-    metadata = getattr(model, "metadata_", None) or {}
-    return {which: metadata[which] for which in _KEPT if isinstance(metadata.get(which), Mapping)}
+    """Figures of the training that a model keeps, by what they were measured on."""
+    record = vars(model).get("_out_of_fold") or {}
+    known = {**(getattr(model, "metadata_", None) or {}), "out_of_fold": record.get("figures")}
+    return {which: known[which] for which in _KEPT if isinstance(known.get(which), Mapping)}
 
 
 def training_rows(model: Any) -> int | None:

@@ -246,7 +246,8 @@ _MEANING = {
     "average_precision": "mean precision over the rows of the class", "r2": "share of the variance that is predicted",
     "mae": "in units of the target; lower is better", "rmse": "in units of the target; lower is better",
     "pinball": "loss of quantiles; lower is better"}
-_KEPT = {"held_out": "held-out rows", "eval": "evaluation rows", "cross_validation": "cross-validation"}
+_KEPT = {"held_out": "held-out rows", "eval": "evaluation rows", "cross_validation": "cross-validation",
+         "out_of_fold": "held out in training"}
 
 
 def _validation(facts: Facts) -> str:

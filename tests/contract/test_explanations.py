@@ -80,7 +80,8 @@ def test_what_is_refused(family):
         pytest.skip("gives features")
     for X_given, background, message in [
             (RowBlocks(X), "marginals", "X must be rows in memory"), (X[:2], RowBlocks(X), "background must be rows"),
-            (X[:2], "margins", "background must be"), (X[:2], None, "background must be \"marginals\", or rows, got None"),
+            (X[:2], "margins", "background must be"),
+            (X[:2], None, "background must be \"marginals\", or rows, got None"),
             (X[:2], X[:2, :3], "expecting 6 features"),
             (X[:2, :3], "marginals", "expecting 6 features")]:
         with pytest.raises(InvalidInputError, match=message):

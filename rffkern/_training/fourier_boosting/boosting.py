@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
 from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner
+from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
 from .screening import screened_chances
 from .training_rows import BaggedRows, Columns, Losses
@@ -76,12 +77,13 @@ class Bag(NamedTuple):
 
 def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
               n_rounds: int, patience: int | None, checkpoint: Checkpoint,
-              after_round: Callable[[int, Losses, Callable[[], Checkpoint]], bool]) -> Bag:
+              after_round: Callable[[int, Losses, Callable[[], Checkpoint]], bool],
+              metric: Callable[[Any], float] | None = None) -> Bag:
     """Boost up to so many rounds in all, from a checkpoint on.
 
-    With patience, rounds end that many after the lowest validation loss, and those up to it are kept.  A checkpoint
-    where they have ended has no more.  `evaluation_sets` decide nothing.  `after_round` says whether to go on; it may
-    call its last argument for a checkpoint.
+    With patience, rounds end that many after the lowest validation loss, or `metric` of the validation scores where
+    there is one, and those up to it are kept.  A checkpoint where they have ended has no more.  `evaluation_sets`
+    decide nothing.  `after_round` says whether to go on; it may call its last argument for a checkpoint.
     """
     rng, steps, best = copy.deepcopy(checkpoint.rng), [*checkpoint.steps], checkpoint.best_round
     validation_scores = checkpoint.validation_scores
@@ -94,6 +96,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     else:
         validation_scores = rows.validation_scores()
     curve = [*checkpoint.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
+    lowest = curve[best].validation if metric is None else metric(validation_scores)
 
     def checkpoint_of(scores: Any, others: Sequence[Any]) -> Checkpoint:
         return Checkpoint(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores,
@@ -113,8 +116,9 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         learner.record_gain(before.validation - after.validation)
         steps.append((term, step))
         curve.append(_with_evaluation(after, evaluation_sets))
-        if after.validation < curve[best].validation:
-            best, validation_scores = len(steps), rows.validation_scores()
+        value = after.validation if metric is None else metric(rows.validation_scores())
+        if value < lowest:
+            lowest, best, validation_scores = value, len(steps), rows.validation_scores()
         if not after_round(len(steps), after, checkpoint_now):
             break
 
@@ -184,13 +188,14 @@ def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -
 def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
                open_rows: Callable[[int, int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
                limit: TimeLimit, save: Callable[[Callable[[], Sequence[Checkpoint]], bool], None] | None = None,
-               one_by_one: bool = False) -> tuple[list[Bag], bool]:
+               one_by_one: bool = False, metrics: Sequence[ValidationMetric | None] = ()) -> tuple[list[Bag], bool]:
     """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
 
     `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets, for a number of threads:
     bags are trained side by side, and threads that are left over share the rows of each.  A bag gets an equal share of
     the time that is left for those that have not begun.  Those that it ends go on from their checkpoints
-    with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.  `save` is called
+    with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.  `metrics` of their
+    validation rows, if there are any, end bags in place of the loss.  `save` is called
     after each round with a function that makes checkpoints of all bags, and whether the bag has ended.
     """
     stop, lock, started = threading.Event(), threading.Lock(), time.perf_counter()
@@ -212,8 +217,8 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         if model.verbose and n_rounds % model.verbose == 0:
             with lock:
                 print(f"bag {bag + 1}/{len(checkpoints)}  round {n_rounds}/{model.n_estimators}  train loss "
-                      f"{losses.train:.6g}  eval loss {losses.validation:.6g}  {time.perf_counter() - started:.1f} s",
-                      file=sys.stderr)
+                      f"{losses.train:.6g}  eval loss {losses.validation:.6g}{values.get(bag, '')}  "
+                      f"{time.perf_counter() - started:.1f} s", file=sys.stderr)
         return not (stop.is_set() or end.is_over())
 
     def train(index: int, n_waiting: int) -> Bag:
@@ -221,8 +226,16 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         screened = screened_chances(columns, rows, LEAF_RIDGE)
         learners = [BASE_LEARNERS[name](columns, sizes, rows, screened) for name in model.base_learners]
         end = limit.share(-(-n_waiting // n_threads))
+        metric = metrics[index] if metrics else None
+
+        def measure(scores: Any) -> float:
+            assert metric is not None
+            name, value, least = metric(scores)
+            values[index] = f"  {name} {value:.6g}"
+            return least
+
         bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
-                        partial(after_round, index, end))
+                        partial(after_round, index, end), None if metric is None else measure)
         if bag.checkpoint is not None and (save is not None or not bag.is_complete):
             states[index] = bag.checkpoint
         if save is not None:
@@ -232,9 +245,9 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         return bag if model.warm_start or not bag.is_complete else bag._replace(checkpoint=None)
 
     n_threads, n_all_threads = 1, check_n_threads(model.n_jobs, _MANY_ROWS)
-    if not one_by_one and callback is None:  # else which rounds a callback keeps would be up to chance
+    if not one_by_one and callback is None and not metrics:  # whose code need not know of threads
         n_threads = min(len(checkpoints), n_all_threads)
-    states, bags = [*checkpoints], dict[int, Bag]()
+    states, bags, values = [*checkpoints], dict[int, Bag](), dict[int, str]()  # the last with those of metrics
     unfinished = list(range(len(checkpoints)))
     while unfinished:
         jobs = [partial(train, index, len(unfinished) - place) for place, index in enumerate(unfinished)]

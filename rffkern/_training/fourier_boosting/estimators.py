@@ -1,6 +1,6 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -169,7 +169,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         return SoftmaxLink()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
-            callback: "Callback | None" = None) -> Self:
+            eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
         """Learn from rows X and labels y.
 
         Parameters
@@ -179,6 +179,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         {sample_weight}
         {groups}
         {eval_set}
+        {eval_metric}
         {callback}
 
         Returns
@@ -194,7 +195,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         """
         from .fit import fit
 
-        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback))
+        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
         return self
 
 
@@ -293,7 +294,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
-            callback: "Callback | None" = None) -> Self:
+            eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
         """Learn from rows X and targets y.
 
         Parameters
@@ -303,6 +304,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         {sample_weight}
         {groups}
         {eval_set}
+        {eval_metric}
         {callback}
 
         Returns
@@ -318,7 +320,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         """
         from .fit import fit
 
-        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback))
+        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -26,6 +26,7 @@ from .base_learners import BASE_LEARNERS, extrapolate
 from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
 from .calibration import excess_variance, inverse_temperature, out_of_fold_record, out_of_fold_scores, quantile_shifts
 from .ensemble import mean_of_bags
+from .eval_metric import check_eval_metric, validation_metrics
 from .losses import in_units_of_mean, loss_of
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
 from .stacking import stack_kernel_ridge, without_kernels
@@ -54,12 +55,13 @@ _STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, Checkpoint, Losses,
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: Any,
-        callback: Callback | None) -> Fitted:
+        callback: Callback | None, eval_metric: Callable[..., Any] | None = None) -> Fitted:
     """Train a Fourier boosting model, from the first round or from where the last `fit` ended.
 
     The order of random draws is documented and stays: a seed of each bag, then the folds of the rows.
     """
     check_callback(callback)
+    check_eval_metric(eval_metric)
     warm_start: WarmStart | None = state_to_continue(model, _STATE_TYPES)
     limit, writer = TimeLimit(model.max_seconds), CheckpointWriter(model, _STATE_TYPES)
     division = Division(model.validation, None if groups is None or y is None else
@@ -103,7 +105,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
             warm_start.prints.check(prints)
     del training, parts  # mapped rows, that only the callers hold now, take twice what columns take
     data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
-    del targets
+    if eval_metric is None:
+        del targets
     sizes = resolve_hyperparameters(model, len(training_rows), loss.name, len(data.intercept))
 
     # Folds: each bag validates on one and trains on the others; with an evaluation set all bags validate on it.
@@ -139,8 +142,10 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
             params, known = fixed_params(model), prints
             writer.offer(lambda: WarmStart(params, known, orders, make_checkpoints()), has_ended)
 
+    metrics = () if eval_metric is None else validation_metrics(
+        eval_metric, orders, data, targets, weights, center, scale, classes)
     bags, was_stopped = train_bags(model, columns_of_bags, sizes, checkpoints, open_rows, callback, limit,
-                                   None if prints is None else save)
+                                   None if prints is None else save, metrics=metrics)
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.

@@ -275,8 +275,9 @@ PARAMETERS = (
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
     Parameter("early_stopping_rounds", Number(int, 1, optional=True, word="auto"),
-              "Rounds without a lower validation loss after which a bag ends; its rounds up to the lowest are "
-              'kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are kept.'),
+              "Rounds without a lower validation loss, or `eval_metric` of `fit`, after which a bag ends; its rounds "
+              'up to the lowest are kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are '
+              "kept."),
     Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, of each class for labels, that a bag holds out where there is no `eval_set`.  "
               "Different bags hold out disjoint rows, the folds of one division, until fewer rows than this share are "
@@ -349,6 +350,14 @@ ARGUMENTS = {
         "rows of a group that it trains on, and neither do calibration and kernel ridge regression.  With "
         'validation="last", rows of one group must be next to each other.  None: each row for itself.  Without effect '
         "beside an `eval_set`."),
+    "eval_metric": Attribute(
+        "eval_metric", "callable or None",
+        "A metric by which early stopping and the rounds that are kept are decided in place of the validation loss: "
+        "`eval_metric(y_true, y_pred)` returns a number of which less is better, or, as in LightGBM, (name, number, "
+        "is_higher_better).  It gets the labels or targets of the validation rows of a bag and its predictions for "
+        "them before calibration: the probability of `classes_[1]`, those of more than two classes as columns, "
+        "targets, or quantiles as columns; and `sample_weight`, if it has an argument of this name.  Base learners are "
+        "sampled by the loss as ever.  Bags are trained one after the other then, as with a `callback`."),
     "callback": SHARED["callback"].described(
         "Called with a `RoundInfo` after each round of each bag; `RoundInfo.bag` is its index, from "
         "0, and `n_rounds` begins at 1 in each.  Returning True ends the fit.  Bags are trained one after the other "
