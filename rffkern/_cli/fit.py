@@ -9,7 +9,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.column_map import ColumnMap
-from .._column_map.learning import MAX_KEPT_LEVELS, advice_on
+from .._column_map.learning import MAX_KEPT_LEVELS, words_on_dropped
 from .._estimator.evaluation import Evaluation, Predictions, metric_lines, predictions_of, sentence
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
@@ -109,11 +109,9 @@ def run(arguments: argparse.Namespace) -> None:
         say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
             "gone on")
     column_map = getattr(model, "column_map_", None)
-    described: Iterable[Any] = () if column_map is None else column_map.describe()
-    dropped = [f"{row['column']} ({row['reason']}: {advice_on(str(row['reason']))})" for row in described
-               if row["form"] == "dropped"]
+    dropped = "" if column_map is None else words_on_dropped(column_map.describe())
     if dropped:
-        say(printable(f"columns not used: {shortened(dropped)}"))
+        say(printable(f"columns not used: {dropped}"))
     which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}", "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])

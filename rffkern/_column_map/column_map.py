@@ -319,19 +319,13 @@ class ColumnMap(Parametrised):
 describe(ColumnMap, {})
 
 
-_MOST_LISTED = 12
-
-
 def warn_of_dropped(fitted_map: FittedMap) -> None:
     """Warn once of all columns that are not used: which, why, and what to do."""
-    from .learning import advice_on  # not needed where rows are mapped
+    from .learning import words_on_dropped  # not needed where rows are mapped
 
-    dropped = [f"{row['column']!r} ({row['reason']}: {advice_on(str(row['reason']))})"
-               for row in fitted_map.describe() if row["form"] == "dropped"]
+    dropped = words_on_dropped(fitted_map.describe(), repr)
     if dropped:
-        more = f" and {len(dropped) - _MOST_LISTED} more, which describe() lists" if len(dropped) > _MOST_LISTED else ""
-        warnings.warn(f"columns that are not used: {', '.join(dropped[:_MOST_LISTED])}{more}", ColumnWarning,
-                      stacklevel=3)
+        warnings.warn(f"columns that are not used: {dropped}", ColumnWarning, stacklevel=3)
 
 
 def _like(X: Any, mapped: Double) -> NDArray[Any]:

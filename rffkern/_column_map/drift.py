@@ -6,6 +6,11 @@ with it.  The shift of a column is its population stability index, the sum over 
 shares e of training and a of the rows (and n_bins rows more that are as in training), missing values being a bin, less
 what it is in the mean where nothing has changed, (n_bins - 1) (1 / n_rows + 1 / n_training); below 0.1 it is usually
 called small and above 0.25 large.
+
+Of categories with very many levels, and of texts, most rows may be new without any change.  By how many is what Good
+says ("The population frequencies of species and the estimation of population parameters", 1953): of new rows a share
+(r + 1) n_{r+1} / n has a level that r rows of training have, where n_r levels have r of n rows.  So there is a bin of
+rows without a level of two rows or more, and those of n-grams of texts are ten bins by how many texts have them.
 """
 
 import math
@@ -22,6 +27,7 @@ from .cells import CATEGORY, DATE, EMPTY, known_level
 from .fitted_map import FittedColumn, FittedMap
 from .sketch import Summary, compressed, joined
 from .tables import RawColumn, RawTable, category_of_numbers, column_name
+from .text import Grams, TextForm
 
 if TYPE_CHECKING:  # rows are compared without what learns a map
     from .learning import ColumnStatistics
@@ -36,6 +42,8 @@ _MOST_VALUES, _MOST_OF_ALL = 128, 16384
 # Rows of a block whose numbers are counted at most, evenly spaced, so that scoring takes hardly longer; levels are
 # those of all rows.
 _MOST_COUNTED = 1024
+
+_MOST_TEXTS = 128  # of a block whose n-grams are counted, about
 
 _LEAST_SHARE = 1e-4  # of a bin, so that its logarithm is finite
 _MOST_SHOWN = 20  # new levels of a column in a report
@@ -56,6 +64,7 @@ class ColumnReference(NamedTuple):
     shares: list[float]  # of the values that are there, for each bin; those of levels, and of all others
     values: list[float] | None = None  # of numbers and dates: all, or those in the middle of equal shares of the rows
     value_shares: list[float] | None = None  # of the rows that have a value, for each of `values`; None: equal ones
+    rare: float | None = None  # share of the rows with a level that at most two rows have, if there are more levels
 
     @classmethod
     def of_numbers(cls, missing: float, low: float, high: float, values: Double, weights: Double,
@@ -80,14 +89,19 @@ class ColumnReference(NamedTuple):
         return np.full(n_values, 1 / max(1, n_values)) if self.value_shares is None else np.array(self.value_shares)
 
     @classmethod
-    def of_levels(cls, missing: float, levels: Sequence[str], weights: Double) -> Self:
-        """That of a category of these levels; those that no file can hold count among the others."""
+    def of_levels(cls, missing: float, levels: Sequence[str], weights: Double, unit: float = 1.0) -> Self:
+        """That of a category of these levels; `unit` is the weight of a row.
+
+        Those that no file can hold count among the others.
+        """
         storable = np.array([level.isprintable() for level in levels])
         chosen = np.sort(np.argsort(np.where(storable, -weights, 1.0), kind="stable")[:MOST_LEVELS])
         chosen = chosen[storable[chosen]]
         shares = weights[chosen] / weights.sum()
-        return cls(missing, None, None, [], [levels[k] for k in chosen.tolist()], len(chosen) == len(levels),
-                   [*shares.tolist(), max(0.0, 1 - float(shares.sum()))])
+        is_complete, others = len(chosen) == len(levels), max(0.0, 1 - float(shares.sum()))
+        rare = None if is_complete else min(others, float(weights[weights <= 2.5 * unit].sum() / weights.sum()))
+        return cls(missing, None, None, [], [levels[k] for k in chosen.tolist()], is_complete,
+                   [*shares.tolist(), others], rare=rare)
 
 
 def _short(values: Double) -> list[float]:
@@ -105,7 +119,7 @@ class Reference(NamedTuple):
     def of(cls, statistics: "Sequence[ColumnStatistics]", total: float, n_rows: int) -> Self:
         """That of the statistics of a pass over rows of some total weight."""
         n_values = most_values(len(statistics))
-        return cls(n_rows, [_of_column(each, total, n_values) for each in statistics])
+        return cls(n_rows, [_of_column(each, total, total / max(n_rows, 1), n_values) for each in statistics])
 
     def to_json(self) -> dict[str, Any]:
         """As a file's header holds it."""
@@ -122,8 +136,8 @@ class Reference(NamedTuple):
         for each in columns:
             if each is None:
                 continue
-            numbers = np.array([each.missing, *each.edges, *each.shares, *(() if each.low is None else (
-                each.low, each.high))], dtype=np.float64)
+            numbers = np.array([each.missing, *each.edges, *each.shares, each.rare or 0.0, *(
+                () if each.low is None else (each.low, each.high))], dtype=np.float64)
             if not np.isfinite(numbers).all() or len(each.shares) != max(len(each.edges), len(each.levels)) + 1:
                 raise ValueError("the reference of a column is malformed")
             values = np.array([] if each.values is None else each.values, dtype=np.float64)
@@ -179,10 +193,10 @@ def most_values(n_columns: int) -> int:
     return min(_MOST_VALUES, _MOST_OF_ALL // n_columns)
 
 
-def _of_column(statistics: "ColumnStatistics", total: float, n_values: int) -> ColumnReference | None:
+def _of_column(statistics: "ColumnStatistics", total: float, unit: float, n_values: int) -> ColumnReference | None:
     missing = statistics.missing / total
     if statistics.levels is not None and len(statistics.levels.names):
-        return ColumnReference.of_levels(missing, statistics.levels.names, statistics.levels.weights.sum(axis=1))
+        return ColumnReference.of_levels(missing, statistics.levels.names, statistics.levels.weights.sum(axis=1), unit)
     if statistics.kind in (CATEGORY, EMPTY) or not len(statistics.summary.values):
         return None
     return ColumnReference.of_numbers(missing, *statistics.range, *statistics.summary, n_values)
@@ -223,6 +237,7 @@ class ColumnCounts(NamedTuple):
     n_outside: int  # values outside the range of training
     bins: NDArray[np.intp]  # (n_bins + 1,) rows by bin, those without a value last
     new: Mapping[str, int]  # rows by level that training had not
+    grams: Double | None = None  # (n_bins,) of texts: shares of their n-grams by bin, summed over some texts
 
     def __add__(self, other: object) -> "ColumnCounts":
         """Those of these rows and of others."""
@@ -230,9 +245,10 @@ class ColumnCounts(NamedTuple):
         new = dict(self.new)
         for level, count in other.new.items():
             new[level] = new.get(level, 0) + count
+        grams = other.grams if self.grams is None else self.grams if other.grams is None else self.grams + other.grams
         return ColumnCounts(self.n_rows + other.n_rows, self.n_counted + other.n_counted,
                             self.n_missing + other.n_missing, self.n_outside + other.n_outside,
-                            self.bins + other.bins, new)
+                            self.bins + other.bins, new, grams)
 
 
 Counts = list[ColumnCounts | None]
@@ -241,7 +257,8 @@ Counts = list[ColumnCounts | None]
 def count_rows(fitted: FittedMap, reference: Reference, table: RawTable) -> Counts:
     """Counts of the columns of a table; None for columns without a reference, and those that are dropped."""
     return [None if each is None or not column.forms else _counted_numbers(raw.values, each)
-            if column.kind == raw.kind != CATEGORY else _counted(column, each, raw, column_name(fitted.names, j))
+            if column.kind == raw.kind != CATEGORY
+            else _counted(column, each, raw, column_name(fitted.names, j), reference.n_rows)
             for j, (column, each, raw) in enumerate(zip(fitted.columns, reference.columns, table.columns, strict=True))]
 
 
@@ -252,7 +269,8 @@ def added(a: Counts | None, b: Counts | None) -> Counts | None:
     return [None if one is None or other is None else one + other for one, other in zip(a, b, strict=True)]
 
 
-def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, name: str) -> ColumnCounts:
+def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, name: str,
+             n_training: int) -> ColumnCounts:
     if column.kind != CATEGORY:
         return _counted_numbers(column.values_of(raw, name), reference)
     if raw.kind == DATE:
@@ -261,11 +279,14 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     if raw.kind != EMPTY:
         raw = category_of_numbers(raw)
         levels = raw.levels
-    codes, n_bins = raw.values, len(reference.shares)
+    codes, n_bins, tells_rare = raw.values, len(reference.shares), _tells_rare(column, reference)
+    n_bins += tells_rare
     missing = np.isnan(codes)
     n_missing = int(np.count_nonzero(missing))
     bins, new = np.zeros(n_bins + 1, dtype=np.intp), dict[str, int]()
     index = {level: k for k, level in enumerate(reference.levels)}
+    if tells_rare:
+        index = dict.fromkeys(column.levels, n_bins - 2) | index
     for level, count in zip(levels, np.bincount(codes[~missing].astype(np.intp), minlength=len(levels)).tolist(),
                             strict=True):
         meant = known_level(level, index)  # as the model takes it: "no" is False
@@ -276,7 +297,35 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
         if count and reference.is_complete and meant not in index:
             new[level] = count
     bins[-1] = n_missing
-    return ColumnCounts(len(codes), len(codes), n_missing, 0, bins, new)
+    grams = None
+    if column.text is not None and levels:
+        some = levels[:: max(1, len(levels) // _MOST_TEXTS)]
+        bin_of_bucket, _ = _bins_of_grams(column.text, reference, n_training)
+        found = Grams.of(some, len(bin_of_bucket).bit_length() - 1)
+        sizes = np.diff(found.starts)
+        shares = 1 / np.repeat(sizes, sizes).astype(np.float64)
+        grams = np.bincount(bin_of_bucket[found.buckets], shares, N_QUANTILES).astype(np.float64)
+    return ColumnCounts(len(codes), len(codes), n_missing, 0, bins, new, grams)
+
+
+def _tells_rare(column: FittedColumn, reference: ColumnReference) -> bool:
+    """Whether there is a bin of rows without a level of two rows or more, which the map knows all of."""
+    return reference.rare is not None and column.text is None and any(
+        form.name in ("target", "frequency") for form in column.forms)
+
+
+def _bins_of_grams(form: TextForm, reference: ColumnReference, n_training: int) -> tuple[NDArray[np.intp], Double]:
+    """The bin of each bucket of n-grams, by how many texts of training have one there, and the shares of new texts.
+
+    These numbers follow from idf, 1 + ln((1 + n) / (1 + number)).
+    """
+    n_texts = n_training * (1 - reference.missing)
+    numbers = np.rint((1 + n_texts) * np.exp(1 - form.idf) - 1).clip(0).astype(np.intp)
+    n_with = np.bincount(numbers, minlength=2).astype(np.float64)
+    expected = np.append(np.arange(1, len(n_with)) * n_with[1:], 0.0)  # (r + 1) n_{r+1} for each r
+    expected /= max(expected.sum(), 1.0)
+    bin_of_number = (N_QUANTILES * (expected.cumsum() - expected / 2)).astype(np.intp).clip(0, N_QUANTILES - 1)
+    return bin_of_number[numbers], np.bincount(bin_of_number, expected, N_QUANTILES).astype(np.float64)
 
 
 def _counted_numbers(values: Double, reference: ColumnReference) -> ColumnCounts:
@@ -295,13 +344,13 @@ def _counted_numbers(values: Double, reference: ColumnReference) -> ColumnCounts
 def report(fitted: FittedMap, reference: Reference, counts: Counts | None) -> dict[str, Any]:
     """What `drift` of an estimator returns."""
     columns: list[dict[str, Any]] = []
-    for name, kind, each, found in zip(fitted.column_names(), [column.kind for column in fitted.columns],
-                                       reference.columns, counts or [None] * len(reference.columns), strict=True):
+    for name, column, each, found in zip(fitted.column_names(), fitted.columns, reference.columns,
+                                         counts or [None] * len(reference.columns), strict=True):
         if each is None or found is None or not found.n_rows:
             continue
         ranked = sorted(found.new.items(), key=lambda item: (-item[1], item[0]))
         columns.append({
-            "column": name, "kind": kind, "shift": _shift(each, found, reference.n_rows),
+            "column": name, "kind": column.kind, "shift": _shift(column, each, found, reference.n_rows),
             "missing": found.n_missing / found.n_counted, "missing_in_training": each.missing,
             "outside": found.n_outside / found.n_counted, "range": None if each.low is None else [each.low, each.high],
             "new_levels": dict(ranked[:_MOST_SHOWN]), "n_new_levels": len(ranked),
@@ -312,15 +361,30 @@ def report(fitted: FittedMap, reference: Reference, counts: Counts | None) -> di
             largest["shift"], "largest_shift_of": None if largest is None else largest["column"], "columns": columns}
 
 
-def _shift(reference: ColumnReference, counts: ColumnCounts, n_training: int) -> float:
-    """The population stability index of a column, less its mean where nothing has changed."""
-    expected = np.array([*reference.shares, 0.0]) * (1 - reference.missing)
+def _shift(column: FittedColumn, reference: ColumnReference, counts: ColumnCounts, n_training: int) -> float:
+    """The population stability index of a column, less its mean where nothing has changed.
+
+    Of texts it is that of their n-grams, if this is larger.
+    """
+    shares = [*reference.shares, 0.0]
+    if _tells_rare(column, reference):
+        shares[-2:] = [shares[-2] - (reference.rare or 0.0), reference.rare or 0.0, 0.0]
+    expected = np.array(shares) * (1 - reference.missing)
     expected[-1] = reference.missing
-    occupied = (expected > 0) | (counts.bins > 0)
+    shift = _stability(expected, counts.bins.astype(np.float64), n_training)
+    if counts.grams is not None and column.text is not None and counts.grams.any():
+        _, of_grams = _bins_of_grams(column.text, reference, n_training)
+        shift = max(shift, _stability(of_grams, counts.grams, n_training))
+    return shift
+
+
+def _stability(expected: Double, found: Double, n_training: int) -> float:
+    """The index of shares of training and of counts, less its mean where nothing has changed."""
+    occupied, n_found = (expected > 0) | (found > 0), float(found.sum())
     e, n_bins = np.maximum(expected[occupied], _LEAST_SHARE), int(np.count_nonzero(occupied))
     # As if n_bins rows more were as in training: the logarithm of an empty bin would say too much of a few rows.
-    a = (counts.bins[occupied] + n_bins * e) / (counts.n_counted + n_bins)
-    noise = (n_bins - 1) * (1 / counts.n_counted + 1 / max(n_training, 1))
+    a = (found[occupied] + n_bins * e) / (n_found + n_bins)
+    noise = (n_bins - 1) * (1 / n_found + 1 / max(n_training, 1))
     return max(0.0, float(((a - e) * np.log(a / e)).sum()) - noise)
 
 

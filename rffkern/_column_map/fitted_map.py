@@ -39,6 +39,9 @@ _LEVEL_FORMS: dict[str, Any] = {
     "levels": LevelsForm, "target": TargetForm, "frequency": FrequencyForm}
 
 
+AS_ALL = "as all columns"  # a reason
+
+
 class FittedColumn(NamedTuple):
     """One column of the raw table; without forms it is dropped, and `dropped` says why."""
 
@@ -157,7 +160,7 @@ class FittedColumn(NamedTuple):
         if not self.forms:
             return [start | {"form": "dropped", "reason": self.dropped}]
         if self.kind == EMPTY:  # in place of all columns
-            return [start | {"form": "dropped", "reason": "as all columns, which leave one output, always 0"}]
+            return [start | {"form": "dropped", "reason": AS_ALL + ", which leave one output, always 0"}]
         return [start | {"form": form.name, "outputs": len(form.outputs)} | form.describe() for form in self.forms]
 
     def smaller(self, tolerance: float) -> "FittedColumn":

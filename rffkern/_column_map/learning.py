@@ -7,7 +7,7 @@ no bit of the result.
 import hashlib
 import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from .._native.array_types import NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
-from .fitted_map import FittedColumn, FittedMap, OutOfFold, is_missing
+from .fitted_map import AS_ALL, FittedColumn, FittedMap, OutOfFold, is_missing
 from .imputation import Sample, learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
@@ -367,6 +367,9 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
     return BuiltColumn(column, folds)
 
 
+# Columns of one reason that a message names.
+_MOST_LISTED = 12
+
 # Why columns are dropped, and what to do.
 _RARE, _IDENTIFIER, _TEXT, _SILENT_TEXT = (
     "all levels are rare", "a different value in each row, as identifiers have", "a different text in each row",
@@ -382,6 +385,23 @@ _ADVICE = {
 def advice_on(reason: str) -> str:
     """What to do about a column that is dropped for a reason."""
     return _ADVICE.get(reason, "leave the column out")
+
+
+def words_on_dropped(described: Sequence[Mapping[str, Any]], show: Callable[[Any], str] = str) -> str:
+    """What to say of the columns that are not used, by what `describe` of a map says; empty where all are used.
+
+    Columns of one reason are named together.  Where none is used, only the reasons are told.
+    """
+    names: dict[str, list[str]] = {}
+    for row in described:
+        if row["form"] == "dropped":
+            names.setdefault(str(row["reason"]), []).append(show(row["column"]))
+    if names and sum(map(len, names.values())) == len(described):
+        reasons = [reason for reason in names if not reason.startswith(AS_ALL)]
+        return f"all of them ({', '.join(reasons) or 'constant'}), so that the model is a constant"
+    listed = [", ".join(each[:_MOST_LISTED]) + (f" and {len(each) - _MOST_LISTED} more, which describe() lists"
+                                                if len(each) > _MOST_LISTED else "") for each in names.values()]
+    return ", ".join(f"{each} ({reason}: {advice_on(reason)})" for each, reason in zip(listed, names, strict=True))
 
 
 def _reason_of_rare(levels: LevelStatistics, settings: MapSettings) -> str:

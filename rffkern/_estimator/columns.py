@@ -14,7 +14,7 @@ import numpy as np
 from .._column_map.cells import DATE, NUMERIC
 from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows, warn_of_dropped
 from .._column_map.compiled import CompiledMap
-from .._column_map.drift import Counts, Reference, added, count_rows, report
+from .._column_map.drift import Reference, added, count_rows, report
 from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawTable, in_blocks, rows_of, sampled
 from .._model.expansion import Expansion
@@ -45,11 +45,14 @@ class MappedTraining(NamedTuple):
 
 def drift_of(column_map: ColumnMap | None, X: Any, owner: str) -> dict[str, Any]:
     """How the rows of a table differ from those that a map was fitted on."""
-    counts: Counts | None = None
+    counts, n_rows = None, 0
     fitted_map, reference = reference_of(column_map, owner)
     X = in_blocks(X)
     for block in X._raw_blocks() if isinstance(X, RowBlocks) else [X]:
-        counts = added(counts, count_rows(fitted_map, reference, fitted_map.read(block, owner)))
+        table = fitted_map.read(block, owner)
+        counts, n_rows = added(counts, count_rows(fitted_map, reference, table)), n_rows + table.n_rows
+    if not n_rows:
+        raise InvalidInputError("X must have one row or more, to be compared with the training rows, got none")
     return report(fitted_map, reference, counts)
 
 

@@ -94,7 +94,7 @@ def test_a_fitted_map_reads_as_in_training(rng):
     place = found.get_feature_names_out().tolist().index("price_missing")
     assert found.transform(row | {"price": ["none yet"]})[0, place] > 0
     with pytest.raises(InvalidInputError, match="column 'price' of X must hold numeric values, as in training, got "
-                                                "text such as '7,5 CHF'"):
+                                                "text such as '7,5 CHF' at row 0: None in its place counts as missing"):
         found.transform(row | {"price": ["7,5 CHF"]})
     with pytest.raises(InvalidInputError, match="column 'when' of X must hold date values, as in training, got text"):
         found.transform(row | {"when": ["3/14/2024"]})

@@ -9,7 +9,7 @@ from helpers.tables import CONTENT, TABLES, table_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
+from rffkern import ColumnMap, ColumnWarning, InvalidInputError, NotFittedError, RowBlocks, load, save
 from rffkern._column_map import learning as collector
 from rffkern._column_map.sketch import BLOCK_ROWS
 
@@ -130,6 +130,13 @@ def test_dropped_columns_say_why(rng):
     assert gaps.get_feature_names_out().tolist() == ["a_standard", "one_missing"]
     nothing = ColumnMap().fit({"one": [1.0, 1.0]})
     np.testing.assert_array_equal(nothing.transform({"one": [7.0]}), [[0.0]])
+
+
+def test_columns_that_are_dropped_for_one_reason_are_named_together(rng):
+    with pytest.warns(ColumnWarning, match=r"not used: 'b', 'c' \(constant: leave the column out\)$"):
+        ColumnMap().fit({"a": rng.standard_normal(9), "b": np.ones(9), "c": np.zeros(9)})
+    with pytest.warns(ColumnWarning, match=r"not used: all of them \(all values are missing\), so that the model"):
+        ColumnMap().fit({"a": [None] * 9, "b": [""] * 9})
 
 
 def test_missing_only_in_scoring_is_neutral(rng):

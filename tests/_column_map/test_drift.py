@@ -206,3 +206,26 @@ def test_models_without_a_reference():
         fitted.column_map_._reference = wrong
         with pytest.raises(InvalidInputError, match="the reference of this GBRFF2Classifier is malformed"):
             fitted.drift(X)
+
+
+def test_texts_and_names_of_another_kind():
+    """Most are new in any case: it is their n-grams, and levels of two rows or more, that tell."""
+    rng = np.random.default_rng(2)
+    words = np.array([f"{a}{b}" for a in ("mon", "ter", "sil", "bra", "ket") for b in ("a", "el", "ino", "ur")])
+
+    def rows(n, alphabet=words, first=0):
+        texts = [" ".join(each) for each in alphabet[rng.integers(0, len(alphabet), (n, 6))]]
+        names = [f"name{k}" for k in first + rng.geometric(0.003, n)]
+        return {"text": texts, "name": names}
+
+    training = rows(1200)
+    y = np.array([text.count("mon") for text in training["text"]]) + rng.standard_normal(1200)
+    model = FourierBoostingRegressor(n_estimators=2, n_bags=1).fit(training, y)
+    assert [column.text is not None for column in model.column_map_._fitted.columns] == [True, False]
+    model = loads(dumps(model))
+    shifts = [{each["column"]: each["shift"] for each in model.drift(found)["columns"]} for found in (
+        rows(600), rows(600, np.array(["zyx", "qvwj", "xxyz", "jjq"]), first=100_000))]
+    assert max(shifts[0].values()) < 0.1
+    assert min(shifts[1].values()) > 0.25
+    with pytest.raises(InvalidInputError, match="X must have one row or more"):
+        model.drift({"text": np.array([], dtype=object), "name": np.array([], dtype=object)})
