@@ -44,7 +44,7 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
     inputs: set[str | None] = set()
     try:
         try:
-            arguments = _parser().parse_args(argv)
+            arguments = make_parser().parse_args(argv)
         finally:  # --help ends here
             sys.stdout.flush()
         inputs = {getattr(arguments, name, None) for name in ("data", "model", "eval", "artefact", "receipt")} - {None}
@@ -53,7 +53,10 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         # SIGTERM cleans up as an exception does, so that no temporary file is left.
         with contextlib.suppress(ValueError):  # only the main thread may set signal handlers
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-        import_module(f"{__package__}.{arguments.command}").run(arguments)
+        with contextlib.ExitStack() as quiet:
+            if arguments.quiet:
+                quiet.enter_context(contextlib.redirect_stderr(quiet.enter_context(open(os.devnull, "w"))))
+            import_module(f"{__package__}.{arguments.command}").run(arguments)
         sys.stdout.flush()
         return 0
     except UsageError as error:
@@ -93,7 +96,8 @@ def _fail(error: object, code: int) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(prog="rffkern", epilog=_EXIT_CODES,
                                      description="Kernel learning by random Fourier features and boosting.")
     parser.add_argument("--version", action="version", version=f"rffkern {__version__}")
@@ -101,7 +105,9 @@ def _parser() -> argparse.ArgumentParser:
 
     def command(name: str, summary: str, details: str = "") -> argparse.ArgumentParser:
         description = f"{summary[0].upper()}{summary[1:]}.{details}"
-        return commands.add_parser(name, help=summary, description=description, epilog=_EXIT_CODES)
+        made = commands.add_parser(name, help=summary, description=description, epilog=_EXIT_CODES)
+        made.add_argument("-q", "--quiet", action="store_true", help="write no messages on stderr but errors")
+        return made
 
     _add_fit(command("fit", "train a model on a table and save it",
                      " Categories, dates and missing values are mapped to numbers."))
@@ -126,6 +132,10 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     info.add_argument("--json", action="store_true", help="print one JSON object")
     command("demo", "train on generated data, and show accuracy, size and speed")
+    command("help", "show recipes of a few commands for a topic").add_argument(
+        "topic", nargs="?", metavar="TOPIC", help="such as start, good, why, sure or export (default: list the topics)")
+    command("completion", "print a script that completes commands and options", " For bash: source <(rffkern "
+            "completion bash), in ~/.bashrc.").add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser
 
 

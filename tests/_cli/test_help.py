@@ -1,0 +1,72 @@
+"""`rffkern help`, `rffkern completion` and `--quiet`."""
+
+import contextlib
+import io
+import shlex
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from rffkern._cli.completion import commands_of
+from rffkern._cli.help import RECIPES
+from rffkern._cli.main import main, make_parser
+
+
+@pytest.mark.parametrize("topic", RECIPES)
+def test_recipes_are_commands(topic, capsys):
+    assert main(["help", topic]) == 0
+    text = capsys.readouterr().out
+    commands = [shlex.split(line, comments=True) for line in text.replace("\\\n", " ").splitlines()[2:]]
+    assert commands
+    for name, *arguments in commands:
+        assert name == "rffkern"
+        make_parser().parse_args(arguments)
+
+
+def test_topics_are_listed_and_a_wrong_one_is_corrected(capsys):
+    assert main(["help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {topic} " in text for topic in RECIPES)
+    assert main(["help", "exprot"]) == 2
+    assert "did you mean 'export'?" in capsys.readouterr().err
+
+
+def completed(script, *words):
+    """What bash completes the last of some words with."""
+    line = f"{script}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; _rffkern; " \
+           'printf "%s\\n" "${COMPREPLY[@]}"'
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_bash_completes_commands_options_and_choices(capsys):
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    assert completed(script, "rffkern", "f") == ["fit"]
+    assert completed(script, "rffkern", "export", "--pre") == ["--precision"]
+    assert completed(script, "rffkern", "export", "--to", "o") == ["onnx"]
+    assert completed(script, "rffkern", "completion", "z") == ["zsh"]
+    assert completed(script, "rffkern", "fit", "trai") == []  # files
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_all_commands_and_options(shell, capsys):
+    assert main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    for name, parser in commands_of(make_parser()).items():
+        assert name in text
+        for action in parser._actions:
+            assert all(option.lstrip("-") in text for option in action.option_strings if option.startswith("--"))
+
+
+def test_quiet_leaves_errors_alone(tmp_path, rng):
+    X = rng.standard_normal((30, 2))
+    np.savez(tmp_path / "rows.npz", X=X, y=X[:, 0] > 0)
+    for options, code, expected in ((["--quiet"], 0, ""), (["-q", "--target", "3"], 65, "rffkern: error: ")):
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            assert main(["fit", str(tmp_path / "rows.npz"), "-o", str(tmp_path / "m.npz"), "--set", "n_estimators=5",
+                         *options]) == code
+        assert stderr.getvalue().startswith(expected)
+        assert bool(stderr.getvalue()) == bool(expected)
