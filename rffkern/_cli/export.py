@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     rows_and_results = None if arguments.data is None else read_rows(arguments, model)
     try:
         export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to,
-               interval=arguments.interval, **options)
+               interval=arguments.interval, explain=arguments.explain, **options)
     except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
     if rows_and_results is not None:

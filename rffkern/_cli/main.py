@@ -333,6 +333,9 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("--precision", choices=PRECISIONS, help="of an ONNX graph and its input (default: double)")
     export.add_argument("--table", metavar="NAME", help="the table that the SELECT reads (default: rows)")
     export.add_argument("--key", metavar="NAME", help="the column of that table that identifies a row (default: id)")
+    export.add_argument("--explain", action="store_true",
+                        help="of c, js and html: also write the contributions of columns to the scores of a row, those "
+                             "of predict --explain")
     export.add_argument("--interval", type=_coverage, metavar="COVERAGE",
                         help="of a regressor, also write the ends of intervals that contain the target with this "
                              "probability, such as 0.9")

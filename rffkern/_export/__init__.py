@@ -21,3 +21,4 @@ TARGETS = {
 }
 
 PRECISIONS = ("double", "single")
+EXPLAINED = ("c", "js", "html")  # that can have contributions of columns

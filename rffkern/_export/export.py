@@ -5,9 +5,9 @@ from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from .._files.atomic_file import atomic_write
-from .._protocol.arguments import Precision
+from .._protocol.arguments import Precision, check_choice
 from ..errors import InvalidInputError, InvalidTypeError
-from . import PRECISIONS, TARGETS
+from . import EXPLAINED, PRECISIONS, TARGETS
 from .conditioning import check_single
 from .function import function_of
 
@@ -16,7 +16,7 @@ Target: TypeAlias = Literal["c", "js", "html", "numpy", "onnx", "sql"]
 
 def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name: str | None = None,
            precision: Precision | None = None, table: str | None = None, key: str | None = None,
-           interval: float | None = None) -> None:
+           interval: float | None = None, explain: bool = False) -> None:
     """Write a trained model as a file that needs neither this package nor, but for "numpy", Python.
 
     What the file computes is the function of `decision_function`, `predict_proba` and `predict` in double precision, up
@@ -39,6 +39,9 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
         The table that the SELECT reads, and its column that identifies rows.
     interval : float above 0 and below 1 or None
         Of a regressor, write the ends of intervals of this coverage too, those of `predict_interval`.
+    explain : bool, default False
+        For "c", "js" and "html": write the contributions of columns to the scores of a row too, the Shapley values of
+        `explain` with its marginals.
 
     Raises
     ------
@@ -57,7 +60,10 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     except TypeError as error:
         raise InvalidTypeError(f"path must be the name of a file (str, bytes or os.PathLike), got "
                                f"{type(path).__name__}") from error
-    program = function_of(model, interval)
+    check_choice("explain", explain, (True, False))
+    if explain and to not in EXPLAINED:
+        raise InvalidInputError(f"explain is an option of the targets {', '.join(map(repr, EXPLAINED))}, got to={to!r}")
+    program = function_of(model, interval, explain)
     if options.get("precision") == "single":
         check_single(getattr(model, "expansion_", model))
     content = getattr(import_module(f"{__package__}.{TARGETS[to].module}"), f"{to}_file")(program, **options)

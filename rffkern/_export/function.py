@@ -29,6 +29,7 @@ from .._model.expansion import Expansion
 from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from .._model.tree_layout import UNREACHED
 from ..errors import InvalidInputError
+from .contributions import Contributions, contributions_of
 
 Array = NDArray[Any]
 
@@ -179,6 +180,7 @@ class Function(NamedTuple):
     parts: tuple[Part, ...]
     answer: Answer
     intervals: Intervals | None = None
+    contributions: Contributions | None = None
 
     @property
     def n_features(self) -> int:
@@ -200,11 +202,13 @@ class Function(NamedTuple):
         return self.names or [f"x{j}" for j in range(self.n_columns)]
 
 
-def function_of(model: Any, interval: float | None = None) -> Function:
-    """What a model or an expansion computes, with intervals of a coverage; InvalidInputError for what has none."""
+def function_of(model: Any, interval: float | None = None, explain: bool = False) -> Function:
+    """What a model or an expansion computes, with intervals of a coverage and contributions of columns if asked for."""
     if interval is not None and not hasattr(model, "predict_interval"):
         raise InvalidInputError(f"interval must be None for {type(model).__name__}, which has no predict_interval, got "
                                 f"{interval!r}")
+    if explain and not hasattr(model, "explain"):
+        raise InvalidInputError(f"explain must be False for {type(model).__name__}, which has no explain")
     if isinstance(model, Expansion):
         return _function(model, model, None)
     if not isinstance(model, Model):
@@ -214,7 +218,9 @@ def function_of(model: Any, interval: float | None = None) -> Function:
     now._check_fitted()
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
     function = _function(now, expansion, vars(now).get("column_map_"))
-    return function if interval is None else function._replace(intervals=_intervals_of(now, check_coverage(interval)))
+    if interval is not None:
+        function = function._replace(intervals=_intervals_of(now, check_coverage(interval)))
+    return function._replace(contributions=contributions_of(now)) if explain else function
 
 
 def _intervals_of(model: Any, coverage: float) -> Intervals:

@@ -112,15 +112,27 @@ function rowOf(fields, places) {
     return takesCells ? cells : cells.map((text, j) => number(text, columns[j]));
 }
 
+const explains = typeof contributions === "function" && base_values.length === 1, mostReasons = 3;
+
 function answer(row) {
-    const predicted = predict(row);
-    if (isClassifier) return [predicted, ...probabilities(row)];
-    return typeof predicted === "number" ? [predicted] : [...predicted];
+    const predicted = predict(row), reasons = explains ? [reasonsOf(contributions(row))] : [];
+    if (isClassifier) return [predicted, ...probabilities(row), ...reasons];
+    return [...(typeof predicted === "number" ? [predicted] : predicted), ...reasons];
+}
+
+// The columns that contribute most to the score, and their contributions.
+function reasonsOf(phi) {
+    const order = columns.map((_, j) => j).sort((a, b) => Math.abs(phi[b]) - Math.abs(phi[a]));
+    const signed = (value) => (value < 0 ? "\u2212" : "+") + Math.abs(value).toPrecision(2);
+    const some = order.slice(0, mostReasons).filter((j) => phi[j] !== 0);
+    return some.map((j) => columns[j] + " " + signed(phi[j])).join(", ");
 }
 
 function heads(n) {
-    if (isClassifier) return ["prediction", ...classes.map((name) => "probability of " + name)];
-    return n > 1 ? Array.from({ length: n }, (_, i) => "prediction " + (i + 1)) : ["prediction"];
+    const reasons = explains ? ["reasons"] : [];
+    if (isClassifier) return ["prediction", ...classes.map((name) => "probability of " + name), ...reasons];
+    return [...(n - reasons.length > 1 ? Array.from({ length: n - reasons.length }, (_, i) => "prediction " + (i + 1))
+        : ["prediction"]), ...reasons];
 }
 
 function quoted(field) {
@@ -184,7 +196,8 @@ function show(names, rows, answers, time, name) {
     const [head, body] = [document.querySelector("thead"), document.querySelector("tbody")];
     head.replaceChildren(line([...above, ...names].map((text) => ["th", text, ""])));
     body.replaceChildren(...rows.slice(0, shownRows).map((fields, i) => line([
-        ...(Array.isArray(answers[i]) ? answers[i].map((value, k) => ["td", shown(value, k), k ? "n" : "p"])
+        ...(Array.isArray(answers[i])
+            ? answers[i].map((value, k) => ["td", shown(value, k), !k ? "p" : typeof value === "number" ? "n" : ""])
             : [["td", answers[i], "bad", above.length]]),
         ...names.map((_, j) => ["td", fields[j] ?? "", ""])])));
     const answered = (each) => Array.isArray(each) ? [...each, ...(failed ? [""] : [])]

@@ -35,6 +35,7 @@ _TRANSLATIONS: list[tuple[str, Any]] = [
      lambda found: f"function {found[1]}({re.sub(r'(const )?(double|int) [*]?', '', found[2])})"),
     (r"const double \*(\w+) =", r"const \1 ="),
     (r"double (\w+)\[(\d+)\];", r"const \1 = new Float64Array(\2);"),
+    (r"int (\w+)\[(\d+)\];", r"const \1 = new Int32Array(\2);"),
     (r"\b(?:double|int) (?=\w)", "let "),
     (r"\(void\)x;", ""),
     (r"\(int\)", ""),
@@ -179,6 +180,95 @@ ${static}void ${name}_interval(const double *x, double *y)
 $ends}
 """
 
+# Contributions phi (n_columns, n_outputs) of raw columns to the scores of a row z: _export/contributions.py.
+_CONTRIBUTIONS = """
+${static}void ${name}_contributions(const double *x, double *phi)
+{
+    $z
+    for (int k = 0; k < $n_contributions; k++) phi[k] = 0;
+"""
+_CONTRIBUTIONS_OF_PARTS = {
+    "fourier": """\
+    double angle[$n_columns];
+    double w_re[$n_columns];
+    double w_im[$n_columns];
+    double u_re[$n_columns];
+    double u_im[$n_columns];
+    double before_re[$n_columns];
+    double before_im[$n_columns];
+    double sum_re[$n_columns];
+    double sum_im[$n_columns];
+    int player[$n_columns];
+    for (int t = 0; t < $n; t++) {
+        int m = 0;
+        for (int c = 0; c < $n_columns; c++) angle[c] = 0;
+        for (int j = 0; j < $n_features; j++) {
+            angle[shapley_sources[j]] += omegas[t * $n_features + j] * (z[j] - center[j]);
+        }
+        for (int c = 0; c < $n_columns; c++) {
+            if (shapley_reads[t * $n_columns + c] == 0) continue;
+            player[m] = c;
+            w_re[m] = shapley_real[t * $n_columns + c];
+            w_im[m] = shapley_imaginary[t * $n_columns + c];
+            u_re[m] = cos(angle[c]) - w_re[m];
+            u_im[m] = sin(angle[c]) - w_im[m];
+            sum_re[m] = 0;
+            sum_im[m] = 0;
+            m = m + 1;
+        }
+        for (int q = shapley_rule_ends[m]; q < shapley_rule_ends[m + 1]; q++) {
+            double re = 1, im = 0;
+            for (int g = 0; g < m; g++) {
+                double f_re = w_re[g] + shapley_nodes[q] * u_re[g], f_im = w_im[g] + shapley_nodes[q] * u_im[g];
+                double next = re * f_re - im * f_im;
+                before_re[g] = re;
+                before_im[g] = im;
+                im = re * f_im + im * f_re;
+                re = next;
+            }
+            re = shapley_weights[q];
+            im = 0;
+            for (int g = m - 1; g >= 0; g--) {
+                double f_re = w_re[g] + shapley_nodes[q] * u_re[g], f_im = w_im[g] + shapley_nodes[q] * u_im[g];
+                double next = re * f_re - im * f_im;
+                sum_re[g] += before_re[g] * re - before_im[g] * im;
+                sum_im[g] += before_re[g] * im + before_im[g] * re;
+                im = re * f_im + im * f_re;
+                re = next;
+            }
+        }
+        for (int g = 0; g < m; g++) {
+            double value = cos(phases[t]) * (u_re[g] * sum_re[g] - u_im[g] * sum_im[g])
+                + sin(phases[t]) * (u_re[g] * sum_im[g] + u_im[g] * sum_re[g]);
+            for (int k = 0; k < $n_outputs; k++) {
+                phi[player[g] * $n_outputs + k] += amplitudes[t * $n_outputs + k] * value;
+            }
+        }
+    }
+""",
+    "linear": """\
+    for (int j = 0; j < $n; j++) {
+        for (int k = 0; k < $n_outputs; k++) {
+            phi[shapley_sources[j] * $n_outputs + k] += $line - shapley_line_means[j * $n_outputs + k];
+        }
+    }
+""",
+    "trees": """\
+    for (int t = 0; t < $n; t++) {
+        int leaf = 0, first = shapley_place_ends[t], last = shapley_place_ends[t + 1];
+        for (int q = t * $depth; q < (t + 1) * $depth; q++) {
+            if (z[tree_columns[q]] > tree_thresholds[q]) leaf += steps[q];
+        }
+        int at = shapley_starts[t] + leaf * (last - first) * $n_outputs;
+        for (int p = first; p < last; p++) {
+            for (int k = 0; k < $n_outputs; k++) {
+                phi[shapley_places[p] * $n_outputs + k] += shapley_tables[at + (p - first) * $n_outputs + k];
+            }
+        }
+    }
+""",
+}
+
 # Of cells: the same functions, which read the row first.
 _C_OF_CELLS = """
 int ${name}_$function(const ${name}_cell *cells, double *$out)
@@ -220,6 +310,10 @@ _C_PREDICT = """\
 _C_INTERVAL = """\
  * ${name}_interval(x, y) fills the lower and the upper end of the interval of each target.
 """
+_C_CONTRIBUTIONS = """\
+ * ${name}_contributions(x, phi) fills the contributions of each column to each score, $n_contributions in all; with
+ * ${name}_base_values they add up to the scores.
+"""
 _C_CLASSES = """\
  * ${name}_probabilities(x, p) fills $n_answers probabilities.
  * ${name}_class(x) is the index of the most likely of ${name}_labels.
@@ -260,6 +354,15 @@ export function predict_interval(x) {
     return $n_targets === 1 ? [y[0], y[1]] : Array.from({ length: $n_targets }, (_, k) => [y[2 * k], y[2 * k + 1]]);
 }
 """
+_JS_CONTRIBUTIONS = """
+// Contributions of each column to each score, $n_contributions in all; with base_values they add up to the scores.
+export const base_values = [$base_values];
+export function contributions(x) {
+    const phi = new Float64Array($n_contributions);
+    fill_contributions($x, phi);
+    return phi;
+}
+"""
 _JS_CLASSES = """
 // Probabilities of the classes.
 export function probabilities(x) {
@@ -284,6 +387,7 @@ def c_file(function: Function, name: str) -> str:
     labels, words, mapping = function.answer.labels, _words(function, name), function.cells
     missing = "columns of a row" + ("" if function.mapping is None else ", NAN where missing")
     answers = (_C_PREDICT if labels is None else _C_CLASSES) + (_C_INTERVAL if function.intervals else "")
+    answers += _C_CONTRIBUTIONS if function.contributions else ""
     words |= {"answers": Template(answers).substitute(words),
               "row": missing if mapping is None else Template(_C_ROW_OF_CELLS).substitute(words)}
     text = Template(_C_HEAD).substitute(words)
@@ -295,9 +399,14 @@ def c_file(function: Function, name: str) -> str:
         text += c_type(name) + _program(function, "row", "static ") + c_cells(mapping, name, _hexadecimal)
         outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
         outputs |= {"interval": "y"} if function.intervals else {}
+        outputs |= {"contributions": "phi"} if function.contributions else {}
         text += "".join(Template(_C_OF_CELLS).substitute(words, function=each, out=out)
                         for each, out in outputs.items())
         text += "" if labels is None else Template(_C_CLASS_OF_CELLS).substitute(words)
+    if function.contributions:
+        values = ", ".join(map(_hexadecimal, function.contributions.base_values.tolist()))
+        declaration = f"const double {name}_base_values[{function.intercept.size}]"
+        text += f"\nextern {declaration};\n{declaration} = {{{values}}};\n"
     return text + ("" if labels is None else _c_labels(name, labels))
 
 
@@ -338,7 +447,8 @@ def js_file(function: Function) -> str:
         if mapping is None else _JS_ROW_OF_CELLS.format(function.n_columns)}
     head, tail = (Template(text).substitute(words)
                   for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)
-                                + (_JS_INTERVAL if function.intervals else "")))
+                                + (_JS_INTERVAL if function.intervals else "")
+                                + (_JS_CONTRIBUTIONS if function.contributions else "")))
     return head + program + ("" if mapping is None else js_cells(mapping)) + tail
 
 
@@ -347,7 +457,10 @@ def _words(function: Function, name: str) -> dict[str, Any]:
     n_values = function.n_columns if function.mapping is None else function.mapping.n_values
     return {"name": name, "title": function.title, "n_columns": function.n_columns, "n_values": n_values,
             "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers,
-            "n_targets": len(function.intervals.ends) if function.intervals else 0}
+            "n_targets": len(function.intervals.ends) if function.intervals else 0,
+            "n_contributions": function.n_columns * function.intercept.size,
+            "base_values": ", ".join(map(repr, function.contributions.base_values.tolist()))
+            if function.contributions else ""}
 
 
 def _constant(name: str, values: Array) -> str:
@@ -364,6 +477,7 @@ def _program(function: Function, name: str, static: str = "") -> str:
     arrays = {"intercept": function.intercept}
     for part in function.parts:
         arrays |= part.arrays
+    arrays |= function.contributions.arrays if function.contributions and function.parts else {}
     copy = f"for (int j = 0; j < {function.n_features}; j++) z[j] = x[j];" if mapping is None else "map_row(x, z);"
     z = f"double z[{function.n_features}];\n    {copy}"
     if not function.parts:
@@ -404,6 +518,11 @@ def _program(function: Function, name: str, static: str = "") -> str:
     text += Template(_INTERCEPT + answers).substitute(words)
     if function.intervals is not None:
         text += Template(_INTERVAL).substitute(words, ends="".join(_ends(function.intervals, formula)))
+    if function.contributions is not None:
+        text += Template(_CONTRIBUTIONS).substitute(words)
+        text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(
+            words, n=len(next(iter(part.arrays.values()))),
+            depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0) for part in function.parts) + "}\n"
     return text
 
 
