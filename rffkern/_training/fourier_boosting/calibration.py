@@ -1,7 +1,7 @@
 """What out-of-fold rows are for: temperature scaling of classes, shifts of quantiles, residuals, and figures."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,43 +43,70 @@ def out_of_fold_scores(bags: Sequence[Bag], orders: Sequence[RowOrder], weights:
 
     Scores are padded to whole tiles.
     """
-    validation = ((order.validation_rows(), order.validation_scores(bag.validation_scores))
-                  for bag, order in zip(bags, orders, strict=True))
-    rows, means = mean_scores(validation, len(bags[0].validation_scores), len(weights))
-    has_weight = weights[rows] > 0
-    return rows[has_weight], pad_to_tiles(means[:, has_weight])
-
-
-def mean_scores(validation: Iterable[tuple[Indices, Single]], n_outputs: int, n_rows: int) -> tuple[Indices, Double]:
-    """The rows that occur in some bag's validation rows and scores (n_outputs, n_validation), and their mean scores."""
-    sums, counts = np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
-    for rows, scores in validation:
-        sums[:, rows] += scores
-        counts[rows] += 1
-    rows = np.flatnonzero(counts)
-    return rows, sums[:, rows] / counts[rows]
+    sums = _sums_of(bags, orders, len(weights))
+    has_weight = weights[sums.rows] > 0
+    return sums.rows[has_weight], pad_to_tiles(sums.means()[:, has_weight])
 
 
 def excess_variance(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int) -> Double:
-    """By how much the scores of out-of-fold rows vary more than those of the mean of all bags, (n_outputs,).
+    """By how much the scores of out-of-fold rows vary more than those of the mean of all bags, (n_outputs,)."""
+    return _sums_of(bags, orders, n_rows).excess_variance(len(bags))
 
-    A row is out of fold in c of M bags.  Bags vary by v around their mean, as rows with c > 1 show, so that the mean
-    of c has v (1 / c - 1 / M) more.  It is 0 where no row has c > 1.
-    """
-    n_outputs = len(bags[0].validation_scores)
-    sums, squares, counts = np.zeros((n_outputs, n_rows)), np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
-    for bag, order in zip(bags, orders, strict=True):
-        rows, scores = order.validation_rows(), order.validation_scores(bag.validation_scores).astype(np.float64)
-        sums[:, rows] += scores
-        squares[:, rows] += scores**2
-        counts[rows] += 1
-    several, known = counts > 1, counts > 0
-    if not several.any():
-        return np.zeros(n_outputs)
-    c = counts[several]
-    variance = np.maximum(squares[:, several] - sums[:, several] ** 2 / c, 0).sum(axis=1) / (c - 1).sum()
-    excess: Double = variance * float((1 / counts[known] - 1 / len(bags)).mean())
-    return excess
+
+def _sums_of(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int) -> "ScoreSums":
+    validation = ((order.validation_rows(), order.validation_scores(bag.validation_scores))
+                  for bag, order in zip(bags, orders, strict=True))
+    return ScoreSums.of(validation, len(bags[0].validation_scores), n_rows)
+
+
+class ScoreSums(NamedTuple):
+    """Sums over bags of the scores of rows that are validation rows of some."""
+
+    rows: Indices
+    sums: Double  # (n_outputs, number of these rows)
+    squares: Double  # sums of squares
+    counts: Double  # numbers of bags, (number of these rows,)
+
+    @classmethod
+    def of(cls, validation: Iterable[tuple[Indices, Single]], n_outputs: int, n_rows: int) -> Self:
+        """Of validation rows and their scores (n_outputs, n_validation) in each bag."""
+        sums, squares, counts = np.zeros((n_outputs, n_rows)), np.zeros((n_outputs, n_rows)), np.zeros(n_rows)
+        for rows, scores in validation:
+            scores_of_bag = scores.astype(np.float64)
+            sums[:, rows] += scores_of_bag
+            squares[:, rows] += scores_of_bag**2
+            counts[rows] += 1
+        rows = np.flatnonzero(counts)
+        return cls(rows, sums[:, rows], squares[:, rows], counts[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Those of rows of several tables, one after the other; `rows` are those of each."""
+        rows, sums, squares, counts = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        return cls(rows, sums, squares, counts)
+
+    def taken(self, some: Indices) -> Self:
+        """Those of some of the rows, by their places."""
+        return self._replace(rows=self.rows[some], sums=self.sums[:, some], squares=self.squares[:, some],
+                             counts=self.counts[some])
+
+    def means(self) -> Double:
+        """Mean scores."""
+        return self.sums / self.counts
+
+    def excess_variance(self, n_bags: int) -> Double:
+        """By how much mean scores vary more than those of the mean of all bags, (n_outputs,).
+
+        A row is out of fold in c of M bags.  Bags vary by v around their mean, as rows with c > 1 show, so that the
+        mean of c has v (1 / c - 1 / M) more.  It is 0 where no row has c > 1.
+        """
+        several = self.counts > 1
+        if not several.any():
+            return np.zeros(len(self.sums))
+        c = self.counts[several]
+        variance = np.maximum(self.squares[:, several] - self.sums[:, several] ** 2 / c, 0).sum(axis=1) / (c - 1).sum()
+        excess: Double = variance * float((1 / self.counts - 1 / n_bags).mean())
+        return excess
 
 
 def pad_to_tiles(scores: Double) -> Single:

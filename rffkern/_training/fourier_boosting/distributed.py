@@ -28,7 +28,7 @@ from ..distributed.partitions import (
 )
 from .base_learners import extrapolate
 from .boosting import Callback, Checkpoint, train_bags
-from .calibration import inverse_temperature, mean_scores, pad_to_tiles, quantile_shifts
+from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
 from .ensemble import mean_of_bags
 from .fit import check_callback, feature_importances, fitted_attributes
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
@@ -163,18 +163,28 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 
     # Calibration, and the mean of the bags.
     validation = evaluation_tables[0] if evaluation_tables else table
-    out_of_fold = zip(*validation.partitions.query("out_of_fold"), strict=True)
-    means, oof_targets, oof_weights = (np.concatenate(each, axis=-1) for each in out_of_fold)
+    parts, *of_rows = zip(*validation.partitions.query("out_of_fold"), strict=True)
+    score_sums = ScoreSums.joined(parts)
+    oof_targets, oof_scores, oof_weights = (np.concatenate(each, axis=-1) for each in of_rows)
+    means = score_sums.means()
     scores = pad_to_tiles(means)
     factor = inverse_temperature(data, scores, oof_targets, oof_weights)
-    intercept = factor * (data.intercept + quantile_shifts(data, scores, oof_weights))
+    quantiles = quantile_shifts(data, scores, oof_weights)
+    intercept = factor * (data.intercept + quantiles)
     expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * intercept, factor * scale)
+    record = None
+    if len(oof_weights):
+        source = "the evaluation set" if evaluation else "rows held out by bags"
+        record = out_of_fold_record(
+            factor * (means + quantiles[:, None]), factor**2 * score_sums.excess_variance(len(bags)),
+            data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
+            center, scale, model._quantiles() if classes is None else None, source)
     importances = np.zeros(n_raw_columns)
     importances[used] = feature_importances(bags, len(used))
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
     attributes = fitted_attributes(bags, list(tables.evaluation) or ["valid_0"]) | {
         "term_rounds_": term_rounds, "feature_importances_": importances,
-        "_kernel_ridge_report": report_numbers(reason),
+        "_kernel_ridge_report": report_numbers(reason), "_out_of_fold": record,
         "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
     names = tables.names if column_map is None else getattr(column_map, "feature_names_in_", None)
     model._keep(Fitted(names, classes, expansion, attributes, column_map=column_map))
@@ -333,13 +343,14 @@ class BoostedPartition:
         products, sums = self._rows.gradient_products(columns)
         return np.concatenate([products, sums[:, None]], axis=1)
 
-    def out_of_fold(self) -> tuple[Double, Single, Double]:
-        """Mean scores, targets and weights of validation rows of the bags; of many, some."""
-        rows, means = mean_scores(self._validation.values(), len(self._data.intercept), len(self._weights))
+    def out_of_fold(self) -> tuple[ScoreSums, Single, Single, Double]:
+        """Sums of scores, targets, initial scores and weights of validation rows of the bags; of many, some."""
+        sums = ScoreSums.of(self._validation.values(), len(self._data.intercept), len(self._weights))
         settings = self._settings
         rng = np.random.default_rng([settings.seed, self._number])
-        some = draw_rows(len(rows), settings.calibration_shares[self._number], rng)
-        return means[:, some], self._data.targets[rows[some]], self._weights[rows[some]]
+        some = draw_rows(len(sums.rows), settings.calibration_shares[self._number], rng)
+        rows = sums.rows[some]
+        return (sums.taken(some), self._data.targets[rows], self._data.initial_scores[:, rows], self._weights[rows])
 
 
 # Where the fit runs.

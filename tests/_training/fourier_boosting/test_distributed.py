@@ -279,3 +279,21 @@ def test_no_kernel_ridge(table):
     assert [each.kernel_ridge_report_.reason for each in models] == ["not used: kernel_ridge=False",
                                                                      "not used: the rows are in partitions"]
     assert same(*models)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "squares", "quantiles", "counts"])
+def test_intervals_and_sets_are_of_rows_that_bags_hold_out(table, kind):
+    """As those of a model of the same rows here: of one size, and they contain what they promise."""
+    make, target, params = FITS[kind]
+    X, y = table["X"], table[target]
+    model = fitted(make, params, cut([0, 300, 1100, N_ROWS], X, y), n_rounds=60)
+    here = made(make, 60, params).fit(X, y)
+    if kind == "two classes":
+        sets, sets_here = (each.predict_set(X, 0.9).sum(axis=1).mean() for each in (model, here))
+        assert sets == pytest.approx(sets_here, rel=0.05)
+        assert model._out_of_fold["figures"]["log_loss"] == pytest.approx(here._out_of_fold["figures"]["log_loss"], rel=0.2)
+        return
+    ends, ends_here = (each.predict_interval(X, 0.8) for each in (model, here))
+    widths, widths_here = (np.diff(each, axis=1).mean() for each in (ends, ends_here))
+    assert widths == pytest.approx(widths_here, rel=0.15)
+    assert np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])) > 0.75
