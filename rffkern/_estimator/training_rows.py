@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._native.array_types import NDArray
+from .._protocol.arguments import check_rng
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks, blocks, take_rows
 from .._rows.training_rows import Training
@@ -103,14 +104,15 @@ class ValidationSplit(NamedTuple):
             kept = np.delete(np.arange(rows.X.shape[0]), self.positive)
             kept_rows = rows.taken(kept)
             weights = _anew(rows.weights, kept)
-            return training._replace(rows=kept_rows._replace(weights=weights), validation=rows.taken(self.positive))
+            return training._replace(rows=kept_rows._replace(weights=weights),
+                                     eval_sets=(("valid_0", rows.taken(self.positive)),))
         each = rows.weights.each.copy()
         each[self.all_rows] = 0
         weights = check_weights(rows.weights.unit * each, len(each))
         validation = rows._replace(X=take_rows(rows.X, self.all_rows), weights=rows.weights.of(self.all_rows))
         name = "codes" if training.classes is not None else "values"
         validation = validation._replace(**{name: getattr(rows, name)[self.all_rows]})
-        return training._replace(rows=rows._replace(weights=weights), validation=validation)
+        return training._replace(rows=rows._replace(weights=weights), eval_sets=(("valid_0", validation),))
 
 
 def _anew(weights: RowWeights, rows: Indices) -> RowWeights:
@@ -153,15 +155,16 @@ class RowFingerprints(NamedTuple):
     def of_training(cls, training: Training) -> "RowFingerprints":
         """Those of checked rows."""
         def numbers(rows: Any) -> Arrays:
-            return () if rows is None else (block.astype(np.float64, copy=False) for _, block in blocks(rows.X))
+            return (block.astype(np.float64, copy=False) for _, block in blocks(rows.X))
 
         def targets(rows: Any) -> list[NDArray[Any]]:
             has_classes = training.classes is not None
-            return [] if rows is None else [rows.codes if has_classes else rows.values, rows.weights.each]
+            return [rows.codes if has_classes else rows.values, rows.weights.each]
 
-        data, validation = training.rows, [rows for _, rows in training.eval_sets] or [training.validation]
+        data = training.rows
         y, weights = targets(data)
-        evaluations = (array for rows in validation for array in itertools.chain(targets(rows), numbers(rows)))
+        evaluations = (array for _, rows in training.eval_sets
+                       for array in itertools.chain(targets(rows), numbers(rows)))
         return cls.of(data.X.shape[0], numbers(data), [y], [weights],
                       itertools.chain([marks_of_sets(training)], evaluations), training.classes is not None)
 
@@ -174,6 +177,18 @@ class RowFingerprints(NamedTuple):
             if other.parts[name] != mark:
                 raise InvalidInputError(f"{name} must be as in the training that goes on, got other values; "
                                         f"{_remedy()}")
+
+
+def sources_of_draws(model: Any, n_sources: int, state: Any) -> tuple[list["np.random.Generator"], Sequence[int]]:
+    """Generators for so many purposes, and their seeds, where training may go on: those of the state, if there is one.
+
+    Without `warm_start` they are one generator.
+    """
+    rng = check_rng(model.random_state)
+    if not model.warm_start:
+        return [rng] * n_sources, ()
+    seeds = rng.integers(1 << 63, size=n_sources).tolist() if state is None else state.seeds
+    return [np.random.default_rng(seed) for seed in seeds], seeds
 
 
 def marks_of_sets(training: Training) -> NDArray[np.uint8]:

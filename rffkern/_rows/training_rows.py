@@ -65,12 +65,11 @@ class Training(NamedTuple):
 
     names: NDArray[np.object_] | None  # of the columns
     rows: Any  # LabelledRows or TargetRows
-    validation: Any  # rows of the same kind whose loss decides when to stop, or None
     center: Double  # (n_outputs,) of the targets that `rows` holds in units of `scale`
     scale: Double  # (n_outputs,)
     inverse_scale: Double  # (n_outputs,) 1 / scale, but 0 for a target that does not vary
     classes: NDArray[Any] | None  # labels, sorted, of a classifier
-    eval_sets: tuple[tuple[str, Any], ...] = ()  # names and rows of all sets of an eval_set, `validation` first
+    eval_sets: tuple[tuple[str, Any], ...] = ()  # names and rows of other rows, of which the first decide when to stop
     column_map: Any = None  # the map that made `rows` from a raw table with columns `names`; None without one
     reference: dict[str, Any] | None = None  # what is kept of rows without a map, as a map's reference
 
@@ -101,7 +100,7 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
 
 def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
     one = np.ones(rows.n_outputs)
-    return Training(names, rows, None, np.zeros(rows.n_outputs), one, one, classes)
+    return Training(names, rows, np.zeros(rows.n_outputs), one, one, classes)
 
 
 def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: NDArray[Any] | None) -> Training:
@@ -133,15 +132,15 @@ def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None
     values = standardised_targets(values, weights, center, inverse_scale, "y")
     scale = 1 / np.where(inverse_scale > 0, inverse_scale, 1.0)
     rows = _without_weightless(TargetRows(X, values, weights))
-    return Training(names, rows, None, center, scale, inverse_scale, None)
+    return Training(names, rows, center, scale, inverse_scale, None)
 
 
 def with_eval_set(training: Training, eval_set: Any) -> Training:
     """The same with the rows of an eval_set, if there is one; the first of several sets is the validation set."""
     if eval_set is None:
         return training
-    sets = tuple((name, _checked_set(training, each)) for name, each in named_sets(eval_set))
-    return training._replace(validation=sets[0][1], eval_sets=sets)
+    return training._replace(eval_sets=tuple((name, _checked_set(training, each))
+                                             for name, each in named_sets(eval_set)))
 
 
 def named_sets(eval_set: Any) -> list[tuple[str, Any]]:

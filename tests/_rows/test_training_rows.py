@@ -87,10 +87,10 @@ def test_targets_have_mean_0_and_spread_1():
 
 def test_held_out_rows_are_in_the_units_of_training():
     training = check_with_targets(X, [1.0, 3, 1, 3, 1, 3], None, 1)
-    held_out = with_eval_set(training, (X[:2], [5.0, 2.0], [1, 0])).validation
+    held_out = with_eval_set(training, (X[:2], [5.0, 2.0], [1, 0])).eval_sets[0][1]
     np.testing.assert_allclose(held_out.values, [[3.0]])
     assert with_eval_set(training, None) is training
-    labelled = with_eval_set(check_labelled(X, LETTERS, None), [(X[:2], ["c", "a"])]).validation
+    labelled = with_eval_set(check_labelled(X, LETTERS, None), [(X[:2], ["c", "a"])]).eval_sets[0][1]
     assert labelled.codes.tolist() == [2, 0]
 
 

@@ -203,18 +203,15 @@ def in_units_of_mean(training: Training, loss: str) -> Training:
     The scores are then less the logarithm of the mean.
     """
     unit = unit_of_means(training.center)
-    names = [name for name, _ in training.eval_sets]
 
     def in_units(part: TargetRows, name: str) -> TargetRows:
         return part._replace(
             values=targets_in_units(part.values, training.center, training.inverse_scale, unit, loss, name))
 
-    rows = in_units(training.rows, "y")
-    evaluation = [in_units(part, "eval_set y") for _, part in training.eval_sets]
-    one = np.ones(1)
+    rows, one = in_units(training.rows, "y"), np.ones(1)
     return training._replace(
-        rows=rows, validation=evaluation[0] if evaluation else None,
-        eval_sets=tuple(zip(names, evaluation, strict=True)), center=math.log(unit) * one, scale=one, inverse_scale=one)
+        rows=rows, eval_sets=tuple((name, in_units(part, "eval_set y")) for name, part in training.eval_sets),
+        center=math.log(unit) * one, scale=one, inverse_scale=one)
 
 
 def unit_of_means(center: Double) -> float:

@@ -14,10 +14,15 @@ from numpy.typing import NDArray
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
-from ..._estimator.training_rows import RowFingerprints, check_training, fixed_params, state_to_continue
+from ..._estimator.training_rows import (
+    RowFingerprints,
+    check_training,
+    fixed_params,
+    sources_of_draws,
+    state_to_continue,
+)
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
-from ..._protocol.arguments import check_rng
 from ..._rows.row_blocks import draw_in_slices
 from ..._rows.scaling import Scaling
 from ..spectral import largest_single_length, resolved_gamma
@@ -28,6 +33,10 @@ from .weak_learners import CosineSearch, LandmarkSearch, OutputRows, WeakLearner
 Double = NDArray[np.float64]
 Callback = Callable[[RoundInfo], Any]
 Round = Sequence[tuple[WeakLearner, float]]  # what a round adds to each output: v alpha_t h_t
+
+
+# Sources of random draws, in the order of their use: rows held out, omegas, order of the rows, landmarks.
+N_SOURCES = 4
 
 
 class DataSource(Protocol):
@@ -83,23 +92,10 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callbac
     """Check rows and boost a model on them, from the first round or from where its last fit ended."""
     checkpoint = state_to_continue(model, _STATE_TYPES)
     limit = TimeLimit(model.max_seconds)
-    rngs, seeds = sources_of_draws(model, checkpoint)
+    rngs, seeds = sources_of_draws(model, N_SOURCES, checkpoint)
     # Nothing here keeps the checked rows: `boost` releases them once they are packed.
     return boost(model, LocalData(check_training(model, X, y, sample_weight, eval_set, rngs[0]), model), callback, rngs,
                  seeds, limit, checkpoint)
-
-
-def sources_of_draws(model: Any,
-                     checkpoint: Checkpoint | None = None) -> tuple[list["np.random.Generator"], Sequence[int]]:
-    """Generators of the rows held out, the omegas, the order of the rows and the landmarks, in the order of their use.
-
-    They are one generator, or four with seeds of their own where training may go on.
-    """
-    rng = check_rng(model.random_state)
-    if not model.warm_start:
-        return [rng] * 4, ()
-    seeds = rng.integers(1 << 63, size=4).tolist() if checkpoint is None else checkpoint.seeds
-    return [np.random.default_rng(seed) for seed in seeds], seeds
 
 
 def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequence["np.random.Generator"],

@@ -43,25 +43,20 @@ class LocalRows:
     largest_residual = 0.0  # of the exponential loss
     scores: Double  # (n_tiles, 128)
 
+    # Of each loss, and of its constant H_0 and step alpha by sums that may be those of several partitions.
+    target_sums: Callable[[NDArray[Any], RowWeights], Sums]  # sums over rows that the intercept follows from
+    intercept: Callable[[Sums], float]
+    step_from: Callable[[Sums, Derivatives], float]  # by the sums of a direction, or by derivatives along it
+    derivatives: Callable[[float], Sums]  # of the sum of losses after a step along the direction, first and second
+    add_step: Callable[[float], None]  # adds step h to H; loss and residuals become those there
+    _evaluate: Callable[[WeakLearner, slice, NDArray[Any], NDArray[Any]], Sums]  # writes h of some tiles, and sums
+    _write_residuals: Callable[[slice, NDArray[Any]], None]  # of some tiles
+    _residuals_of: Callable[[Indices], NDArray[Any]]  # of some streamed rows, in tiles of their own
+
     def __init__(self, rows: PackedRows) -> None:
         self.rows = rows
         self._residuals = rows.residual_room(slice(0, rows.n_tiles)) if rows.keeps_residuals else None
         self.direction_sums: Sums = (0.0, 0.0)  # that the step along the direction follows from
-
-    @staticmethod
-    def target_sums(target: NDArray[Any], weights: RowWeights) -> Sums:
-        """Sums over rows from which the intercept follows."""
-        raise NotImplementedError
-
-    @staticmethod
-    def intercept(sums: Sums) -> float:
-        """H_0, the constant of smallest loss."""
-        raise NotImplementedError
-
-    @staticmethod
-    def step_from(sums: Sums, derivatives: Derivatives) -> float:
-        """Alpha, from the sums of a direction or from derivatives along it."""
-        raise NotImplementedError
 
     def set_direction(self, learner: WeakLearner) -> None:
         """Evaluate a weak learner h at all rows, and sum what its step follows from."""
@@ -71,17 +66,9 @@ class LocalRows:
             first, second = first + sums[0], second + sums[1]
         self.direction_sums = first, second
 
-    def derivatives(self, step: float) -> Sums:
-        """First and second derivative of the sum of losses after a step along the direction."""
-        raise NotImplementedError
-
     def best_step(self) -> float:
         """Alpha of the direction."""
         return self.step_from(self.direction_sums, self.derivatives)
-
-    def add_step(self, step: float) -> None:
-        """Add step h to H; loss and residuals become those there."""
-        raise NotImplementedError
 
     def residuals(self, sample: Sample) -> NDArray[Any]:
         """Residuals of a sample as kernels take them; where rows are streamed they hold until others are read."""
@@ -103,17 +90,6 @@ class LocalRows:
         self.scores[:] = scores
         self.rows.h[:] = 0
         self.add_step(0.0)
-
-    def _evaluate(self, learner: WeakLearner, place: slice, tiles: NDArray[Any], weight: NDArray[Any]) -> Sums:
-        """Write h of some tiles into the scratch memory, and sum over them."""
-        raise NotImplementedError
-
-    def _write_residuals(self, place: slice, out: NDArray[Any]) -> None:
-        raise NotImplementedError
-
-    def _residuals_of(self, rows: Indices) -> NDArray[Any]:
-        """Residuals of some streamed rows, in tiles of their own."""
-        raise NotImplementedError
 
 
 def exponential_step(total: float, product: float) -> float:

@@ -283,8 +283,6 @@ class LocalData:
         self.prints = RowFingerprints.of_training(training) if model.warm_start else None
         self._X, self._weights, self._targets = rows.X, rows.weights, rows.targets()  # without the class indices
         self._sets = dict(training.eval_sets)
-        if training.validation is not None and not self._sets:
-            self._sets = {"valid_0": training.validation}
         self._n_jobs, self._n_threads = model.n_jobs, check_n_threads(model.n_jobs, math.prod(self._X.shape))
         self.n_features, self.n_outputs = self._X.shape[1], len(self._targets)
         self.given_weight = self._weights.given_total

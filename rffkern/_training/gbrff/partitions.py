@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.monitor import TimeLimit
-from ..._estimator.training_rows import RowFingerprints
+from ..._estimator.training_rows import RowFingerprints, sources_of_draws
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, pack, tiled
@@ -26,7 +26,7 @@ from ..distributed.partitions import (
     check_tables,
     refuse_values,
 )
-from .boosting import Callback, boost, sources_of_draws
+from .boosting import N_SOURCES, Callback, boost
 from .losses import LocalRows, Sums
 from .packed_rows import PackedRows, Sample, n_samples_of, tile_weights
 from .weak_learners import WeakLearner
@@ -43,7 +43,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     refuse_values(model, {"warm_start": [False], "validation_fraction": [None]})
     tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
     data = PartitionedData(tables, model.n_jobs, column_map)
-    model._keep(boost(model, data, callback, *sources_of_draws(model), limit))
+    model._keep(boost(model, data, callback, *sources_of_draws(model, N_SOURCES, None), limit))
 
 
 # Where the rows are.

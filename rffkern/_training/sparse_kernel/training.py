@@ -8,11 +8,16 @@ import numpy as np
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, TimeLimit
-from ..._estimator.training_rows import RowFingerprints, check_training, fixed_params, state_to_continue
+from ..._estimator.training_rows import (
+    RowFingerprints,
+    check_training,
+    fixed_params,
+    sources_of_draws,
+    state_to_continue,
+)
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import check_rng
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import measure_scaling
 from ..._rows.training_rows import TargetRows
@@ -85,14 +90,9 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     """Check rows and train a machine on them, from the first round or from where its training stands."""
     before: Checkpoint | None = state_to_continue(model, _STATE_TYPES)
     limit = TimeLimit(model.max_seconds)
-    # One generator for all draws, or one for each purpose where training may go on.
-    held_out_rng = rng = check_rng(model.random_state)
-    seeds: Sequence[int] = ()
-    if model.warm_start:
-        seeds = rng.integers(1 << 63, size=2).tolist() if before is None else before.seeds
-        held_out_rng, rng = map(np.random.default_rng, seeds)
-        if before is not None:
-            rng.bit_generator.state = before.draws
+    (held_out_rng, rng), seeds = sources_of_draws(model, 2, before)
+    if before is not None:
+        rng.bit_generator.state = before.draws
     training = check_training(model, X, y, sample_weight, eval_set, held_out_rng)
     prints = RowFingerprints.of_training(training) if model.warm_start else None
     if before is not None and prints is not None:
@@ -101,8 +101,8 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     # The kernel, in units of standardised columns, and lambda.
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose, limit=limit)
     data, n_threads = training.rows, model.n_jobs
-    sets = dict(training.eval_sets) or ({} if training.validation is None else {"valid_0": training.validation})
-    training = training._replace(rows=None, validation=None, eval_sets=())  # which go with `data` and `sets`
+    sets = dict(training.eval_sets)
+    training = training._replace(rows=None, eval_sets=())  # which go with `data` and `sets`
     scaling = measure_scaling(data.X, data.weights, training.column_map is None, n_threads)  # maps have units
     data = data._replace(X=scaling.clip_outliers(data.X))
     targets = np.column_stack(data.targets()).astype(np.float64)
