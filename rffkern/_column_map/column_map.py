@@ -264,7 +264,7 @@ class ColumnMap(Parametrised):
         return fitted_map
 
     def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any,
-                  division: Division | None = None) -> FitResult:
+                  division: Division | None = None, imputes: bool = True) -> FitResult:
         """Pass over the rows once; a division says in which folds they are."""
         from .learning import N_FOLDS, StatisticsCollector  # not needed where rows are mapped
 
@@ -288,17 +288,17 @@ class ColumnMap(Parametrised):
             if array is not None and len(array) != collector.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
                                         f"{len(array)}")
-        return self._learned(names, collector, targets is not None, row_folds)
+        return self._learned(names, collector, targets is not None, row_folds, imputes)
 
     def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector", has_targets: bool,
-                 row_folds: NDArray[np.intp] | None = None) -> FitResult:
+                 row_folds: NDArray[np.intp] | None = None, imputes: bool = True) -> FitResult:
         """What follows from the statistics of all training rows."""
         from .drift import Reference
         from .learning import MapSettings, build_map
 
         statistics, unit = collector.statistics(), min(1.0, collector.weight / collector.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
-                               self.min_level_rows * unit, self.date_parts, unit, has_targets)
+                               self.min_level_rows * unit, self.date_parts, unit, has_targets, imputes)
         return FitResult(*build_map(names, statistics, collector, settings, row_folds),
                          Reference.of(statistics, collector.weight, collector.n_positive).to_json())
 
@@ -342,14 +342,15 @@ def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
 
 
 def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool,
-             division: Division | None = None) -> tuple[ColumnMap, Any]:
+             division: Division | None = None, imputes: bool = True) -> tuple[ColumnMap, Any]:
     """A copy of a map that is fitted on training rows, and these rows mapped: an array, or RowBlocks.
 
-    The map itself is not changed.
+    The map itself is not changed.  Missing values are imputed from other columns, or become the mean.
     """
     X = in_blocks(X)
     fitted = ColumnMap(**column_map.get_params())
-    fitted_map, folds, reference = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight, division)
+    fitted_map, folds, reference = fitted._fit_rows(X, _targets_of(y, has_labels), sample_weight, division,
+                                                      imputes)
     fitted._keep(fitted_map, reference)
 
     def mapped(block: Any, first_row: int) -> NDArray[Any]:

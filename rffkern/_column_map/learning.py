@@ -325,6 +325,7 @@ class MapSettings(NamedTuple):
     date_parts: bool | str  # True, False, "auto" or "differences"
     unit: float  # weight of one row
     has_targets: bool
+    imputes: bool  # whether missing values may be imputed from other columns
 
 
 class BuiltColumn(NamedTuple):
@@ -489,7 +490,8 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
     if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
         built[0] = BuiltColumn(FittedColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
     found = FittedMap(names, tuple(column for column, _ in built))
-    if any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True)):
+    has_missing = any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True))
+    if settings.imputes and has_missing:
         table, weights = collector.sample()
         found = _with_imputations(found, table, weights / settings.unit)
     places = {j: {level: k for k, level in enumerate(each.levels.names)} for j, (each, (column, _)) in enumerate(

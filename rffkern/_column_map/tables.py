@@ -335,7 +335,7 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     if names is not None and wanted is not None:
         names, columns = wanted, _selected(names, columns, wanted)
     shown = [column_name(names, j, name) for j in range(len(columns))]
-    marked = _marked(names, len(columns), categorical)
+    marked = set(column_places("categorical_features", categorical or (), names, len(columns)))
     known = readings or {}
     raw: list[RawColumn | TextColumn] = []
     for j, (column, text) in enumerate(zip(columns, shown, strict=True)):
@@ -469,21 +469,21 @@ def _length(X: Any) -> int:
         return 0
 
 
-def _marked(names: tuple[str, ...] | None, n_columns: int, categorical: Categorical) -> set[int]:
-    """Indices of the columns that the user names as categories."""
-    marked = set()
-    for item in categorical or ():
+def column_places(parameter: str, items: Iterable[Any], names: tuple[str, ...] | None, n_columns: int) -> list[int]:
+    """Indices of the columns that a parameter has by name or index."""
+    places = []
+    for item in items:
         if isinstance(item, str):
             if names is None or item not in names:
-                raise InvalidInputError("categorical_features must be names or indices of columns, got "
-                                        f"{item!r}, {'and the table has no names' if names is None else 'no column'}")
-            marked.add(names.index(item))
+                raise InvalidInputError(f"{parameter} must be names or indices of columns, got {item!r}, "
+                                        f"{'and the table has no names' if names is None else 'no column'}")
+            places.append(names.index(item))
         elif 0 <= item < n_columns:
-            marked.add(int(item))
+            places.append(int(item))
         else:
-            raise InvalidInputError(f"categorical_features must be names or indices of columns, got {item} with "
-                                    f"{n_columns} columns")
-    return marked
+            raise InvalidInputError(f"{parameter} must be names or indices of columns, got {item} with {n_columns} "
+                                    "columns")
+    return places
 
 
 def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:

@@ -205,6 +205,10 @@ class Model(Parametrised):
         names = getattr(mapped.column_map, "feature_names_in_", None)
         return training._replace(names=names, column_map=mapped.column_map)
 
+    def _imputes(self) -> bool:
+        """Whether missing values may be imputed from other columns."""
+        return True
+
     def _default_map(self) -> "ColumnMap":
         """The map, not fitted, that `columns="auto"` takes where a table needs one."""
         from .._column_map.column_map import ColumnMap

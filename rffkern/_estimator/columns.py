@@ -88,7 +88,7 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
         columns = model._auto_map(X)
     if columns is None:
         return MappedTraining(X, None, None)
-    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division)
+    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division, model._imputes())
     warn_of_dropped(column_map._fitted_map())
     return MappedTraining(mapped, None, column_map)
 

@@ -13,8 +13,8 @@
 #define RFF_MOST_COMPONENTS 1000000
 #define RFF_LEAST_QUANTILE 1e-6
 #define RFF_LARGEST_QUANTILE (1 - 1e-6)
-#define RFF_LAST_WITHOUT_KERNELS 6 /* reason, */
-#define RFF_LAST_REASON 8          /* and of all */
+#define RFF_LAST_WITHOUT_KERNELS 7 /* reason, */
+#define RFF_LAST_REASON 9          /* and of all */
 
 static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};

@@ -14,7 +14,7 @@ RESOLUTION = 3e-6
 
 problems = st.builds(Problem, seed=st.integers(0, 2**32 - 1), n=st.sampled_from(SIZES), n_columns=st.integers(1, 19),
                      n_outputs=st.integers(1, 3), most_bins=st.sampled_from([2, 3, 16, 17, 33, 255, 256]),
-                     reg=st.sampled_from([1e-3, 1.0, 10.0]), weighted=st.booleans())
+                     reg=st.sampled_from([1e-3, 1.0, 10.0]), weighted=st.booleans(), ordered=st.booleans())
 
 
 def check_growth(problem, tree):
@@ -24,6 +24,7 @@ def check_growth(problem, tree):
         tolerance = RESOLUTION * (score + max(found.max() for found in gains if len(found)))
         assert (tree.columns[level], tree.threshold_bins[level]) in problem.best_splits(gains, tolerance)
         column = list(problem.candidates).index(tree.columns[level])
+        gains, _ = problem.gains(tree.columns[:level], tree.threshold_bins[:level], np.zeros_like(problem.signs))
         np.testing.assert_allclose(tree.gains[level], gains[column][tree.threshold_bins[level]], rtol=0,
                                    atol=1e-6 * tolerance)
     values = problem.values(tree.columns[: tree.depth], tree.threshold_bins[: tree.depth])

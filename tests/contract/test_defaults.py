@@ -29,7 +29,8 @@ KERNEL_RIDGE = SHARED | {
 BOOSTING = {
     "kernel_ridge": "auto",
     "n_estimators": 3000, "n_bags": None, "learning_rate": "auto",
-    "base_learners": ("fourier", "tree"), "max_samples": 8192, "early_stopping_rounds": "auto",
+    "base_learners": ("fourier", "tree"), "monotone_constraints": None, "interaction_constraints": None,
+    "max_samples": 8192, "early_stopping_rounds": "auto",
     "validation_fraction": "auto", "validation": "random", "warm_start": False, "max_seconds": None,
     "columns": "auto", "random_state": None, "n_jobs": None, "verbose": 0}
 DEFAULTS = {

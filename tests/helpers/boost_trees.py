@@ -17,10 +17,11 @@ class Tree(NamedTuple):
     depth: int
 
 
-def grow_arguments(binned, n_bins, gradient, hessian, candidates, depth, reg, n_train, n_threads=1):
+def grow_arguments(binned, n_bins, gradient, hessian, candidates, depth, reg, n_train, n_threads=1, signs=None):
     """Arguments of `grow_tree`, with what it writes to."""
     size = boosting.store_size(n_train, len(gradient), len(candidates), depth)
-    return {"binned": binned, "n_bins": n_bins, "gradient": gradient, "hessian": hessian,
+    signs = np.zeros(len(binned), np.int8) if signs is None else signs
+    return {"binned": binned, "n_bins": n_bins, "signs": signs, "gradient": gradient, "hessian": hessian,
             "candidates": np.asarray(candidates, dtype=np.intp), "depth": depth, "reg": reg, "n_train": n_train,
             "columns": np.full(depth, -7), "threshold_bins": np.full(depth, -7), "gains": np.full(depth, np.nan),
             "values": np.full((2**depth, len(gradient)), np.nan), "store": np.full(size, np.nan),
@@ -61,22 +62,28 @@ def sums_of_leaves(leaves, n_leaves, rows):
     return np.stack([np.bincount(leaves, weights=row, minlength=n_leaves) for row in rows])
 
 
-def split_gains(binned, n_bins, gradient, hessian, candidates, reg, leaves, n_leaves):
-    """Gains of all splits, by candidate and threshold: a list of arrays."""
+def split_gains(binned, n_bins, signs, gradient, hessian, candidates, reg, leaves, n_leaves):
+    """Gains of all splits, by candidate and threshold: a list of arrays.
+
+    Leaves whose two sides are not in the order of the sign of a column gain nothing.
+    """
     G, H = (sums_of_leaves(leaves, n_leaves, rows)[..., None] for rows in (gradient, hessian))
     gains = []
     for column in candidates:
         bins, joint = n_bins[column], leaves * 256 + binned[column]
         GL, HL = (sums_of_leaves(joint, n_leaves * 256, rows).reshape(-1, n_leaves, 256)[..., : bins - 1].cumsum(-1)
                   for rows in (gradient, hessian))
-        gains.append((GL**2 / (HL + reg) + (G - GL) ** 2 / (H - HL + reg) - G**2 / (H + reg)).sum(axis=(0, 1)))
+        left, right = GL / (HL + reg), (G - GL) / (H - HL + reg)
+        found = GL * left + (G - GL) * right - G**2 / (H + reg)
+        gains.append(np.where(signs[column] * (right - left) < 0, 0, found).sum(axis=(0, 1)))
     return gains
 
 
 class Problem:
     """Random rows, of which the target follows from a few columns."""
 
-    def __init__(self, seed, n, n_columns=5, n_outputs=1, most_bins=40, n_train=None, reg=1.0, weighted=False):
+    def __init__(self, seed, n, n_columns=5, n_outputs=1, most_bins=40, n_train=None, reg=1.0, weighted=False,
+                 ordered=False):
         rng = np.random.default_rng(seed)
         self.n_bins = rng.integers(1, most_bins + 1, n_columns)
         self.n_bins[0] = most_bins
@@ -87,11 +94,13 @@ class Problem:
         self.gradient = (self.gradient * self.weight).astype(np.float32)
         self.hessian = (rng.uniform(0.1, 1, (n_outputs, n)) * self.weight).astype(np.float32)
         self.candidates = rng.permutation(n_columns)
+        self.signs = (rng.integers(-1, 2, n_columns) if ordered else np.zeros(n_columns)).astype(np.int8)
         self.n_train, self.reg = n if n_train is None else n_train, reg
 
     def arguments(self, depth, **changes):
         found = {"binned": self.binned, "n_bins": self.n_bins, "gradient": self.gradient, "hessian": self.hessian,
-                 "candidates": self.candidates, "depth": depth, "reg": self.reg, "n_train": self.n_train} | changes
+                 "candidates": self.candidates, "depth": depth, "reg": self.reg, "n_train": self.n_train,
+                 "n_threads": 1, "signs": self.signs} | changes
         return tuple(found.values())
 
     def grow(self, depth, **changes):
@@ -102,12 +111,13 @@ class Problem:
         return (self.binned[:, : self.n_train], *(rows[:, : self.n_train].astype(np.float64)
                                                   for rows in (self.gradient, self.hessian)))
 
-    def gains(self, columns, threshold_bins):
+    def gains(self, columns, threshold_bins, signs=None):
         """Gains of all splits after some levels, and the sum of G^2 / (H + reg) over the leaves of these."""
+        signs = self.signs if signs is None else signs
         binned, gradient, hessian = self.training_rows()
         leaves, n_leaves = leaves_of(binned, columns, threshold_bins), 2 ** len(columns)
         G, H = (sums_of_leaves(leaves, n_leaves, rows) for rows in (gradient, hessian))
-        gains = split_gains(binned, self.n_bins, gradient, hessian, self.candidates, self.reg, leaves, n_leaves)
+        gains = split_gains(binned, self.n_bins, signs, gradient, hessian, self.candidates, self.reg, leaves, n_leaves)
         return gains, (G**2 / (H + self.reg)).sum()
 
     def steps(self):

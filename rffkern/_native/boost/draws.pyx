@@ -60,6 +60,8 @@ cdef void _draw_set(bit_generator *bits, const double[:, ::1] chances, double dr
                     uint8_t[::1] chosen) noexcept nogil:
     """One column in any case, and others for a log-uniform size."""
     cdef Py_ssize_t j, low = 0, high = chances.shape[1] - 1, middle
+    while high > 0 and not chances[0, high] > 0:   # which rounding of `place` must not lead to
+        high -= 1
     cdef double times = draws * exp(_uniform(bits) * log(<double>(chances.shape[1] + 1)))
     cdef double place = _uniform(bits) * chances[1, high], chance = -1, bound = 0
     while low < high:

@@ -244,8 +244,10 @@ static ALWAYS_INLINE leaf_score score_leaf(const double *total, double reg, doub
     return c;
 }
 
-/* gains[lane] += what a threshold gains that has `left` on one side. */
-static ALWAYS_INLINE void add_sides(const double *restrict left, const leaf_score *restrict c, float *restrict gains)
+/* gains[lane] += what a threshold gains that has `left` on one side; with a sign, nothing where the values of the two
+   sides are in the other order, for such leaves become one. */
+static ALWAYS_INLINE void add_sides(const double *restrict left, const leaf_score *restrict c, float *restrict gains,
+                                    const int sign)
 {
     float sides[2][2 * VT_LANES];
     int i;
@@ -260,13 +262,16 @@ static ALWAYS_INLINE void add_sides(const double *restrict left, const leaf_scor
         float hl = sides[0][2 * i + 1] + c->smallest, hr = sides[1][2 * i + 1] + c->smallest;
         hl = hl > c->smallest ? hl : c->smallest;
         hr = hr > c->smallest ? hr : c->smallest;
-        gains[i] += (gl * gl * hr + gr * gr * hl) / (hl * hr) - c->whole; /* a division costs as much as all the rest */
+        gains[i] += sign != 0 && sign * (gr * hl - gl * hr) < 0
+                        ? 0
+                        : (gl * gl * hr + gr * gr * hl) / (hl * hr) - c->whole; /* the division is half of the cost */
     }
 }
 
 /* gains[place] += scale times what the thresholds of a column gain in a leaf, of which `sums` are g and h.  Returns the
    score of the leaf. */
-static double add_gains(const double *restrict sums, int shift, double reg, double scale, float *restrict gains)
+static double add_gains(const double *restrict sums, int shift, double reg, double scale, int sign,
+                        float *restrict gains)
 {
     double left[2 * VT_LANES] = {0}, total[2] = {0, 0};
     const int n_steps = 1 << shift;
@@ -285,7 +290,8 @@ static double add_gains(const double *restrict sums, int shift, double reg, doub
     for (step = 0; step < n_steps; step++) {
 #pragma omp simd
         for (i = 0; i < 2 * VT_LANES; i++) left[i] += sums[2 * VT_LANES * step + i];
-        add_sides(left, &c, gains + VT_LANES * step);
+        if (sign == 0) add_sides(left, &c, gains + VT_LANES * step, 0);
+        else add_sides(left, &c, gains + VT_LANES * step, sign);
     }
     return total[0] * total[0] / (total[1] + reg);
 }
@@ -334,7 +340,8 @@ static double add_leaf_gains(const vt_growth *growth, const parts *p, ptrdiff_t 
         if (n_rows > 1)
             for (j = 0; j < m; j++) {
                 double score = add_gains(sums + 2 * (k * p->offsets[m] + p->offsets[j]), p->layouts[j].shift,
-                                         growth->reg, growth->scale, gains + p->offsets[j]);
+                                         growth->reg, growth->scale, growth->signs[growth->candidates[j]],
+                                         gains + p->offsets[j]);
                 all += j == 0 ? score : 0;
             }
         else if (n_rows == 1) { /* no split gains anything */
@@ -487,6 +494,9 @@ static split split_of(const vt_growth *growth, const parts *p)
     return found;
 }
 
+/* The order that values keep along the column of the split. */
+static inline int sign_of_split(const vt_growth *growth) { return growth->signs[growth->candidates[growth->candidate]]; }
+
 /* Bins below a window of thresholds, those in it, and those above. */
 #define WINDOW (VT_LANES + 2)
 
@@ -513,7 +523,7 @@ static void sum_window(const uint64_t *words, int byte, const uint64_t *pairs, p
 }
 
 /* gains[lane] += what a threshold gains after bin `first + lane`, by the sums of the rows of a leaf. */
-static void add_window(const double *sums, double reg, double scale, float *gains)
+static void add_window(const double *sums, double reg, double scale, int sign, float *gains)
 {
     double left[2 * VT_LANES], total[2] = {0, 0};
     leaf_score c;
@@ -523,7 +533,8 @@ static void add_window(const double *sums, double reg, double scale, float *gain
         if (k >= 2 && k < 2 * WINDOW - 2) left[k - 2] = total[k & 1];
     }
     c = score_leaf(total, reg, scale);
-    add_sides(left, &c, gains);
+    if (sign == 0) add_sides(left, &c, gains, 0);
+    else add_sides(left, &c, gains, sign);
 }
 
 /* Strips of the large leaves, and blocks for the others. */
@@ -566,7 +577,7 @@ static void add_windows(vt_growth *growth, ptrdiff_t i)
         const ptrdiff_t start = starts[leaf], n_rows = starts[leaf + 1] - start;
         for (k = 0; k < growth->n_outputs && n_rows > 1 && n_rows <= vt_strip_rows(n); k++) {
             sum_window(chosen.words + start, chosen.byte, pairs + k * n + start, n_rows, part, sums);
-            add_window(sums, growth->reg, growth->scale, growth->windows[block]);
+            add_window(sums, growth->reg, growth->scale, sign_of_split(growth), growth->windows[block]);
         }
     }
 }
@@ -590,7 +601,8 @@ static void refine_split(vt_growth *growth)
             for (j = 0; j < 2 * WINDOW * n_outputs; j++) next[j] += sums[j];
             continue;
         }
-        for (k = 0; k < n_outputs; k++) add_window(sums + 2 * WINDOW * k, growth->reg, growth->scale, gains);
+        for (k = 0; k < n_outputs; k++)
+            add_window(sums + 2 * WINDOW * k, growth->reg, growth->scale, sign_of_split(growth), gains);
     }
     for (bin = first; bin < first + VT_LANES && bin < last; bin++)
         if (gains[bin - first] > best) {

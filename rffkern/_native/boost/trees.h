@@ -36,6 +36,7 @@ typedef struct {
     const float *gradient;        /* (n_outputs, stride), times weight */
     const float *hessian;         /* (n_outputs, stride), times weight */
     const ptrdiff_t *n_bins;      /* (any,) */
+    const int8_t *signs;          /* (any,) 1 or -1 where values rise or fall with a column, 0 where they need not */
     const ptrdiff_t *candidates;  /* (n_candidates,) rows of binned */
     ptrdiff_t stride, n_rows, n_outputs, n_candidates, max_depth;
     double reg;

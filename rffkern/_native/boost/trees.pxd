@@ -10,6 +10,7 @@ cdef extern from "trees.h" nogil:
         const float *gradient
         const float *hessian
         const Py_ssize_t *n_bins
+        const int8_t *signs
         const Py_ssize_t *candidates
         Py_ssize_t stride, n_rows, n_outputs, n_candidates, max_depth
         double reg

@@ -5,7 +5,7 @@ at each level the split of the largest gain, summed over leaves and outputs.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport int8_t, uint8_t, uint16_t
 
 from .boost.trees cimport (
     VT_FEW_CANDIDATES, VT_MAX_DEPTH, add_windows, begin, choose_split, count_right, find_gains, find_values, finish,
@@ -60,6 +60,7 @@ cdef bint _split_leaves(vt_growth *growth, int n_threads) noexcept nogil:
 def grow_tree(
     const uint8_t[:, ::1] binned,          # IN   (n_columns, n) bins
     const Py_ssize_t[::1] n_bins,          # IN   (n_columns,) bins of a column are below
+    const int8_t[::1] signs,               # IN   (n_columns,) 1 or -1 where values rise or fall with the bin, else 0
     const float[:, ::1] gradient,          # IN   (n_outputs, n) times weight
     const float[:, ::1] hessian,           # IN   (n_outputs, n) times weight
     const Py_ssize_t[::1] candidates,      # IN   (n_candidates,) columns to split by
@@ -68,7 +69,7 @@ def grow_tree(
     Py_ssize_t n_train,                    # the first rows, which the tree is grown on
     Py_ssize_t[::1] columns,               # OUT  (depth,)
     Py_ssize_t[::1] threshold_bins,        # OUT  (depth,) ALWAYS_LEFT from the depth reached on
-    double[::1] gains,                     # OUT  (depth,)
+    double[::1] gains,                     # OUT  (depth,) with the sides of all leaves, in order or not
     double[:, ::1] values,                 # OUT  (2^depth, n_outputs) G / (H + reg) of each leaf
     double[::1] store,                     # TEMP (store_size,)
     int n_threads,
@@ -76,17 +77,21 @@ def grow_tree(
     """Grow a tree; return the depth reached.
 
     The gain of a split is the sum over leaves and outputs of GL^2 / (HL + reg) + GR^2 / (HR + reg) - G^2 / (H + reg),
-    where L has the rows with bin <= threshold.  Of equal gains the first wins, in the order of candidates, then of
-    thresholds.  Of more than FEW_CANDIDATES, only every second threshold of a column of more than 64 bins is looked at
-    first, or every fourth of more than 128; then the 16 around the best of these, from the seventh before it.
-    Gains are compared in single precision: one below 1e-6 of the sum of G^2 / (H + reg) counts as none.
+    where L has the rows with bin <= threshold.  A leaf whose sides have values G / (H + reg) that are not in the order
+    of the sign adds 0; values of the leaves of a tree may be out of order all the same.  Of equal gains the first wins,
+    in the order of candidates, then of thresholds.  Of more than FEW_CANDIDATES, only every second threshold of a
+    column of more than 64 bins is looked at first, or every fourth of more than 128; then the 16 around the best of
+    these, from the seventh before it.  Gains are compared in single precision: one below 1e-6 of the sum of
+    G^2 / (H + reg) counts as none.
     """
     cdef Py_ssize_t n_outputs = gradient.shape[0], level, i, work = 0
     cdef bint grows = True
     cdef vt_growth growth
     agree(n_bins.shape[0] == binned.shape[0], "n_bins must have shape (n_columns,)")
+    agree(signs.shape[0] == binned.shape[0], "signs must have shape (n_columns,)")
     for i in range(n_bins.shape[0]):
         agree(1 <= n_bins[i] <= 256, "n_bins must be from 1 to 256")
+        agree(-1 <= signs[i] <= 1, "signs must be -1, 0 or 1")
     agree(n_outputs >= 1 and gradient.shape[1] == binned.shape[1], "gradient must have shape (n_outputs, n)")
     agree(hessian.shape[0] == n_outputs and hessian.shape[1] == binned.shape[1],
           "hessian must have shape (n_outputs, n)")
@@ -103,7 +108,7 @@ def grow_tree(
           "store must have shape (store_size,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     growth.binned, growth.gradient, growth.hessian = &binned[0, 0], &gradient[0, 0], &hessian[0, 0]
-    growth.n_bins, growth.candidates, growth.store = &n_bins[0], &candidates[0], &store[0]
+    growth.n_bins, growth.signs, growth.candidates, growth.store = &n_bins[0], &signs[0], &candidates[0], &store[0]
     growth.stride, growth.n_rows, growth.n_outputs = binned.shape[1], n_train, n_outputs
     growth.n_candidates, growth.max_depth, growth.reg = candidates.shape[0], depth, reg
     with nogil:

@@ -95,7 +95,7 @@ def fit_map(model: Any, run: PartitionRunner) -> PartitionedMap | None:
             first.collector.merge(each.collector)
         except InvalidInputError as error:
             raise type(error)(f"X of partition {each.number}: {error}") from error
-    result = fitted._learned(first.names, first.collector, True)
+    result = fitted._learned(first.names, first.collector, True, imputes=model._imputes())
     fitted._keep(result.fitted_map, result.reference)
     warn_of_dropped(result.fitted_map)
     return PartitionedMap(fitted, result.folds)

@@ -12,6 +12,7 @@ from ..._model.tree_layout import UNREACHED, reachable_values
 from ..._native import boosting, solvers
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
+from .constraints import Constraints, monotone_values
 from .parameters import Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
 from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
@@ -59,8 +60,8 @@ class BaseLearner:
     """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
 
     The constructor of each takes the columns, the sizes and the rows of the bag, and the chances of the columns of the
-    raw table if they were screened.  This one takes their number, the share of the best step that a round takes, and
-    the chances.
+    raw table if they were screened.  This one takes their number, the share of the best step that a round takes, the
+    chances, and the constraints on the function.
     """
 
     name: str
@@ -68,9 +69,11 @@ class BaseLearner:
     searches_step: bool  # whether the round searches the best step
     extrapolates = False  # whether its terms follow a trend beyond the training rows, for a part of their range
     choices: Mapping[str, Any] = {}  # by validation rows, which the constructor takes where there are none
+    keeps_order = False  # whether its terms may read columns along which scores only rise or only fall
 
-    def __init__(self, n_sources: int, rate: float, screened: Double | None = None) -> None:
-        self.rate, self._screened = rate, screened
+    def __init__(self, n_sources: int, rate: float, screened: Double | None = None,
+                 constraints: Constraints | None = None) -> None:
+        self.rate, self._screened, self._constraints = rate, screened, constraints
         self.relevances: Double = np.zeros(n_sources)
         self._chosen, self._chances = np.empty(n_sources, dtype=np.uint8), np.empty((2, n_sources))
         self._n_terms = 0
@@ -114,16 +117,19 @@ class BaseLearner:
          self.n_misses) = history
         self.relevances = relevances.copy()
 
-    def _evidence(self) -> tuple[Double, float]:
+    def _evidence(self, rng: "np.random.Generator") -> tuple[Double, float]:
         """What columns are sampled in proportion to, and the share of their chances that does not depend on it.
 
         Chances of screened columns count as much as the relevances in 10 terms.
         """
-        if self._screened is None:
-            return self.relevances, _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
-        weight = _FEWEST_TERMS / (_FEWEST_TERMS + self._n_terms)
-        shares = self.relevances / max(self.relevances.sum(), 1e-300)
-        return weight * self._screened + (1 - weight) * shares, _EQUAL_SHARE
+        evidence, equal_share = self.relevances, _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
+        if self._screened is not None:
+            weight = _FEWEST_TERMS / (_FEWEST_TERMS + self._n_terms)
+            shares = self.relevances / max(self.relevances.sum(), 1e-300)
+            evidence, equal_share = weight * self._screened + (1 - weight) * shares, _EQUAL_SHARE
+        if self._constraints is None:
+            return evidence, equal_share
+        return self._constraints.chances(evidence, equal_share, self.keeps_order, rng), 0.0
 
     def _sample_columns(self, rng: "np.random.Generator") -> NDArray[np.bool_]:
         """Draw a set of raw columns, (n_sources,): one in any case, and others for a log-uniform size.
@@ -131,7 +137,7 @@ class BaseLearner:
         Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
         good for nothing.
         """
-        boosting.draw_columns(rng, *self._evidence(), _DRAWS_PER_COLUMN, self._chosen, self._chances)
+        boosting.draw_columns(rng, *self._evidence(rng), _DRAWS_PER_COLUMN, self._chosen, self._chances)
         return self._chosen.view(np.bool_)
 
 
@@ -143,7 +149,7 @@ class FourierLearner(BaseLearner):
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows,
                  screened: Double | None = None) -> None:
-        super().__init__(columns.n_sources, sizes.fourier_rate, screened)
+        super().__init__(columns.n_sources, sizes.fourier_rate, screened, columns.constraints)
         self._ridge, self._reg_lambda = sizes.amplitude_ridge, sizes.reg_lambda
         self._descent_tiles = max(1, sizes.max_samples // TILE)
         self._sources = columns.sources
@@ -157,8 +163,8 @@ class FourierLearner(BaseLearner):
         sample = rows.sample
         weight, n_tiles = sample.fourier_weight, sample.n_train // TILE
         boosting.draw_candidates(
-            rng, *self._evidence(), _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE, self._reg_lambda,
-            self._omegas, self._reg_lambdas, self._chosen, self._chances)
+            rng, *self._evidence(rng), _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
+            self._reg_lambda, self._omegas, self._reg_lambdas, self._chosen, self._chances)
         block = min(_BLOCK_TILES, n_tiles)
         if not self._sums.size:
             self._sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))
@@ -214,22 +220,23 @@ class TreeLearner(BaseLearner):
     """Symmetric trees: the same column and threshold for all nodes of a depth, by Newton's method."""
 
     name, term = "tree", TreeTerm
-    searches_step = False
+    searches_step, keeps_order = False, True
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None) -> None:
-        super().__init__(columns.n_sources, sizes.tree_rate, screened)
+        super().__init__(columns.n_sources, sizes.tree_rate, screened, columns.constraints)
         self._depth, self._n_searched = sizes.max_depth, len(rows.sample.scores)
         if sizes.samples_outputs:
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
-        self._bin_counts = columns.bin_counts
+        self._bin_counts, self._signs = columns.bin_counts, columns.signs[columns.binned]
         self._sources = columns.sources[columns.binned]
+        self._usable = columns.usable[columns.binned]
         self._all_outputs = np.arange(len(rows.sample.scores))
         self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
 
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> TreeTerm | None:
         """Grow a tree on columns that are drawn by their relevances."""
-        candidates = self._sample_columns(rng)[self._sources].nonzero()[0]
+        candidates = (self._sample_columns(rng)[self._sources] & self._usable).nonzero()[0]
         if not len(candidates):
             return None
         outputs = self._sample_outputs(rows.sample, rng)
@@ -245,11 +252,17 @@ class TreeLearner(BaseLearner):
             of_all = boosting.store_size(n_train, n_outputs, len(self._sources), self._depth)
             self._scratch = np.empty(max(size, of_all))
         if not boosting.grow_tree(
-                bins, self._bin_counts[binned], gradient, hessian, np.searchsorted(binned, candidates), self._depth,
-                LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch,
-                rows.sample.n_threads):
+                bins, self._bin_counts[binned], self._signs[binned], gradient, hessian,
+                np.searchsorted(binned, candidates), self._depth, LEAF_RIDGE, n_train, columns, threshold_bins,
+                self._gains, values, self._scratch, rows.sample.n_threads):
             return None
-        term = rows.with_leaf_values(TreeTerm(binned[columns], threshold_bins, values), LEAF_RIDGE)
+        term = TreeTerm(binned[columns], threshold_bins, values)
+        if self._signs[term.columns].any():
+            gradients, hessians = rows.leaf_sums(term.columns, threshold_bins)
+            weights = hessians + LEAF_RIDGE
+            term = term._replace(values=monotone_values(gradients / weights, weights, term, self._signs))
+        else:
+            term = rows.with_leaf_values(term, LEAF_RIDGE)
         rows.set_direction(term)
         return term
 
@@ -294,7 +307,8 @@ class TreeLearner(BaseLearner):
 class LinearLearner(BaseLearner):
     """Linear functions of all columns, by ridge regression of the gradient of the loss.
 
-    Of a wide table these are the columns whose products with the gradient are largest before the first round.  Where
+    It reads none that has an order: a slope above 0 would be one that no sum of rising terms falls below anywhere.  Of
+    a wide table these are the columns whose products with the gradient are largest before the first round.  Where
     columns were screened, those of larger chances have smaller ridges, if the validation loss is lower with these.
     """
 
@@ -305,7 +319,7 @@ class LinearLearner(BaseLearner):
                  screened: Double | None = None, ridge: Double | None = None) -> None:
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._sources = columns.sources
-        self._columns = _linear_columns(rows.sample)
+        self._columns = _linear_columns(rows.sample, (columns.usable & (columns.signs == 0)).nonzero()[0])
         total, sums, gram = rows.moments(self._columns)
         self._means = sums / total
         gram -= np.outer(sums, self._means)
@@ -345,13 +359,12 @@ class LinearLearner(BaseLearner):
         return LinearTerms(scaling.inverse_scale[:, None] * coefficients * scale) if coefficients.any() else None, []
 
 
-def _linear_columns(rows: LocalRows) -> Indices:
-    """All columns, or of many those whose products with the gradient are largest."""
-    n_columns = len(rows.columns)
-    if n_columns <= _MOST_LINEAR_COLUMNS:
-        return np.arange(n_columns)
-    products = np.abs(rows.gradient_products(np.arange(n_columns))[0]).max(axis=0)
-    return np.sort(np.argsort(products)[-_MOST_LINEAR_COLUMNS:])
+def _linear_columns(rows: LocalRows, columns: Indices) -> Indices:
+    """Columns that may be read, or of many those whose products with the gradient are largest."""
+    if len(columns) <= _MOST_LINEAR_COLUMNS:
+        return columns
+    products = np.abs(rows.gradient_products(columns)[0]).max(axis=0)
+    return np.sort(columns[np.argsort(products)[-_MOST_LINEAR_COLUMNS:]])
 
 
 def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double]:

@@ -224,7 +224,7 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
         screened = screened_chances(columns, rows, LEAF_RIDGE)
-        learners = [BASE_LEARNERS[name](columns, sizes, rows, screened) for name in model.base_learners]
+        learners = [learner(columns, sizes, rows, screened) for learner in _classes_of(model, columns)]
         end = limit.share(-(-n_waiting // n_threads))
         metric = metrics[index] if metrics else None
 
@@ -260,6 +260,13 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     return [bags[index] for index in range(len(checkpoints))], stop.is_set()
 
 
+def _classes_of(model: Any, columns: Columns) -> list[Any]:
+    """The base learners of a model: all, or where all columns have an order those that keep it."""
+    classes = [BASE_LEARNERS[name] for name in model.base_learners]
+    all_ordered = columns.constraints is not None and columns.constraints.ordered.all()
+    return [learner for learner in classes if learner.keeps_order or not all_ordered]
+
+
 def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],
                 open_rows: Callable[["np.random.Generator", int], BaggedRows], limit: TimeLimit) -> list[Bag]:
     """Train bags once more on all rows, which `open_rows` makes: their rounds have the base learners that they had.
@@ -275,7 +282,8 @@ def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequ
         rows = open_rows(rng, n_all_threads // n_threads)
         screened = screened_chances(columns, rows, LEAF_RIDGE)
         learners = {each.term: each for each in (
-            BASE_LEARNERS[name](columns, sizes, rows, screened, **bag.choices[name]) for name in model.base_learners)}
+            learner(columns, sizes, rows, screened, **bag.choices[learner.name])
+            for learner in _classes_of(model, columns))}
         steps: list[tuple[Any, float]] = []
         for term, _ in bag.steps:
             if limit.is_over() or stop.is_set():

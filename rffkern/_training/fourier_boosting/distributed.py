@@ -29,6 +29,7 @@ from ..distributed.partitions import (
 from .base_learners import extrapolate
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
+from .constraints import check_constraints, constraints_of
 from .ensemble import mean_of_bags
 from .fit import check_callback, feature_importances, fitted_attributes
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
@@ -123,6 +124,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     sums = ColumnSums(table.partitions, "X", table.total)
     n_features = n_raw_columns = table.summaries[0].n_features
     sources, forms = np.arange(n_features), None
+    names = tables.names if column_map is None else getattr(column_map, "feature_names_in_", None)
     if column_map is None:
         scaling = scaling_from(sums, standardize=True)
     else:
@@ -136,7 +138,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     edges = tuple(bin_edges(sample[j]) for j in binned)
     used, source_codes = np.unique(sources, return_inverse=True)  # a map leaves out constant columns
     columns = Columns(np.empty((n_features, 0), np.float32), source_codes, binned,
-                      np.empty((len(binned), 0), np.uint8), edges, lower, upper)
+                      np.empty((len(binned), 0), np.uint8), edges, lower, upper,
+                      constraints_of(model, names, column_map, sources, forms, n_raw_columns, classes))
     settings = PartitionSettings(loss, mean_units, initial, scaling, columns, {}, calibration_seed)
     evaluation_tables = list(tables.evaluation.values())
     for each, what in [(table, ""), *((each, "eval_set ") for each in evaluation_tables)]:
@@ -181,12 +184,13 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
             center, scale, model._quantiles() if classes is None else None, source)
     importances = np.zeros(n_raw_columns)
     importances[used] = feature_importances(bags, len(used))
+    if columns.constraints is not None:
+        check_constraints(expansion, columns.constraints, columns.sources)
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
     attributes = fitted_attributes(bags, list(tables.evaluation) or ["valid_0"]) | {
         "term_rounds_": term_rounds, "feature_importances_": importances,
         "_kernel_ridge_report": report_numbers(reason), "_out_of_fold": record,
         "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
-    names = tables.names if column_map is None else getattr(column_map, "feature_names_in_", None)
     model._keep(Fitted(names, classes, expansion, attributes, column_map=column_map))
 
 
@@ -454,8 +458,12 @@ class PartitionedRows:
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows."""
-        gradient, hessian = self._partitions.sum_over_rows("leaf_sums", tree.columns, tree.threshold_bins)
+        gradient, hessian = self.leaf_sums(tree.columns, tree.threshold_bins)
         return tree._replace(values=gradient / (hessian + ridge))
+
+    def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
+        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
+        return self._partitions.sum_over_rows("leaf_sums", columns, threshold_bins)
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
         """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""

@@ -26,6 +26,7 @@ from .parameters import (
     Quantiles,
     Validation,
     check_report_numbers,
+    has_order,
 )
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -41,20 +42,49 @@ class _FourierBoosting(Inspection, Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
-    _rare_parameters = ("power", "max_samples", "warm_start", "max_seconds")
+    _rare_parameters = ("power", "monotone_constraints", "interaction_constraints", "max_samples", "warm_start",
+                        "max_seconds")
     _auto_forms = "standard", "rank"
-    _trial_params: ClassVar[dict[str, Any]] = {"n_bags": 1, "kernel_ridge": False, "loss": "squared_error"}
+    _trial_params: ClassVar[dict[str, Any]] = {"n_bags": 1, "kernel_ridge": False, "loss": "squared_error",
+                                               "monotone_constraints": None, "interaction_constraints": None}
 
     n_bags: int | None
     n_estimators_: int
     n_bags_: int
     warm_start: bool
     kernel_ridge: str | bool
+    base_learners: Sequence[BaseLearnerName]
+    monotone_constraints: Any
+    interaction_constraints: Any
     _kernel_ridge_report: Double
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if has_order(self.monotone_constraints) and "tree" not in self.base_learners:
+            raise InvalidInputError('base_learners must include "tree" where monotone_constraints give some column an '
+                                    f"order, got {self.base_learners!r}: no other terms read such columns")
+        if self.interaction_constraints is not None and self.kernel_ridge is True:
+            raise InvalidInputError("kernel_ridge must be False or 'auto' with interaction_constraints, got True: it "
+                                    "reads all columns together")
+
+    def _imputes(self) -> bool:
+        return not has_order(self.monotone_constraints) and self.interaction_constraints is None
+
+    @classmethod
+    def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
+        monotone, sets = params["monotone_constraints"], params["interaction_constraints"]
+        return super()._params_for_file(params) | {
+            "monotone_constraints": [*map(list, monotone.items())] if isinstance(monotone, dict) else monotone,
+            "interaction_constraints": sets if sets is None or isinstance(sets, str) else [
+                sorted(each, key=str) if isinstance(each, (set, frozenset)) else [*each] for each in sets]}
 
     @classmethod
     def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return super()._params_of_file(params) | {"base_learners": tuple(params["base_learners"])}
+        monotone = params["monotone_constraints"]
+        if isinstance(monotone, list) and all(isinstance(entry, list) for entry in monotone):
+            monotone = dict(monotone)
+        return super()._params_of_file(params) | {"base_learners": tuple(params["base_learners"]),
+                                                  "monotone_constraints": monotone}
 
     @property
     def kernel_ridge_report_(self) -> KernelRidgeReport:
@@ -137,11 +167,13 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     """
 
     family = "fourier_boosting"
-    _parameters = (*PARAMETERS[:6], CLASS_WEIGHT, *PARAMETERS[6:])
+    _parameters = (*PARAMETERS[:8], CLASS_WEIGHT, *PARAMETERS[8:])
     _attributes = (CLASSES_, *ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"), kernel_ridge: bool | Auto = "auto",
+                 monotone_constraints: Mapping[Any, int] | Sequence[int] | None = None,
+                 interaction_constraints: str | Sequence[Any] | None = None,
                  max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  validation: Validation = "random", warm_start: bool = False, max_seconds: float | None = None,
@@ -152,6 +184,8 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         self.learning_rate = learning_rate
         self.base_learners = base_learners
         self.kernel_ridge = kernel_ridge
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
         self.max_samples = max_samples
         self.class_weight = class_weight
         self.early_stopping_rounds = early_stopping_rounds
@@ -269,7 +303,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                  n_bags: int | None = None,
                  learning_rate: float | Auto = "auto",
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
-                 kernel_ridge: bool | Auto = "auto", max_samples: int | None = 8192,
+                 kernel_ridge: bool | Auto = "auto",
+                 monotone_constraints: Mapping[Any, int] | Sequence[int] | None = None,
+                 interaction_constraints: str | Sequence[Any] | None = None, max_samples: int | None = 8192,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  validation: Validation = "random", warm_start: bool = False, max_seconds: float | None = None,
                  columns: MapOrNone = "auto",
@@ -282,6 +318,8 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.learning_rate = learning_rate
         self.base_learners = base_learners
         self.kernel_ridge = kernel_ridge
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
         self.max_samples = max_samples
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction

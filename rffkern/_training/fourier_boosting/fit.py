@@ -25,6 +25,7 @@ from ...errors import InvalidInputError
 from .base_learners import BASE_LEARNERS, extrapolate
 from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
 from .calibration import excess_variance, inverse_temperature, out_of_fold_record, out_of_fold_scores, quantile_shifts
+from .constraints import check_constraints, constraints_of
 from .ensemble import mean_of_bags
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import in_units_of_mean, loss_of
@@ -87,6 +88,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         extrapolates &= column_map._fitted.kinds()[sources] != DATE
     columns = read_columns(parts, scaling, sources, forms, extrapolates,
                            n_threads=check_n_threads(model.n_jobs, parts[0].X.shape[0] * n_features))
+    columns = columns._replace(constraints=constraints_of(model, names, column_map, sources, forms, n_raw_columns,
+                                                          classes))
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(part.codes if isinstance(part, LabelledRows) else part.values.T)
                               for part in parts], axis=1)
@@ -153,6 +156,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_try(model.kernel_ridge, data.allows_stacking, len(training_rows),
                                len(columns.values))
+    if reason is None and columns.constraints is not None and not columns.constraints.allow_kernels:
+        reason = Reason.CONSTRAINTS
     if reason is None and (was_stopped or timed_out):
         reason = Reason.STOPPED
     if reason is not None:
@@ -199,6 +204,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         kernels = stack.regression.kernel_terms(columns, scaling, scale * stack.kernels)
         expansion = Expansion(expansion.intercept, expansion.center, *expansion.parts, kernels, lower=expansion.lower,
                               upper=expansion.upper)
+    if columns.constraints is not None:
+        check_constraints(expansion, columns.constraints, columns.sources)
     importances = np.zeros(n_raw_columns)
     used = np.unique(sources)  # a map leaves out constant columns
     importances[used] = feature_importances(bags, len(used))

@@ -151,8 +151,9 @@ class Reason(IntEnum):
     STOPPED = 4
     LITTLE = 5
     PARTITIONS = 6
-    GAINS = 7
-    ASKED = 8
+    CONSTRAINTS = 7
+    GAINS = 8
+    ASKED = 9
 
 
 _SENTENCES = {
@@ -166,6 +167,7 @@ _SENTENCES = {
                    f"not lower by {LEAST_SHARE:.0%} and {STANDARD_ERRORS:.0f} standard errors",
     Reason.GAINS: "used: validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} with it",
     Reason.PARTITIONS: "not used: the rows are in partitions",
+    Reason.CONSTRAINTS: "not used: interaction_constraints, or monotone_constraints of all columns",
     Reason.ASKED: "used: kernel_ridge=True; validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} "
                   "with it",
 }
@@ -237,6 +239,54 @@ class Quantiles(NamedTuple):
             raise InvalidInputError(f"{name} must be a number, or several in ascending order, got {value!r}")
 
 
+class MonotoneConstraints(NamedTuple):
+    """Accept an order of some columns, or of each."""
+
+    domain: str = "dict from names or indices of columns to -1, 0 or 1, sequence of these for all columns, or None"
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        is_dict = isinstance(value, dict)
+        signs = [*value.values()] if is_dict else value
+        if value is not None and (not isinstance(signs, (list, tuple)) or not all(map(_is_integer, signs))
+                                  or not {*signs} <= {-1, 0, 1} or (is_dict and not all(map(_is_column, value)))):
+            raise InvalidInputError(f"{name} must be a dict such as {{'age': 1, 'price': -1}}, a list with -1, 0 or 1 "
+                                    f"for each column, or None, got {value!r}")
+
+
+class InteractionConstraints(NamedTuple):
+    """Accept sets of columns, or a word for some."""
+
+    words: tuple[str, ...] = ("no_interactions", "pairwise")
+    domain: str = '"no_interactions", "pairwise", sequence of sets of names or indices of columns, or None'
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise InvalidInputError unless the value is accepted."""
+        if value is None or (isinstance(value, str) and value in self.words):
+            return
+        if not isinstance(value, (list, tuple)) or not value or not all(
+                isinstance(each, (list, tuple, set, frozenset)) and each and all(map(_is_column, each))
+                for each in value):
+            raise InvalidInputError(f"{name} must be 'no_interactions', 'pairwise', a list of sets of columns such as "
+                                    f"[['age', 'price'], ['size']], or None, got {value!r}")
+
+
+def _is_integer(entry: Any) -> bool:
+    return isinstance(entry, (int, np.integer)) and not isinstance(entry, bool)
+
+
+def _is_column(entry: Any) -> bool:
+    """Whether it may be the name or the index of a column."""
+    return isinstance(entry, str) or _is_integer(entry)
+
+
+def has_order(monotone_constraints: Any) -> bool:
+    """Whether the parameter gives some column an order."""
+    given = monotone_constraints
+    return given is not None and any(given.values() if isinstance(given, dict) else given)
+
+
 _QUANTILE = Number(float, 1e-6, 1 - 1e-6)
 
 PARAMETERS = (
@@ -271,6 +321,18 @@ PARAMETERS = (
               'regions are trained first, and the others only if these lower the loss enough.  A model with it holds '
               'its rows and takes longer to score.  True: stacked however little '
               f'it gains, on {FEWEST_AT_ALL} rows or more.  False: the terms alone, a smaller model.'),
+    Parameter("monotone_constraints", MonotoneConstraints(),
+              'Columns of numbers with which the score, and so the target or the probability of the second of two '
+              'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
+              "each column.  This holds exactly, for any two rows that differ in such columns alone and have values "
+              "there.  Trees keep the order; no other term and no kernel reads such a column.  Several targets or "
+              "quantiles all keep it; more than two classes are refused."),
+    Parameter("interaction_constraints", InteractionConstraints(),
+              'Sets of columns that may occur together in a term, by name or index: [["age", "price"], ["size"]].  '
+              'Columns that are in no set are one more set.  "no_interactions": each column by itself, so that the '
+              'score is a sum of functions of one column; "pairwise": sets of two.  Kernel ridge regression, which '
+              "reads all columns, is not used.  With constraints of either kind missing values are not imputed from "
+              "other columns."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),

@@ -32,13 +32,14 @@ def screened_chances(columns: Columns, rows: BaggedRows, leaf_ridge: float) -> D
     n_outputs = len(sample.scores)
     binned, bins, gradient, hessian, n_train = rows.tree_rows(np.arange(len(columns.binned)), np.arange(n_outputs))
     bin_counts, sources = columns.bin_counts[binned], columns.sources[columns.binned[binned]]
+    signs = columns.signs[columns.binned[binned]]
     column, threshold = np.empty((2, 1), dtype=np.intp)
     gain, values = np.zeros(1), np.empty((2, n_outputs))
     scratch = np.empty(boosting.store_size(n_train, n_outputs, 1, 1))
     gains = np.zeros(n_columns)
     for candidate, source in enumerate(sources):
-        boosting.grow_tree(bins, bin_counts, gradient, hessian, np.array([candidate]), 1, leaf_ridge, n_train, column,
-                           threshold, gain, values, scratch, 1)
+        boosting.grow_tree(bins, bin_counts, signs, gradient, hessian, np.array([candidate]), 1, leaf_ridge, n_train,
+                           column, threshold, gain, values, scratch, 1)
         gains[source] = max(gains[source], gain[0])
     # What a degree of freedom gains by chance.
     squares = np.einsum("kn,kn->k", gradient[:, :n_train], gradient[:, :n_train], dtype=np.float64)

@@ -182,6 +182,8 @@ def _kernel_rows(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Colum
     some = shuffled[:FEW_ROWS]
     relevances = normalised(relevances_of(bags, columns), columns.values[:, training_rows[some]].T.astype(np.float64),
                             own_weights[some])
+    if columns.constraints is not None:  # no kernel reads what has an order
+        relevances *= ~columns.constraints.ordered[columns.sources]
     return KernelRows(columns, training_rows, targets - intercepts[:, None], intercepts, own_weights, folds, n_folds,
                       shuffled, Lengths(relevances, 1.0), data.link == "softmax", n_jobs, keeps_folds)
 

@@ -12,6 +12,7 @@ from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from ..training_rows import TrainingRows
+from .constraints import Constraints
 from .losses import LossData
 from .terms import Term, TreeTerm
 
@@ -51,6 +52,7 @@ class Columns(NamedTuple):
     edges: tuple[Double, ...]
     lower: Double  # (n_columns,) what raw rows are clipped to
     upper: Double
+    constraints: Constraints | None = None  # that terms keep
 
     @property
     def n_sources(self) -> int:
@@ -61,6 +63,16 @@ class Columns(NamedTuple):
     def bin_counts(self) -> Indices:
         """Number of bins of each column that has some."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.intp)
+
+    @property
+    def signs(self) -> NDArray[np.int8]:
+        """Of each column 1 or -1 where scores are to rise or to fall with it, else 0."""
+        return np.zeros(len(self.sources), dtype=np.int8) if self.constraints is None else self.constraints.signs
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Which columns terms may read."""
+        return np.ones(len(self.sources), dtype=bool) if self.constraints is None else self.constraints.usable
 
 
 def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms: NDArray[np.str_] | None,
@@ -301,6 +313,9 @@ class BaggedRows(TrainingRows[Term], Protocol):
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows: G / (H + ridge)."""
+
+    def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
+        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
         """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""

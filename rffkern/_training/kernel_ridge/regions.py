@@ -118,6 +118,8 @@ def _split(X: NDArray[np.float32], relevances: Double, own: Indices, most_rows: 
         spreads = relevances * np.concatenate([X[start : start + step].take(some, axis=1).var(axis=1, dtype=np.float64)
                                                for start in range(0, len(X), step)])
         for column in np.argsort(-spreads, kind="stable"):
+            if relevances[column] == 0:  # is not read
+                continue
             values = X[column, own].astype(np.float64)
             median = np.median(values)
             for cut in (median, values[values < median].max(initial=-np.inf)):  # the second where many are equal

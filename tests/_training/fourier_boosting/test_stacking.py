@@ -281,8 +281,8 @@ def test_a_file_keeps_it(trained, tmp_path):
     np.testing.assert_array_equal(scores(again, X), scores(trained, X))
     assert again.kernel_ridge_report_ == trained.kernel_ridge_report_
     header, arrays = decode(dumps(trained))
-    for wrong in ([0.0] * 6, [6.0, 1, 1, 1, 1, 1], [6.5, 1, 1, 1, 1, 1], [9.0, 1, 1, 1, 1, 1],
-                  [7.0, -1, 1, 1, 1, 1], [7.0, 1, 1, 1, 1, -1], [7.0, 1, 1, 1, 1]):
+    for wrong in ([0.0] * 6, [7.0, 1, 1, 1, 1, 1], [7.5, 1, 1, 1, 1, 1], [10.0, 1, 1, 1, 1, 1],
+                  [8.0, -1, 1, 1, 1, 1], [8.0, 1, 1, 1, 1, -1], [8.0, 1, 1, 1, 1]):
         changed = {**arrays, "_kernel_ridge_report": np.array(wrong)}
         entries = [[name, list(array.shape)] for name, array in changed.items()]
         assert_refused(tmp_path / "bad", encode({**header, "arrays": entries}, changed))

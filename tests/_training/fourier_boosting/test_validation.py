@@ -224,7 +224,7 @@ def test_folds_without_groups_are_of_neighbours_or_of_stretches():
 
 def test_the_map_of_a_fit_has_its_groups_and_its_order(monkeypatch):
     found = []
-    monkeypatch.setattr(column_choice, "fit_copy", lambda *args: found.append(args[-1]) or fit_copy(*args))
+    monkeypatch.setattr(column_choice, "fit_copy", lambda *args: found.append(args[5]) or fit_copy(*args))
     FourierBoostingRegressor(**SHORT, validation="last").fit(X, Y)
     FourierBoostingRegressor(**SHORT).fit(X, Y, groups=GROUPS)
     assert [each.order for each in found] == ["last", "random"]
