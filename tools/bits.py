@@ -12,11 +12,12 @@ any commit of the package.  Hashes depend on the machine and the versions of num
 on one machine.  The exit status is 1 if a hash differs.
 
 With --c, every frozen file that C reads, and functions and column maps made for it, score rows of float64 and float32
-in C, built by each compiler and run by each emulator that is here.  A target is compared with Python at an instruction
-set of its class (products and sums that are rounded once, or twice), where no bit may differ, and of the other class,
-where scores may differ by 8 units in the last place of the sizes of their terms: |intercept| + sum of |amplitude|
-(1 + |omega| . |x - center|), or + sum of |weight|.  Other columns are in units of max(|score|, 1), probabilities in
-units of float64; "frozen" is of frozen files without kernels, at rows that are not far out.
+in C, and models of words, dates, free text and gaps rows of cells, built by each compiler and run by each emulator that
+is here. A target is compared with Python at an instruction set of its class (products and sums that are rounded once,
+or twice), where no bit may differ, and of the other class, where scores may differ by 8 units in the last place of the
+sizes of their terms: |intercept| + sum of |amplitude| (1 + |omega| . |x - center|), or + sum of |weight|. Other columns
+are in units of max(|score|, 1), probabilities in units of float64; "frozen" is of frozen files without kernels, at rows
+that are not far out.
 """
 
 import argparse
@@ -163,6 +164,7 @@ def compare_c(n_rows, targets_like, models_like):
     from helpers import c_models
     from helpers.c_scores import FROZEN, LARGEST_BETWEEN, Case, compare
     from helpers.c_targets import TARGETS
+    from helpers.exported_tables import CASES, case_of
 
     levels = rffkern.show_config(mode="dicts")["simd_available"]
     columns, kept = ("float64", "float32", "frozen", "of terms", "labels", "probabilities"), True
@@ -174,7 +176,7 @@ def compare_c(n_rows, targets_like, models_like):
         print(f"{name:24s} {'Python v3' if fuses else 'Python baseline':16s}"
               + "".join(f"{worst.get(column, 0):14.4g}" for column in columns), flush=True)
         if limit == 0:
-            return worst["float64"] == worst["float32"] == worst.get("labels", 0) == 0
+            return worst.get("float64", 0) == worst.get("float32", 0) == worst.get("labels", 0) == 0
         return worst["of terms"] <= limit
 
     with tempfile.TemporaryDirectory() as name:
@@ -183,6 +185,11 @@ def compare_c(n_rows, targets_like, models_like):
         of_class = {False: levels[0]} | ({True: levels[-1]} if len(levels) > 2 else {})
         cases = [Case(name, path, dtype, n_rows, folder, of_class) for name, path in paths.items()
                  if models_like in name for dtype in (np.float64, np.float32)]
+        for name in (name for name in CASES if models_like in name and "hostile" not in name and "truth" not in name):
+            model, table = case_of(name)
+            path = folder / f"{name}.npz"
+            rffkern.save(model, path)
+            cases.append(Case(name, path, np.float64, n_rows, folder, of_class, table(n_rows, 1)))
         print(f"{len(cases)} cases of {n_rows} rows\n{'target':24s} {'compared with':16s}"
               + "".join(f"{column:>14s}" for column in columns))
         if len(of_class) == 2:

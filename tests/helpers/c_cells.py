@@ -16,7 +16,7 @@ class Cell(ctypes.Structure):
     @classmethod
     def of(cls, value):
         """A cell of None, a number, text or its bytes, or a date of NumPy."""
-        if value is None:
+        if value is None or (isinstance(value, np.datetime64) and np.isnat(value)):
             return cls(0)
         if isinstance(value, str | bytes):
             data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value

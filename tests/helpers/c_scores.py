@@ -1,10 +1,13 @@
 """Scores of C beside those of Python, and how far they are apart."""
 
+import datetime
+import struct
 from pathlib import Path
 
 import numpy as np
 
 from helpers import c_models
+from helpers.c_cells import Cell
 from rffkern import ColumnMap, load
 from rffkern._model.expansion import Expansion
 from rffkern._native import simd
@@ -22,8 +25,10 @@ def answers(model, rows):
         labels = np.searchsorted(model.classes_, model.predict(rows))
         return {"scores": model.decision_function(rows), "predictions": labels,
                 "probabilities": model.predict_proba(rows)}
-    scores = model.expansion_.score(rows) if hasattr(model, "transform") else model.predict(rows)
-    return {"scores": scores, "predictions": scores}
+    if hasattr(model, "transform"):
+        scores = model.expansion_.score(rows)
+        return {"scores": scores, "predictions": scores}
+    return {"scores": model._raw_scores(rows), "predictions": model.predict(rows)}
 
 
 def parted(flat, like):
@@ -79,17 +84,25 @@ def compare(found, expected, case, worst):
         keep(precision, units(found["predictions"], expected["predictions"], case.dtype))
 
 
-class Case:
-    """A model, rows of a precision, and what Python makes of them at both classes."""
+def packed(table):
+    """Rows of cells as score_rows.c reads them: text, dates, numbers, and None where missing."""
+    cells = [Cell.of(np.datetime64(value) if isinstance(value, datetime.date) else value)
+             for row in zip(*table.values(), strict=True) for value in row]
+    return b"".join(struct.pack("=idI", cell.kind, cell.number, cell.length) + (cell.text or b"") for cell in cells)
 
-    def __init__(self, name, path, dtype, n_rows, folder, levels):
+
+class Case:
+    """A model, rows of a precision or of the cells of a table, and what Python makes of them at both classes."""
+
+    def __init__(self, name, path, dtype, n_rows, folder, levels, table=None):
         self.name, self.path, self.dtype = name, path, dtype
         model = load(path)
-        rows = c_models.rows_for(model, np.random.default_rng(3), n_rows).astype(dtype)
+        rows = table or c_models.rows_for(model, np.random.default_rng(3), n_rows).astype(dtype)
+        self.form = "cells" if table else str(np.dtype(dtype).itemsize)
         self.sizes, self.is_frozen = sizes(model, rows), "/" in name
         self.has_kernels = [*getattr(getattr(model, "expansion_", model), "arrays", dict)()][2:3] == ["centers"]
         self.rows = folder / f"{name.replace('/', '_')}_{np.dtype(dtype).name}.rows"
-        rows.tofile(self.rows)
+        self.rows.write_bytes(packed(table) if table else rows.tobytes())
         self.expected = {}
         for fuses, level in levels.items():
             simd.select(level)
@@ -98,5 +111,5 @@ class Case:
     def run(self, target, program, folder):
         """What a target makes of the rows."""
         out = folder / "answers"
-        target.run(program, self.path, np.dtype(self.dtype).itemsize, self.rows, out)
+        target.run(program, self.path, self.form, self.rows, out)
         return parted(np.fromfile(out), next(iter(self.expected.values())))
