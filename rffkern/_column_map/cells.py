@@ -44,7 +44,7 @@ class Reading(NamedTuple):
     """How the cells of a column are read."""
 
     kind: str = CATEGORY
-    format: str = ""  # of numbers: the decimal mark and the unit; of dates "dmy" or "mdy"; "" for plain ones
+    format: str = ""  # of numbers: the decimal mark and the unit, "time" or "duration"; of dates "dmy" or "mdy"
     words: tuple[str, ...] = ()  # cells of numbers or dates that are none, sorted, which count as missing
     ambiguous: bool = False  # whether days and months could be exchanged
 
@@ -264,6 +264,17 @@ _ORDERED = {order: re.compile(rf"(?P<{first}>0{{1,2}})(?P<separator>[/.-])(?P<{s
             for order, first, second in (("dmy", "day", "month"), ("mdy", "month", "day"))}
 _CLOCK = re.compile(_LOOSE_TIME.replace(_ZONE, ""))
 
+# Times that something takes: 26:30:00, 1 days 02:15:00 of pandas; P1DT2H of ISO 8601; 2h 15m, in shapes of texts.
+_PLACES = (("w", 604800.0, "w|wks?|weeks?"), ("d", 86400.0, "d|days?"), ("h", 3600.0, "h|hrs?|hours?"),
+           ("m", 60.0, "m|mins?|minutes?"), ("s", 1.0, "s|secs?|seconds?"))
+_DURATIONS = [re.compile(pattern) for pattern in (
+    r"(?P<sign>[+-])?(?:(?P<d>0{1,9}) ?(?:d|days?),? ?)?(?P<plus>[+])?(?P<h>0{1,9}):(?P<m>00)"
+    r"(?::(?P<s>00(?:\.0{1,9})?))?",
+    r"(?P<sign>[+-])?p(?=.)(?:(?P<w>0{1,9})w)?(?:(?P<d>0{1,9})d)?(?:t(?=.)(?:(?P<h>0{1,9})h)?(?:(?P<m>0{1,9})m)?"
+    r"(?:(?P<s>0{1,9}(?:\.0{1,9})?)s)?)?",
+    r"(?P<sign>[+-])?" + "".join(rf"(?:(?P<{name}>0{{1,9}}{r'(?:[.]0{1,9})?' if name == 's' else ''}) ?(?:{words})"
+                                 r"(?![a-z]),? ?)?" for name, _, words in _PLACES))]
+
 _FIRST_YEAR_OF_1900 = 69  # of two digits; those before are of 2000
 
 
@@ -335,6 +346,26 @@ def _clock_of_shape(characters: NDArray[np.uint32], found: "re.Match[str]"
     return seconds, fraction, valid
 
 
+def _duration_of(shape: str) -> "re.Match[str] | None":
+    """The parts of the shape of a duration."""
+    return next((found for pattern in _DURATIONS if (found := pattern.fullmatch(shape))), None) if (
+        "0" in shape and len(shape) <= _LONGEST) else None
+
+
+def _seconds_of_durations(texts: list[str], found: "re.Match[str]") -> Double:
+    """Seconds of durations of a shape; nan where a clock has more than 59 minutes or seconds."""
+    parts = found.groupdict()
+    total = np.zeros(len(texts))
+    for name, unit, _ in _PLACES:
+        if parts.get(name) is not None:
+            values = np.array([float(text[slice(*found.span(name))]) for text in texts])
+            if ":" in found.string and name in "ms":
+                values[values >= 60] = np.nan
+            is_negative = parts["sign"] == "-" and (name == "d" or not parts.get("plus"))
+            total += -unit * values if is_negative else unit * values
+    return total  # -1 days +23:00:00 of pandas is an hour less than nothing
+
+
 # --- columns
 
 # Distinct cells beyond which a sample of so many is looked at first: all are, if one of them is not read as they are.
@@ -360,7 +391,7 @@ class _Texts:
         Infinite and very large numbers count, and are refused later; so do, if asked for, those with a decimal point.
         """
         known = ~np.isnan(read_texts(self.texts, reading))
-        if reading.kind == NUMERIC and reading.format != "time":
+        if reading.kind == NUMERIC and reading.format not in ("time", "duration"):
             for k in np.flatnonzero(~known).tolist():
                 known[k] = is_number(self.texts[k]) if with_points else is_unbounded(self.texts[k])
         return int(self.counts[known].sum())
@@ -420,6 +451,8 @@ def _candidates(texts: _Texts, dates: str | None, decimal: str) -> dict[Reading,
                 break
     if any(_CLOCK.fullmatch(shape) for shape in shapes):
         found[Reading(NUMERIC, "time")] = texts.n_read(Reading(NUMERIC, "time"))
+    if any(map(_duration_of, shapes)):
+        found[Reading(NUMERIC, "duration")] = texts.n_read(Reading(NUMERIC, "duration"))
     separators = {matched["separator"] for shape in shapes if (matched := _ORDERED["dmy"].fullmatch(shape))}
     if separators:
         counts = {order: texts.n_read(Reading(DATE, order)) for order in ("dmy", "mdy")}
@@ -452,7 +485,7 @@ def read_column(cells: Sequence[str], reading: Reading) -> tuple[Double, list[st
 
 def read_texts(texts: Sequence[str], reading: Reading) -> Double:
     """Values of texts without outer blanks; nan for those that are no values of the reading."""
-    is_time = reading.format == "time"
+    is_time, is_duration = reading.format == "time", reading.format == "duration"
     is_plain = reading.kind == NUMERIC and reading.format in ("", ".")
     plain = _plain_numbers(texts) if is_plain else None
     if plain is not None:
@@ -461,13 +494,16 @@ def read_texts(texts: Sequence[str], reading: Reading) -> Double:
     values = np.full(len(texts), np.nan)
     for shape, places in by_shape(normal).items():
         same = [normal[k] for k in places]
-        if reading.kind == NUMERIC and not is_time:
+        if reading.kind == NUMERIC and not (is_time or is_duration):
             values[places] = _numbers_of(same, shape, reading.format)
             continue
-        found = _CLOCK.fullmatch(shape) if is_time else _matches(shape, reading.format)
+        found = (_CLOCK.fullmatch(shape) if is_time else _duration_of(shape) if is_duration
+                 else _matches(shape, reading.format))
         if found is None:
             continue
-        if is_time:
+        if is_duration:
+            values[places] = _seconds_of_durations(same, found)
+        elif is_time:
             seconds, fraction, valid = _clock_of_shape(_characters(same, len(shape)), found)
             values[places] = np.where(valid, seconds + fraction, np.nan)
         else:

@@ -224,7 +224,7 @@ class FittedColumn(NamedTuple):
 def _is_format(kind: str, text: str) -> bool:
     """Whether a text is the format of a column of some kind."""
     if kind == NUMERIC:
-        return text in ("", "time") or text[0] in ".,"
+        return text in ("", "time", "duration") or text[0] in ".,"
     return text in ("", "dmy", "mdy") if kind == DATE else text == ""
 
 

@@ -675,7 +675,8 @@ static rff_error rff_read_text(const rff_column *column, rff_span text, double *
     if (column->kind == RFF_COLUMN_DATE) {
         if (rff_read_date(text, column, value)) return RFF_OK;
     } else if (!column->decimal) {
-        if (rff_read_time(text, value)) return RFF_OK;
+        /* text of durations is not read here: such a cell is refused, and takes seconds as a number */
+        if (strcmp(column->format, "duration") != 0 && rff_read_time(text, value)) return RFF_OK;
     } else if (column->decimal == '.' && is_number) {
         if (fabs(plain) <= RFF_LARGEST_CELL || (plain != plain && !*column->format && !has_mark)) {
             *value = plain;

@@ -281,7 +281,8 @@ static int rff_is_format(const rff_json *json, uint32_t index, rff_column_kind k
     if (node->start == node->end) return 1;
     if (kind == RFF_COLUMN_DATE) return rff_is_text(json, index, "dmy") || rff_is_text(json, index, "mdy");
     first = rff_next_char(&at);
-    return kind == RFF_COLUMN_NUMERIC && (rff_is_text(json, index, "time") || first == '.' || first == ',');
+    return kind == RFF_COLUMN_NUMERIC && (rff_is_text(json, index, "time") || rff_is_text(json, index, "duration")
+                                          || first == '.' || first == ',');
 }
 
 /* Strings of an array, each with a 0 byte at its end, which belong to the model. */
@@ -314,7 +315,8 @@ static int rff_keep_column(rff_file *file, rff_model *model, uint32_t entry, rff
     column->dropped = rff_keep_text(file, rff_value_of(json, entry, "dropped"), &size);
     column->format = column->unit = rff_keep_text(file, rff_value_of(json, entry, "format"), &size);
     column->decimal = '.';
-    if (column->kind == RFF_COLUMN_DATE || strcmp(column->format, "time") == 0) column->decimal = 0;
+    if (column->kind == RFF_COLUMN_DATE || strcmp(column->format, "time") == 0
+        || strcmp(column->format, "duration") == 0) column->decimal = 0;
     else if (*column->format) column->decimal = *column->unit++;
     return 1;
 }

@@ -121,3 +121,12 @@ def test_values_of_a_reading():
     values, odd = read_column(["1.5 kg", " 2 ", "x", "3 lb", "NA"], Reading("numeric", ".kg", ("x",)))
     np.testing.assert_array_equal(values, [1.5, 2, np.nan, np.nan, np.nan])
     assert odd == ["3 lb"]
+
+
+def test_durations_are_seconds_in_any_table():
+    pd = pytest.importorskip("pandas")
+    spans = pd.to_timedelta(np.arange(9) * 5000, unit="s")
+    found = [ColumnMap(("raw",)).fit({"took": cells}).transform({"took": cells}) for cells in (
+        spans, [*map(str, spans)], (np.arange(9) * 5000).astype("m8[s]"), np.arange(9) * 5000.0)]
+    for each in found[1:]:
+        np.testing.assert_array_equal(each, found[0])

@@ -160,6 +160,18 @@ def test_any_cell_is_read_as_in_python(library, models, table, name, n_rows):
     assert 0 < n_refused < n_rows
 
 
+def test_text_of_durations_is_refused(library):
+    """C takes their seconds; exports take no such model."""
+    cells = [f"{k // 60}h {k % 60}m" for k in range(90)]
+    model = GBRFF2Classifier(3, random_state=0).fit({"took": cells}, np.arange(90) > 40)
+    with CellModel(library, rffkern.dumps(model)) as in_c:
+        np.testing.assert_array_equal(in_c([[60.0 * k] for k in range(90)], 1)[1][:, 0],
+                                      model.decision_function({"took": cells}))
+        assert [in_c([[text]], 1)[0] for text in ("1h 5m", "1:05", "x", "")] == [CELL, CELL, CELL, OK]
+    with pytest.raises(InvalidInputError, match="column 'took' of the model was trained on durations as text"):
+        rffkern.export(model, "model.c", to="c")
+
+
 @pytest.mark.slow
 def test_every_text_in_every_column(library, models, table):
     """What a text means, as far as the mapped columns tell."""

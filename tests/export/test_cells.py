@@ -56,6 +56,8 @@ def columns_to_read():
     found = [(category(levels, has_rare), [*levels, *ODD]) for levels in LEVELS.values() for has_rare in (True, False)]
     for each in awkward_columns():
         reading = infer_reading(each.cells)
+        if reading is not None and reading.format == "duration":
+            continue  # which exports refuse
         if reading is not None and reading.kind == CATEGORY:
             levels = {level for level in levels_of_texts([*map(str.strip, each.cells)], reading) if level is not None}
             found.append((category(levels, True), each.cells[:9]))

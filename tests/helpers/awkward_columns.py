@@ -121,6 +121,16 @@ def _dates():
     for pattern, unit in (("%H:%M", 60), ("%H:%M:%S", 1), ("%I:%M %p", 60)):
         yield Column(f"times {pattern}", [moment.strftime(pattern) for moment in _MOMENTS], "numeric",
                      [value % 86400 for value in _seconds(unit)])
+    spans = [90061 + 4000 * k for k in range(ROWS)]
+    for name, form in (("clock", "{all_hours}:{m:02d}:{s:02d}"), ("pandas", "{d} days {h:02d}:{m:02d}:{s:02d}"),
+                       ("ISO", "P{d}DT{h}H{m}M{s}S"), ("letters", "{d}d {h}h {m}m {s}s"),
+                       ("joined", "{d}d{h}h{m}m{s}s"),
+                       ("words", "{d} days, {h} hours, {m} min {s} seconds")):
+        cells = [form.format(all_hours=span // 3600, d=span // 86400, h=span // 3600 % 24, m=span // 60 % 60,
+                             s=span % 60) for span in spans]
+        yield Column(f"durations {name}", cells, "numeric", [*map(float, spans)])
+    yield Column("durations of mixed places", ["2h", "-1 days +23:00:00", "1h 30m", "P1DT2H", "-45 min", "1.5 s"] * 6,
+                 "numeric", [7200.0, -3600.0, 5400.0, 93600.0, -2700.0, 1.5] * 6)
     early = [datetime.datetime(2020 + k % 4, 1 + k % 12, 1 + k % 11) for k in range(ROWS)]
     for separator in "/-":
         pattern = separator.join(("%m", "%d", "%Y"))

@@ -266,7 +266,7 @@ cdef int _fill_columns(rff_model *model, tuple columns, names) except -1:
         _fill_texts(model, &column.words, each.words)
         column.format, column.dropped = _text(model, each.format), _text(model, each.dropped)
         column.decimal, column.unit = ord(each.format[:1] or "."), _text(model, each.format[1:])
-        if each.kind == "date" or each.format == "time":
+        if each.kind == "date" or each.format in ("time", "duration"):
             column.decimal = 0
         column += 1
     if names is not None:
