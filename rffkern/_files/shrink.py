@@ -142,7 +142,7 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
         steps.append(rows.step(expansion, file))
         files.append(file)
     if bytes is None:
-        small = [k for k, step in enumerate(steps) if step.change <= (max_loss or 0.0) * steps[0].loss]
+        small = [k for k, step in enumerate(steps) if k == 0 or step.change <= (max_loss or 0.0) * steps[0].loss]
         chosen = min(small, key=lambda k: steps[k].n_bytes)
     else:
         small = [k for k, step in enumerate(steps) if step.n_bytes <= bytes]
@@ -190,7 +190,8 @@ class _Rows:
     def step(self, expansion: Expansion, file: Any) -> Step:
         """The loss of a smaller model; of the first, the whole one, with which all others are compared."""
         rows = self.whole if self._first is None else self.mapped
-        metric = self._metric(expansion._scorer.score(rows, self.model.n_jobs))
+        with np.errstate(over="ignore", invalid="ignore"):  # of targets of 1e306, whose loss may be no number
+            metric = self._metric(expansion._scorer.score(rows, self.model.n_jobs))
         self._first = self._first or metric
         less = metric.less(self._first)
         return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error)

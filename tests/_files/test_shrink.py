@@ -166,6 +166,16 @@ def test_terms_that_others_replace_go_first():
     assert list(_path(z @ z.T, z @ z.sum(axis=0), np.ones(3), np.array([2])))[-1][0].tolist() == [2]
 
 
+def test_models_without_terms_and_targets_beyond_all_measure(table):
+    columns, value = table
+    constant = FourierBoostingRegressor(**SMALL).fit(columns, np.ones(500))
+    found = shrink(constant, columns, np.ones(500), max_loss=0.0)
+    assert constant.expansion_.n_terms == found.curve[0].loss == 0
+    assert found.size < len(dumps(constant))
+    model = FourierBoostingRegressor(**SMALL).fit(columns, value)
+    assert shrink(model, columns, np.full(500, 1e306), max_loss=0.1).size <= len(dumps(model))
+
+
 def test_what_is_refused(model, table):
     columns, value = table
     for arguments, message in (({}, "one of bytes and max_loss"), ({"bytes": 1, "max_loss": 1}, "one of bytes"),

@@ -209,8 +209,9 @@ def _calls(model, X, y, folder):
         yield "loads", lambda: str(rffkern.loads(rffkern.dumps(model)))
         yield "shrink", lambda: [step.loss for step in rffkern.shrink(model, X, y, max_loss=0.1).curve]
         yield "c_model", lambda: str(rffkern.c_model(model))
-    for to in ("c", "js", "numpy", "onnx", "sql"):
+    for to in ("c", "js", "html", "numpy", "onnx", "sql"):
         yield f"export {to}", lambda to=to: rffkern.export(model, folder / "exported", to=to)
+    yield "export contributions", lambda: rffkern.export(model, folder / "exported", to="c", explain=True)
     column_map = functools.cache(lambda: ColumnMap(NUMERIC_FORMS).fit(X, y))  # once, which is long enough
     for name in public(ColumnMap):
         yield f"map {name}", lambda name=name: MAP_CALLS[name](copy.deepcopy(column_map()), X, y)
