@@ -1,15 +1,16 @@
 """How many test rows intervals and label sets of Fourier boosting contain, and how wide they are, over data sets.
 
 With --mapie, intervals of split conformal regression around LightGBM (a fifth of the rows calibrates, as MAPIE does it)
-stand beside them.
+stand beside them; with --gaussian-process normal ones by the standard deviations of kernel ridge regression.
 """
 
 import argparse
+from statistics import NormalDist
 
 import numpy as np
 from common.data import load, names_of, numbers_of
 
-from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, KernelRidgeRegressor
 
 MOST_TRAINING, MOST_TEST = 2000, 8000
 
@@ -53,6 +54,14 @@ def of_mapie(X, y, X_test, y_test, coverages, seed):
     return found
 
 
+def of_gaussian_process(X, y, X_test, y_test, coverages, seed):
+    """The same of kernel ridge regression of at most 1,500 rows, by its standard deviations."""
+    model = KernelRidgeRegressor(random_state=seed).fit(X[:1500], y[:1500])
+    predicted, std = model.predict(X_test, return_std=True)
+    halves = [NormalDist().inv_cdf((1 + coverage) / 2) * std for coverage in coverages]
+    return [(np.abs(y_test - predicted) <= half, 2 * half.mean() / y_test.std()) for half in halves]
+
+
 def main():
     """Print a line for each set, and means over sets."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -60,13 +69,16 @@ def main():
     parser.add_argument("--sets", default="targets", help="names or groups of data sets (default: targets)")
     parser.add_argument("--seeds", default="0-2", help="FIRST-LAST (default: 0-2)")
     parser.add_argument("--coverages", type=float, nargs="+", default=[0.8, 0.9, 0.95])
+    parser.add_argument("--gaussian-process", action="store_true", help="also kernel ridge regression, return_std=True")
     parser.add_argument("--mapie", action="store_true", help="also LightGBM in MAPIE")
     arguments = parser.parse_args()
     rows = []
     for name in names_of(arguments.sets):
         X, y = load(arguments.data, name)
         X, is_number = X.astype(np.float64), y.dtype.kind == "f"
-        methods = [of_targets if is_number else of_labels, *([of_mapie] if arguments.mapie and is_number else [])]
+        others = {"MAPIE": of_mapie} if arguments.mapie else {}
+        others |= {"Gaussian process": of_gaussian_process} if arguments.gaussian_process else {}
+        methods = [of_targets, *others.values()] if is_number else [of_labels]
         runs = [[method(*split(X, y, seed), arguments.coverages, seed) for method in methods]
                 for seed in numbers_of(arguments.seeds)]
         rows.append(np.array([[[(inside.mean(), width) for inside, width in method] for method in run] for run in runs]
@@ -79,7 +91,7 @@ def main():
         for m in range(found.shape[1]):
             covered, widths = found[:, m].T
             ratio = np.exp(np.log(widths / found[:, 0, 1]).mean())
-            print(f"{coverage:g} {['rffkern', 'MAPIE'][m]}: mean {covered.mean():.4f}, worst tenth of the sets "
+            print(f"{coverage:g} {['rffkern', *others][m]}: mean {covered.mean():.4f}, worst tenth of the sets "
                   f"{np.sort(covered)[:n_worst].mean():.4f}, width {widths.mean():.3f}, ratio of widths {ratio:.3f}")
 
 

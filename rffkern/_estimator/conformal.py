@@ -298,6 +298,10 @@ def check_record(record: Any, n_outputs: int | None) -> None:
         raise ValueError("groups of out-of-fold rows are malformed")
     for part in (record, *groups.values()):
         samples = part.get("labels" if n_outputs is None else "residuals")
+        variances = part.get("signal_variance", [0.0] * (n_outputs or 1))  # of kernel ridge regression
+        if not isinstance(variances, list) or len(variances) != (n_outputs or 1) or not all(
+                isinstance(each, (int, float)) and 0 <= each < np.inf for each in variances):
+            raise ValueError("variances of out-of-fold rows are malformed")
         if not isinstance(part.get("source"), str) or not isinstance(part.get("figures", {}), dict) or not isinstance(
                 samples, list) or len(samples) != (n_outputs or 1):
             raise ValueError("what is known of out-of-fold rows is malformed")

@@ -14,6 +14,7 @@ N_COLUMNS = 5
 rng = np.random.default_rng(0)
 CENTER = rng.standard_normal(6)
 ROWS = rng.standard_normal((7, 6))
+ROWS_OF_TEN = np.random.default_rng(2).standard_normal((3, 10))
 OTHERS = rng.standard_normal((5, 6))
 
 SPARSE = rng.standard_normal((9, 6)) * (rng.random((9, 6)) < 0.5)
@@ -175,3 +176,33 @@ def test_threads_and_other_rows_change_no_bit():
     np.testing.assert_array_equal(explainer.values(rows[17:18]), whole[17:18])
     pairs = explainer.interactions(rows, whole)
     np.testing.assert_array_equal(explainer.interactions(rows, whole, 2), pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fourier", "linear", "trees", "gaussian", "regions", "exponential", "all"])
+def test_ten_columns_and_three_outputs(name):
+    """All 1,024 coalitions, with rows as background."""
+    draw, n, d = np.random.default_rng(1), 20, 10
+    thresholds = draw.standard_normal((n, 6)) / 2
+    columns = np.array([draw.permutation(d)[:6] for _ in range(n)])
+    kernels = draw.standard_normal((n, d)), draw.standard_normal((n, 3)), draw.uniform(0.1, 0.6, d)
+    weights = draw.standard_normal((n, 3))
+    parts = {"fourier": FourierTerms(draw.standard_normal((n, d)), draw.standard_normal(n), weights),
+             "linear": LinearTerms(draw.standard_normal((d, 3))),
+             "trees": TreeTerms(columns, thresholds, draw.standard_normal((64 * n, 3))),
+             "gaussian": KernelTerms(*kernels),
+             "regions": KernelTerms(*kernels, [2.0], [4.0, 2.0, 7.0], [0.1, -0.2, 0.3], [0.0, 3.0, 9.0, 14.0, 20.0]),
+             "exponential": KernelTerms(*kernels, [1.0])}
+    chosen = [parts[each] for each in ("fourier", "linear", "trees", "regions")] if name == "all" else [parts[name]]
+    expansion, rows, others = Expansion(np.ones(3), np.zeros(d), *chosen), draw.standard_normal((2, d)), ROWS_OF_TEN
+    bits = (np.arange(1 << d)[:, None] >> np.arange(d)) & 1
+    found = Explainer(expansion, np.arange(d), d, Background.of_rows(others, d)).values(rows)
+    for row, values in zip(rows, found, strict=True):
+        hybrids = np.where(bits[:, None] == 1, row, others)
+        v = expansion.score(hybrids.reshape(-1, d)).reshape(1 << d, len(others), 3).mean(axis=1)
+        for j in range(d):
+            without = np.flatnonzero(bits[:, j] == 0)
+            sizes = bits[without].sum(axis=1)
+            shares = np.array([1 / (d * math.comb(d - 1, size)) for size in range(d)])[sizes]
+            expected = shares @ (v[without | 1 << j] - v[without])
+            np.testing.assert_allclose(values[j], expected, rtol=0, atol=1e-5 if name == "exponential" else 1e-11)

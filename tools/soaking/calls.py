@@ -133,6 +133,8 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "interactions": lambda model, X, y: [pair.size for pair in model.interactions(X)],
     "drift": lambda model, X, y: model.drift(X)["largest_shift"],
     "explain": lambda model, X, y: [np.sum(part) for part in model.explain(X)[:2]],
+    "predict": lambda model, X, y: model.predict(X, return_std=True)[1] if isinstance(
+        model, rffkern.KernelRidgeRegressor) and len(X) < 500 else model.predict(X),
     "gradient": lambda model, X, y: model.gradient(X[:20]),
     "what_if": lambda model, X, y: _what_if(model, X),
     "predict_interval": lambda model, X, y: _conformal(model, X, y).predict_interval(X, 0.5),
@@ -150,7 +152,7 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "set_params": lambda model, X, y: len(model.set_params(**model.get_params()).get_params()),
 }
 MODEL_CALLS |= {name: lambda model, X, y, name=name: getattr(model, name)(X)
-                for name in ("predict", "predict_proba", "predict_quantiles", "decision_function", "transform")}
+                for name in ("predict_proba", "predict_quantiles", "decision_function", "transform")}
 MODEL_CALLS |= {name: lambda model, X, y, name=name: str(getattr(model, name))
                 for name in ("family", "standardize", *PROPERTIES)}
 EXPANSION_CALLS = {

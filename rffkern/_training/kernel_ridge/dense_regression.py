@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..._model.parts import KernelTerms
 from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE
 from ..._rows.weights import row_products
+from ...errors import InvalidInputError
 from .kernel_matrix import DenseKernels, DenseSystem, precision_beside
 from .length_scales import Choice, ChoiceRows, Lengths, lambdas_for
 
@@ -26,6 +28,9 @@ _LARGEST_NOISE = 1e30
 # Share by which a step of a search must lower the error, and bounds of the scale of length scales.
 _LEAST_FALL = 0.002
 _LARGEST_SCALE = 4.0**8
+
+# Rows whose standard deviations are computed together, and length scales between which kernels are all 0.
+_ROWS_TOGETHER, _FAR = 1024, 1e100
 
 
 class DenseRegression:
@@ -63,6 +68,16 @@ class DenseRegression:
         """Of each row without it alone, (n_outputs, n_rows)."""
         return self._coefficients / self._inverse.diagonal()
 
+    def signal_variance(self) -> Double:
+        """The variance s^2 of a Gaussian process with the covariance s^2 k, (n_outputs,).
+
+        It is the one for which residuals of rows that are left out have, in the mean, the squares that the process
+        expects: that of row i has the variance s^2 / (A^-1)_ii (S. Sundararajan and S. Keerthi, 2001, "Predictive
+        approaches for choosing hyperparameters in Gaussian processes", equation 10).
+        """
+        found: Double = (self._coefficients**2 / self._inverse.diagonal()).mean(axis=1)
+        return found
+
     def residuals_without(self, folds: Indices) -> Double:
         """Of each row without its fold, (n_outputs, n_rows); targets of rows in the fold -1."""
         residuals = self.rows.targets.copy()  # where rounding makes a block indefinite, nothing is predicted
@@ -79,6 +94,39 @@ class DenseRegression:
         kernels = np.empty((len(self.rows.X), len(X)))
         DenseKernels(X, self.rows.X, self.rows.n_threads).fill(self._lengths, self._shape, kernels)
         return self._coefficients @ kernels
+
+
+def standard_deviations(kernels: KernelTerms, reg_lambda: float, signal_variance: Double, rows: Double,
+                        n_threads: int | None) -> Double:
+    """Standard deviations (n_rows, n_outputs) of targets of rows, as kernel ridge regression is a Gaussian process.
+
+    Its covariance is s^2 k, its noise has the variance s^2 lambda, and its mean is the regression (C. Rasmussen and
+    C. Williams, 2006, "Gaussian processes for machine learning", equation 2.26, with the noise of the target added):
+    s^2 (1 + lambda - k(x)' A^-1 k(x)) at a row x.
+    """
+    lengths, centers = kernels.inverse_length_scales, kernels.centers
+    read = lengths > 0
+    center = centers[:, read].mean(axis=0) if len(centers) else np.zeros(int(read.sum()))
+    with np.errstate(over="ignore"):  # rows so far out have no kernel
+        X, others = (np.ascontiguousarray(((each[:, read] - center) * lengths[read]).clip(-_FAR, _FAR))
+                     for each in (centers, rows))
+    ones, missing = np.ones(X.shape[1]), np.ones(len(rows))
+    if len(X) and X.shape[1]:
+        system = DenseSystem(len(X), n_threads)
+        DenseKernels(X, X, n_threads).fill(ones, kernels.shape, system.matrix)
+        system.matrix.flat[:: len(X) + 1] += reg_lambda
+        inverse = np.empty_like(system.matrix)
+        if not system.factorise():
+            raise InvalidInputError("return_std needs kernels that are positive definite beside lambda: train with a "
+                                    "larger reg_lambda")
+        system.invert(inverse)
+        for start in range(0, len(others), _ROWS_TOGETHER):
+            block = slice(start, start + _ROWS_TOGETHER)
+            between = np.empty((len(X), len(others[block])))
+            DenseKernels(others[block], X, n_threads).fill(ones, kernels.shape, between)
+            missing[block] = 1 - (between * (inverse @ between)).sum(axis=0)
+    found: Double = np.sqrt((np.maximum(missing, 0) + reg_lambda)[:, None] * signal_variance)
+    return found
 
 
 def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start: Choice, step: float,

@@ -7,13 +7,15 @@ from typing import Any, Self
 import numpy as np
 
 from ..._estimator.base import Model
+from ..._estimator.explanations import rows_in_memory
 from ..._estimator.links import Link, SoftmaxLink
 from ..._estimator.monitor import printing
 from ..._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
 from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng
+from ..._protocol.arguments import Auto, Precision, RandomSource, check_choice, check_rng
+from ...errors import TrainingStateError
 from .fit import fit
 from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape, given_length_scales, shares_of_columns
 
@@ -153,6 +155,53 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the predicted targets at the rows of X, and what they vary by as those of a Gaussian process.
+
+        Parameters
+        ----------
+        {X}
+        return_std : bool, default False
+            Whether to return standard deviations, too.
+
+        Returns
+        -------
+        float64 array: (n_samples,) for one target, (n_samples, n_targets) for more
+        or, with `return_std`, a tuple of it and of an array of its shape, the standard deviations of targets: of the
+        function and of the noise, of variance s^2 lambda where the covariance of the function is s^2 k.  s^2 is that of
+        residuals of training rows that are left out.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not finite and numeric, or its columns are not those of `fit`.
+        TrainingStateError
+            With `return_std`, if the model keeps no s^2: it was trained on more than 1,500 rows, in regions or with
+            sample weights, or `conformalize` has replaced what is known of rows that are left out.
+
+        Notes
+        -----
+        With `return_std` each call takes n^3 operations and 16 n^2 bytes for n training rows.
+        """
+        check_choice("return_std", return_std, (True, False))
+        now = self._snapshot()
+        predicted = super(KernelRidgeRegressor, now).predict(X)
+        if not return_std:
+            return predicted
+        from .dense_regression import standard_deviations
+
+        record = vars(now).get("_out_of_fold") or {}
+        if "signal_variance" not in record or now.expansion_.kernels.n_regions > 1:
+            raise TrainingStateError("return_std needs a model that was trained on 1,500 rows or fewer, in one region, "
+                                     "without sample weights, and not conformalized: predict_interval takes any")
+        rows = rows_in_memory(now, X, "X").astype(np.float64)
+        found = standard_deviations(now.expansion_.kernels, now.reg_lambda_, np.array(record["signal_variance"]), rows,
+                                    now.n_jobs)
+        return predicted, found.reshape(predicted.shape)
 
 
 class KernelRidgeClassifier(_KernelRidge, Classifier):

@@ -121,8 +121,11 @@ def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, r
         return None
     residuals = regression.residuals()
     predictions = shifts[:, None] + factors[:, None] * (few.targets - residuals)
-    return record_of_targets(predictions, factors[:, None] * residuals, rows.weights.of(counted).values, True,
-                             "leave-one-out")
+    weights = rows.weights.of(counted).values
+    record = record_of_targets(predictions, factors[:, None] * residuals, weights, True, "leave-one-out")
+    if weights is None:  # otherwise the noise of each row would have to be kept for `standard_deviations`
+        record["signal_variance"] = (factors**2 * regression.signal_variance()).tolist()
+    return record
 
 
 def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Indices, are_labels: bool,
