@@ -71,14 +71,17 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
                         n_tiles=max(1, max_samples // TILE)),
                 Tree(tree_rate, Z, chances, edges=edges,
                      depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
-                Linear(fourier_rate, Z, chances, ridge=linear_ridge(Z, y, F, n_train, loss, chances))]
+                Linear(fourier_rate, Z, chances)]
+    begins = learners[2].choose_ridge(Z, y, F, n_train, loss, chances) < loss(F, y)[0][n_train:].mean() / 2
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
-        learner = sample_learner(learners, t, rng)
+        learner = learners[2] if begins and t == 0 else sample_learner(learners, t, rng)
         _, g, h = loss(F, y)
         term, relevances, cost = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
         direction, step = term(Z), learner.rate
-        if not learner.searches_steps:
+        if begins and t == 0:
+            step = 1.0
+        elif not learner.searches_steps:
             step = shortened(step, F[:n_train], direction[:n_train], y[:n_train], loss)
         elif loss is not squared_error:
             step *= best_step(F[:n_train], direction[:n_train], y[:n_train], loss)
@@ -239,18 +242,20 @@ class Linear(Learner):
         n, d = -(-len(Z) // TILE) * TILE, Z.shape[1]
         return lambda Z: Z @ coefficients, lambda step: step**2 * coefficients**2, d * (4 * n + d)
 
+    def choose_ridge(self, Z, y, F, n_train, loss, chances):
+        """The ridge of the lowest validation loss after a step of 1, one for all columns or smaller for likelier ones;
+        and this loss."""
+        def validation_loss(ridge):
+            self.ridge = ridge
+            term, *_ = self.fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
+            return loss(F + term(Z), y)[0][n_train:].mean()
 
-def linear_ridge(Z, y, F, n_train, loss, chances):
-    """The ridge of the lowest validation loss after a step of 1: one for all columns, or smaller for likelier ones."""
-    def validation_loss(ridge):
-        term, *_ = Linear(1, Z, None, ridge=ridge).fit(Z[:n_train], loss(F, y)[1][:n_train], None, None)
-        return loss(F + term(Z), y)[0][n_train:].mean()
-
-    ridges = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
-    if chances is not None:
-        ridges += [10.0, 100.0]
-        ridges += [ridge / (0.1 + 0.9 * len(chances) * chances) for ridge in ridges]
-    return min(ridges, key=validation_loss)
+        ridges = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]
+        if chances is not None:
+            ridges += [10.0, 100.0]
+            ridges += [ridge / (0.1 + 0.9 * len(chances) * chances) for ridge in ridges]
+        self.ridge = min(ridges, key=validation_loss)
+        return validation_loss(self.ridge)
 
 
 def best_step(F, direction, y, loss):

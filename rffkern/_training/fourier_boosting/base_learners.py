@@ -52,6 +52,10 @@ _FEWEST_SEARCHED, _MOST_SEARCHED = 3, 6
 # read at most: decomposing their products takes time in proportion to the cube of their number.
 _LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
 
+# Squared correlation of two forms of a column beyond which linear functions read the first alone, and the share of the
+# validation loss below which a whole step of a linear function must leave it to be the first round.
+_SAME_LINE, _WHOLE_STEP = 0.9, 0.5
+
 # More ridges, where columns are many for few rows and without them fit noise.
 _LARGER_RIDGES = 10.0, 100.0
 
@@ -68,6 +72,7 @@ class BaseLearner:
     term: ClassVar[type[Any]]  # the class of its terms
     searches_step: bool  # whether the round searches the best step
     extrapolates = False  # whether its terms follow a trend beyond the training rows, for a part of their range
+    is_first = False  # whether it has the first round of the bag, with a step of 1
     choices: Mapping[str, Any] = {}  # by validation rows, which the constructor takes where there are none
     keeps_order = False  # whether its terms may read columns along which scores only rise or only fall
 
@@ -310,27 +315,35 @@ class LinearLearner(BaseLearner):
     It reads none that has an order: a slope above 0 would be one that no sum of rising terms falls below anywhere.  Of
     a wide table these are the columns whose products with the gradient are largest before the first round.  Where
     columns were screened, those of larger chances have smaller ridges, if the validation loss is lower with these.
+
+    A bag begins with a whole step of one, if that halves the validation loss: Fourier terms would share what a line can
+    carry, and they do not go on beyond the training rows.
     """
 
     name, term = "linear", LinearTerm
     searches_step, extrapolates = True, True
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
-                 screened: Double | None = None, ridge: Double | None = None) -> None:
+                 screened: Double | None = None, ridge: Double | None = None, is_first: bool = False) -> None:
         super().__init__(columns.n_sources, sizes.fourier_rate)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample, (columns.usable & (columns.signs == 0)).nonzero()[0])
         total, sums, gram = rows.moments(self._columns)
         self._means = sums / total
         gram -= np.outer(sums, self._means)
+        distinct = _distinct_columns(gram, self._sources[self._columns])
+        self._columns, self._means = self._columns[distinct], self._means[distinct]
+        gram = gram[np.ix_(distinct, distinct)]
         scratch, losses, found = np.empty((1, solvers.factor_scratch(len(gram)))), [], []
         for each in _ridges_of_columns(screened, self._sources) if ridge is None else [ridge]:
             self._factor = gram + np.diag(total * each[self._columns])
             if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
                 self.fit(rows, None)
                 losses.append(rows.loss_after_unit_step().validation)
-                found.append((self._factor, {"ridge": each}))
-        self._factor, self.choices = found[int(np.argmin(losses))]
+                found.append((self._factor, each))
+        self._factor, best = found[int(np.argmin(losses))]
+        self.is_first = is_first if ridge is not None else min(losses) < _WHOLE_STEP * rows.losses.validation
+        self.choices = {"ridge": best, "is_first": self.is_first}
 
     def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:
         """Ridge regression of the gradient, by a factor of the products of columns."""
@@ -365,6 +378,17 @@ def _linear_columns(rows: LocalRows, columns: Indices) -> Indices:
         return columns
     products = np.abs(rows.gradient_products(columns)[0]).max(axis=0)
     return np.sort(columns[np.argsort(products)[-_MOST_LINEAR_COLUMNS:]])
+
+
+def _distinct_columns(gram: Double, sources: Indices) -> Indices:
+    """Places of columns that are no line of an earlier form of the same source, by their products (lower triangle).
+
+    The rank of evenly spread values is one: it ends with the training rows, and would have half of the slope, or a
+    large one against that of the values.
+    """
+    squares = gram.diagonal()
+    is_line = np.tril(gram, -1) ** 2 > _SAME_LINE * np.outer(squares, squares)
+    return np.flatnonzero(~(is_line & (sources[:, None] == sources)).any(axis=1))
 
 
 def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double]:

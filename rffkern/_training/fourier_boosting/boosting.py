@@ -108,7 +108,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     while len(steps) < n_rounds and not _has_ended(len(steps), best, patience, rows.losses):
         learner = _sample_learner(learners, len(steps), rng)
         before = rows.losses
-        term, step, after = _add_term(rows, learner, rng)
+        term, step, after = _add_term(rows, learner, rng, is_first=not steps)
         if term is not None:
             for each in evaluation_sets:
                 each.set_direction(term)
@@ -135,11 +135,14 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
                {learner.name: learner.choices for learner in learners}, rng)
 
 
-def _add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator") -> tuple[Any, float, Losses]:
+def _add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator",
+              is_first: bool) -> tuple[Any, float, Losses]:
     """Fit a term and add it to the scores: the term, None where there is none, its step, and the losses after it."""
     term, step, before = learner.fit(rows, rng), 0.0, rows.losses
     if term is not None:
         step = learner.rate * (rows.best_step() if learner.searches_step and rows.searches_step else 1.0)
+        if is_first and learner.is_first:
+            step = 1.0  # by which the validation loss falls, as it has said
     after = rows.add_step(step)
     if not learner.searches_step:
         # Newton's method goes too far in leaves where the Hessian is small: halve until the loss rises little.
@@ -158,6 +161,8 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
 
     One whose rounds are dear, or lower the loss no more, is asked ever more rarely.
     """
+    if round_index == 0 and any(learner.is_first for learner in learners):
+        return next(learner for learner in learners if learner.is_first)
     if round_index < _TURNS or len(learners) == 1:
         turns = [each for each in learners for _ in range(2 if each.searches_step and len(learners) > 1 else 1)]
         return turns[round_index % len(turns)]
@@ -288,7 +293,8 @@ def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequ
         for term, _ in bag.steps:
             if limit.is_over() or stop.is_set():
                 return bag
-            steps.append((None, 0.0) if term is None else _add_term(rows, learners[type(term)], rng)[:2])
+            steps.append((None, 0.0) if term is None else
+                         _add_term(rows, learners[type(term)], rng, is_first=not steps)[:2])
         relevances = {each.name: each.relevances / max(each.relevances.sum(), 1e-300) for each in learners.values()}
         return bag._replace(steps=steps, relevances=relevances)
 

@@ -54,6 +54,15 @@ def test_lines_go_on_for_as_long_as_quartiles_say():
     assert bounds_of(np.full(9, 3.0)) == (3, 3)
 
 
+@pytest.mark.parametrize("columns", [None, "auto"])
+def test_a_trend_goes_on_after_the_last_row(columns):
+    """Neither Fourier terms nor the rank of the column, which end with the rows, carry what the line can."""
+    t = np.arange(300.0)[:, None]
+    y = 0.01 * t[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(300)
+    model = FourierBoostingRegressor(**SHORT, columns=columns).fit(t, y)
+    np.testing.assert_allclose(model.predict([[300.0], [400.0], [500.0]]), [3, 4, 5], atol=0.1)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_expansion_scores_clipped_rows(dtype):
     rng = np.random.default_rng(0)
