@@ -32,6 +32,7 @@ BOOLEANS = ("False", "True")
 _BOOLEAN_WORDS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("nein", "ja"), ("falsch", "wahr"),
                   ("non", "oui"), ("faux", "vrai"), ("no", "sí"), ("no", "si"), ("no", "sì"), ("falso", "verdadero"),
                   ("falso", "vero"))
+_LEVEL_OF_WORD = {word: level for words in _BOOLEAN_WORDS[::-1] for level, word in zip(BOOLEANS, words, strict=True)}
 
 # A column is text if this share of its cells is neither numbers nor dates, or if some are and it has few values.
 _SHARE_OF_TEXT, _FEW_VALUES = 0.1, 32
@@ -87,7 +88,7 @@ def boolean_levels(texts: Iterable[str]) -> dict[str, str] | None:
 
 def boolean_level(text: str) -> str | None:
     """The level of a word for no or yes in any language; None for other text."""
-    return next((BOOLEANS[words.index(text.lower())] for words in _BOOLEAN_WORDS if text.lower() in words), None)
+    return _LEVEL_OF_WORD.get(text.lower())
 
 
 def levels_of_texts(texts: Sequence[str], reading: Reading) -> list[str | None]:

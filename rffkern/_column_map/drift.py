@@ -13,6 +13,7 @@ says ("The population frequencies of species and the estimation of population pa
 rows without a level of two rows or more, and those of n-grams of texts are ten bins by how many texts have them.
 """
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -43,7 +44,8 @@ _MOST_VALUES, _MOST_OF_ALL = 128, 16384
 # those of all rows.
 _MOST_COUNTED = 1024
 
-_MOST_TEXTS = 128  # of a block whose n-grams are counted, about
+# Texts of a block whose n-grams are counted: one of so many, but no fewer than these.
+_TEXTS_OF_ONE, _FEWEST_TEXTS = 32, 32
 
 _LEAST_SHARE = 1e-4  # of a bin, so that its logarithm is finite
 _MOST_SHOWN = 20  # new levels of a column in a report
@@ -299,8 +301,8 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     bins[-1] = n_missing
     grams = None
     if column.text is not None and levels:
-        some = levels[:: max(1, len(levels) // _MOST_TEXTS)]
-        bin_of_bucket, _ = _bins_of_grams(column.text, reference, n_training)
+        some = levels[:: max(1, len(levels) // max(_FEWEST_TEXTS, len(levels) // _TEXTS_OF_ONE))]
+        bin_of_bucket, _ = _bins_of_grams(column.text, n_training * (1 - reference.missing))
         found = Grams.of(some, len(bin_of_bucket).bit_length() - 1)
         sizes = np.diff(found.starts)
         shares = 1 / np.repeat(sizes, sizes).astype(np.float64)
@@ -314,12 +316,12 @@ def _tells_rare(column: FittedColumn, reference: ColumnReference) -> bool:
         form.name in ("target", "frequency") for form in column.forms)
 
 
-def _bins_of_grams(form: TextForm, reference: ColumnReference, n_training: int) -> tuple[NDArray[np.intp], Double]:
+@functools.lru_cache(maxsize=4)  # of columns whose rows are scored block by block
+def _bins_of_grams(form: TextForm, n_texts: float) -> tuple[NDArray[np.intp], Double]:
     """The bin of each bucket of n-grams, by how many texts of training have one there, and the shares of new texts.
 
     These numbers follow from idf, 1 + ln((1 + n) / (1 + number)).
     """
-    n_texts = n_training * (1 - reference.missing)
     numbers = np.rint((1 + n_texts) * np.exp(1 - form.idf) - 1).clip(0).astype(np.intp)
     n_with = np.bincount(numbers, minlength=2).astype(np.float64)
     expected = np.append(np.arange(1, len(n_with)) * n_with[1:], 0.0)  # (r + 1) n_{r+1} for each r
@@ -373,7 +375,7 @@ def _shift(column: FittedColumn, reference: ColumnReference, counts: ColumnCount
     expected[-1] = reference.missing
     shift = _stability(expected, counts.bins.astype(np.float64), n_training)
     if counts.grams is not None and column.text is not None and counts.grams.any():
-        _, of_grams = _bins_of_grams(column.text, reference, n_training)
+        _, of_grams = _bins_of_grams(column.text, n_training * (1 - reference.missing))
         shift = max(shift, _stability(of_grams, counts.grams, n_training))
     return shift
 

@@ -96,7 +96,8 @@ def test_some_bytes_at_a_time(model, content):
 
 def test_large_models_through_pipes():
     """Which cannot seek, and hold less at a time than such a model has."""
-    expansion = fourier_expansion(np.ones((9000, 9)), np.zeros(9000), np.ones((9000, 1)), [0.0], np.zeros(9))
+    omegas = np.random.default_rng(0).standard_normal((9000, 9))  # which no lower precision holds
+    expansion = fourier_expansion(omegas, np.zeros(9000), np.ones((9000, 1)), [0.0], np.zeros(9))
     assert len(dumps(expansion)) > 1 << 19
     reading, writing = os.pipe()
     with open(reading, "rb") as source:

@@ -94,12 +94,12 @@ def load_table(name):
         y = y.where(y.isin(["Twitter for Android", "Twitter for iPhone"]))
     frame = frame[y.notna()].drop(columns=["rownames", table.target, *table.left_out], errors="ignore")
     y = y.dropna().to_numpy()
+    for column in table.ids:
+        frame[column] = [f"{column}{value}" for value in frame[column]]
     if y.dtype.kind == "O":
         names, counts = np.unique(y.astype(str), return_counts=True)
         kept = np.isin(y.astype(str), names[counts >= 100])
         return frame[kept].reset_index(drop=True), y[kept].astype(str)
-    for column in table.ids:
-        frame[column] = [f"{column}{value}" for value in frame[column]]
     return frame.reset_index(drop=True), y.astype(np.float64)
 
 
