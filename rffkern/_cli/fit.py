@@ -290,6 +290,13 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
                     raise InvalidInputError(f"--checkpoint needs a model whose training goes on with the same bits, "
                                             f"which {name} is not: leave it out, or choose another --model")
                 params["warm_start"] = True
+            for option, parameter, value in (
+                    ("--monotone", "monotone_constraints", _signs(arguments.monotone)),
+                    ("--additive", "interaction_constraints", "no_interactions" if arguments.additive else None)):
+                if value and parameter not in model._param_names():
+                    raise InvalidInputError(f"{option} needs Fourier boosting, which {name} is not: leave it out, or "
+                                            "choose another --model")
+                params |= {parameter: value} if value else {}
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
@@ -302,6 +309,18 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
         _, cause = min(errors, key=operator.itemgetter(0))
         raise UsageError(str(cause)) from cause
     return models, request
+
+
+def _signs(texts: Sequence[str]) -> dict[str, int]:
+    """The parameter `monotone_constraints` from NAME=SIGN,NAME=SIGN."""
+    signs = {}
+    for text in ",".join(texts).split(",") if texts else ():
+        name, _, sign = text.rpartition("=")
+        if not name or sign not in ("1", "+1", "0", "-1"):
+            raise InvalidInputError(f"--monotone takes NAME=SIGN with a sign of 1 or -1, such as age=1,price=-1, got "
+                                    f"{text!r}")
+        signs[name] = int(sign)
+    return signs
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -174,6 +174,12 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                           "such as standard,rank, parameters of ColumnMap as JSON, or none (default: auto)")
     fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
                      help=f"numeric columns to treat as categories: {_COLUMNS}")
+    fit.add_argument("--monotone", action="append", default=[], metavar="NAME=SIGN",
+                     help="columns with which predictions only rise (1) or only fall (-1), separated by commas: "
+                          "age=1,price=-1; of a table without names use --set monotone_constraints=[1,0,-1]")
+    fit.add_argument("--additive", action="store_true",
+                     help="learn a sum of functions of one column each, as --set "
+                          "interaction_constraints=no_interactions does")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     fit.add_argument("--max-seconds", type=_seconds, metavar="S",
                      help="end training S seconds after it begins, and keep the best rounds so far; for families that "

@@ -377,3 +377,17 @@ def test_a_function_that_breaks_constraints_is_found(constraints, part, is_kept)
     else:
         with pytest.raises(RuntimeError, match="defect of rffkern"):
             check_constraints(function, constraints, np.arange(2))
+
+
+def test_shapley_values_of_an_additive_model_are_its_curves(rng):
+    """The value of a column depends on this column alone, and differs from the partial dependence by a constant."""
+    X = rng.standard_normal((200, 3))
+    model = FourierBoostingRegressor(**SMALL, interaction_constraints="no_interactions").fit(X, X[:, 0] ** 2 - X[:, 1])
+    other = X[::-1].copy()
+    other[:, 0] = X[:, 0]
+    values = model.explain(X).values[:, 0]
+    np.testing.assert_allclose(model.explain(other).values[:, 0], values, atol=1e-9)
+    curve = model.partial_dependence(X, 0, n_points=200)
+    at = np.searchsorted(curve.values, X[:, 0])
+    differences = values - curve.scores[at]
+    assert np.ptp(differences) < 1e-9
