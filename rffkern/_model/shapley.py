@@ -20,6 +20,7 @@ mixtures of Gaussian ones.  A region of kernels is a box, and its indicator a pr
 few columns are counted, once for each leaf.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -151,6 +152,7 @@ class Explainer:
         return found + sizes / sizes.sum(axis=1, keepdims=True) * (scores - found.sum(axis=1))[:, None]
 
 
+@functools.cache  # of each block of terms of each kernel of a mixture
 def nodes_of(n_columns: int) -> tuple[Double, Double]:
     """Nodes in [0, 1] and weights that integrate polynomials of degree n_columns - 1.
 
