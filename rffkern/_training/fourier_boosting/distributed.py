@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._column_map.cells import DATE
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import TimeLimit
 from ..._protocol.arguments import check_rng
@@ -123,18 +124,18 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
     sums = ColumnSums(table.partitions, "X", table.total)
     n_features = n_raw_columns = table.summaries[0].n_features
-    sources, forms = np.arange(n_features), None
+    sources, forms, extrapolates = np.arange(n_features), None, np.full(n_features, extrapolate(model.base_learners))
     names = tables.names if column_map is None else getattr(column_map, "feature_names_in_", None)
     if column_map is None:
         scaling = scaling_from(sums, standardize=True)
     else:
         scaling, n_raw_columns = no_scaling(n_features), column_map.n_features_in_
         sources, forms = column_map.sources_, column_map.forms_
+        extrapolates &= column_map._fitted.kinds()[sources] != DATE  # rows to score are mostly later
     binned = binned_columns(sources, forms)
     sample = np.concatenate(table.partitions.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS),
                                                    column_seed), axis=1)
-    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling,
-                                   extrapolates=extrapolate(model.base_learners))
+    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates)
     edges = tuple(bin_edges(sample[j]) for j in binned)
     used, source_codes = np.unique(sources, return_inverse=True)  # a map leaves out constant columns
     columns = Columns(np.empty((n_features, 0), np.float32), source_codes, binned,
