@@ -167,9 +167,13 @@ class FourierLearner(BaseLearner):
         """Descend from the best of some candidates, drawn with columns by their relevances."""
         sample = rows.sample
         weight, n_tiles = sample.fourier_weight, sample.n_train // TILE
-        boosting.draw_candidates(
-            rng, *self._evidence(rng), _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
-            self._reg_lambda, self._omegas, self._reg_lambdas, self._chosen, self._chances)
+        # With sets of columns that may interact each candidate has one of its own.
+        n_together = _N_CANDIDATES if self._constraints is None else 1
+        for first in range(0, _N_CANDIDATES, n_together):
+            some = slice(first, first + n_together)
+            boosting.draw_candidates(
+                rng, *self._evidence(rng), _DRAWS_PER_COLUMN, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
+                self._reg_lambda, self._omegas[some], self._reg_lambdas[some], self._chosen, self._chances)
         block = min(_BLOCK_TILES, n_tiles)
         if not self._sums.size:
             self._sums = np.empty(boosting.sums_size(len(self._sources), len(sample.scores)))

@@ -297,7 +297,7 @@ def test_files_rounds_and_blocks(rng, tmp_path, params):
 def test_partitions(rng):
     X = rng.standard_normal((600, 3))
     y = X[:, 0] + np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
-    model = FourierBoostingRegressor(**SMALL, columns=None, monotone_constraints={0: 1},
+    model = FourierBoostingRegressor(**SMALL | {"n_estimators": 80}, columns=None, monotone_constraints={0: 1},
                                      interaction_constraints=[[0], [1, 2]])
     fit_partitions(model, LocalPartitions(cut([0, 250, 600], X, y), has_labels=False), {}, None)
     assert (model.predict(X + np.array([0.3, 0, 0])) >= model.predict(X)).all()
