@@ -115,7 +115,9 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
 
     Notes
     -----
-    The rows choose among models, so that the loss of the one that is chosen is a little better than on other rows.
+    Coefficients are fitted to the scores of the whole model on the same rows on which losses are computed, so that on
+    other rows a small model may be worse than the curve says, the more so the fewer rows there are for each term that
+    is left: give several thousand rows, or judge the model by `rffkern evaluate` on rows of their own.
 
     Examples
     --------
