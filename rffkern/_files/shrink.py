@@ -2,8 +2,8 @@
 
 A model is a sum of terms: cosines, trees and kernels.  Terms are taken out, those first whose scores the others replace
 best for the bytes that they take, and the coefficients of the rest are fitted to the scores of the whole model, by
-least squares on rows that the caller gives.  Labels choose how small the model may be, and no coefficient, so that few
-rows are not learned by heart.  With Z the scores of the terms on the rows, less their means, and F = sum of Z, the
+least squares on half of the rows that the caller gives.  The labels of the other half choose how small the model may
+be.  With Z the scores of the terms on the rows, less their means, and F = sum of Z, the
 factors w of the terms that are left minimise
 
     |F - Z' w|^2 / 2 + ridge sum_t |Z_t|^2 (w_t - 1)^2 / 2.
@@ -96,7 +96,8 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
         How large the file may be; of the models that are small enough the one of least loss is returned.
     max_loss : float >= 0 or None
         By how much the loss on the rows may grow, as a share of that of the whole model: 0.01 for 1 %.  The smallest
-        such model is returned.  One of `bytes` and `max_loss` must be given.
+        model is returned whose growth and one standard error of it are within this, which few rows cannot show.  One
+        of `bytes` and `max_loss` must be given.
 
     Returns
     -------
@@ -115,9 +116,8 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
 
     Notes
     -----
-    Coefficients are fitted to the scores of the whole model on the same rows on which losses are computed, so that on
-    other rows a small model may be worse than the curve says, the more so the fewer rows there are for each term that
-    is left: give several thousand rows, or judge the model by `rffkern evaluate` on rows of their own.
+    Coefficients are fitted to the scores of the whole model on half of the rows, drawn at random, and losses are those
+    of the other half: the more rows there are for each term that is left, the smaller a good model can be.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     >>> X = np.random.default_rng(0).uniform(-2, 2, (600, 3))
     >>> y = np.sin(2 * X[:, 1]) + X[:, 0] ** 2
     >>> model = FourierBoostingRegressor(random_state=0).fit(X[:400], y[:400])
-    >>> small = shrink(model, X[400:], y[400:], max_loss=0.05).model
+    >>> small = shrink(model, X[400:], y[400:], max_loss=0.5).model
     >>> len(dumps(small)) < len(dumps(model)) / 2
     True
     """
@@ -144,7 +144,8 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
         steps.append(rows.step(expansion, file))
         files.append(file)
     if bytes is None:
-        small = [k for k, step in enumerate(steps) if k == 0 or step.change <= (max_loss or 0.0) * steps[0].loss]
+        small = [k for k, step in enumerate(steps)
+                 if k == 0 or step.change + (step.change_error or 0.0) <= (max_loss or 0.0) * steps[0].loss]
         chosen = min(small, key=lambda k: steps[k].n_bytes)
     else:
         small = [k for k, step in enumerate(steps) if step.n_bytes <= bytes]
@@ -171,6 +172,7 @@ class _Rows:
             fitted = column_map._fitted_map()
             self.map, self.mapped = fitted.smaller(fitted.read(X, type(model).__name__), self.whole, _TOLERANCE)
         self.weights: RowWeights = check_weights(sample_weight, len(self.whole))
+        self.fitted_to, self.judged_by = halves(self.weights.positive())
         quantiles = quantiles_of(model)
         self.quantiles = quantiles if quantiles is not None and len(quantiles) == self.expansion.n_outputs else None
         if hasattr(model, "classes_"):
@@ -191,7 +193,7 @@ class _Rows:
 
     def step(self, expansion: Expansion, file: Any) -> Step:
         """The loss of a smaller model; of the first, the whole one, with which all others are compared."""
-        rows = self.whole if self._first is None else self.mapped
+        rows = (self.whole if self._first is None else self.mapped)[self.judged_by]
         with np.errstate(over="ignore", invalid="ignore"):  # of targets of 1e306, whose loss may be no number
             metric = self._metric(expansion._scorer.score(rows, self.model.n_jobs))
         self._first = self._first or metric
@@ -199,12 +201,19 @@ class _Rows:
         return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error)
 
     def _metric(self, scores: Double) -> Metric:
-        weights = self.weights.values
+        weights = None if self.weights.values is None else self.weights.values[self.judged_by]
+        truth = self.truth[self.judged_by]
         if self.loss == "log_loss":
-            return classification_metrics(self.truth, probabilities(self.model._link(), scores), weights)["log_loss"]
+            return classification_metrics(truth, probabilities(self.model._link(), scores), weights)["log_loss"]
         if self.quantiles:
-            return quantile_metrics(self.truth[:, 0], np.sort(scores, axis=1), self.quantiles, weights)["pinball"]
-        return regression_metrics(self.truth, self.model._targets_of(scores), weights)[self.loss]
+            return quantile_metrics(truth[:, 0], np.sort(scores, axis=1), self.quantiles, weights)["pinball"]
+        return regression_metrics(truth, self.model._targets_of(scores), weights)[self.loss]
+
+
+def halves(places: Indices) -> tuple[Indices, Indices]:
+    """The rows that coefficients are fitted to, and those that losses are of: drawn at random, always the same."""
+    drawn, half = np.random.default_rng(0).permutation(places), len(places) // 2
+    return np.sort(drawn[: max(1, half)]), np.sort(drawn[half:])
 
 
 def _models(rows: _Rows) -> Iterator[tuple[Expansion, bytes]]:
@@ -259,8 +268,8 @@ def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
 
 
 def _clipped(rows: _Rows, most: int) -> tuple[Double, Indices]:
-    """Some of the rows that count, evenly spaced, within the bounds of the function; and which they are."""
-    places = rows.weights.positive()
+    """Some of the rows to fit to, evenly spaced, within the bounds of the function; and which they are."""
+    places = rows.fitted_to
     places = places[np.linspace(0, len(places) - 1, max(1, min(len(places), most))).astype(np.intp)]
     return rows.expansion._scorer.clip(rows.mapped[places]), places
 
