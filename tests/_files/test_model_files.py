@@ -125,7 +125,8 @@ def test_tables_and_members_that_disagree_are_refused(boosted, refuse, name, cha
 @pytest.mark.parametrize("kernel", [False, True])
 def test_both_readers_know_why_there_are_kernels_or_none(refuse, kernel):
     X = np.random.default_rng(0).standard_normal((60, 2))
-    model = FourierBoostingRegressor(3, n_bags=1, kernel_ridge=kernel, random_state=0).fit(X, X[:, 0])
+    model = FourierBoostingRegressor(3, n_bags=1, kernel_ridge=kernel, random_state=0).fit(X, np.sin(3 * X[:, 0]))
+    assert ("kernels" in [part.kind for part in model.expansion_.parts]) == kernel
     header, arrays = decode(dumps(model))
     for reason in Reason:
         data = encode(header, {**arrays, "_kernel_ridge_report": report_numbers(reason)})
