@@ -78,7 +78,9 @@ _PARTS = {
     "fourier": """\
     for (int t = 0; t < $n; t++) {
         double angle = -phases[t];
-        for (int j = 0; j < $n_features; j++) angle += omegas[t * $n_features + j] * (z[j] - center[j]);
+        for (int q = omega_starts[t]; q < omega_starts[t + 1]; q++) {
+            angle += omegas[q] * (z[omega_columns[q]] - center[omega_columns[q]]);
+        }
         angle = cos(angle);
         for (int k = 0; k < $n_outputs; k++) h[k] += amplitudes[t * $n_outputs + k] * angle;
     }
@@ -202,8 +204,8 @@ _CONTRIBUTIONS_OF_PARTS = {
     for (int t = 0; t < $n; t++) {
         int m = 0;
         for (int c = 0; c < $n_columns; c++) angle[c] = 0;
-        for (int j = 0; j < $n_features; j++) {
-            angle[shapley_sources[j]] += omegas[t * $n_features + j] * (z[j] - center[j]);
+        for (int q = omega_starts[t]; q < omega_starts[t + 1]; q++) {
+            angle[shapley_sources[omega_columns[q]]] += omegas[q] * (z[omega_columns[q]] - center[omega_columns[q]]);
         }
         for (int c = 0; c < $n_columns; c++) {
             if (shapley_reads[t * $n_columns + c] == 0) continue;
@@ -477,6 +479,7 @@ def _program(function: Function, name: str, static: str = "") -> str:
     arrays = {"intercept": function.intercept}
     for part in function.parts:
         arrays |= part.arrays
+        arrays |= _without_zeros(part.arrays["omegas"]) if part.kind == "fourier" else {}
     arrays |= function.contributions.arrays if function.contributions and function.parts else {}
     copy = f"for (int j = 0; j < {function.n_features}; j++) z[j] = x[j];" if mapping is None else "map_row(x, z);"
     z = f"double z[{function.n_features}];\n    {copy}"
@@ -524,6 +527,15 @@ def _program(function: Function, name: str, static: str = "") -> str:
             words, n=len(next(iter(part.arrays.values()))),
             depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0) for part in function.parts) + "}\n"
     return text
+
+
+def _without_zeros(omegas: Array) -> dict[str, Array]:
+    """Omegas that are not 0, their columns, and where those of each term begin: most terms read few columns."""
+    terms, columns = np.nonzero(omegas)
+    starts = np.searchsorted(terms, np.arange(len(omegas) + 1))
+    if not len(terms):  # for C has no arrays of no numbers
+        return {"omegas": np.zeros(1), "omega_columns": np.zeros(1, dtype=np.int64), "omega_starts": starts}
+    return {"omegas": omegas[terms, columns], "omega_columns": columns, "omega_starts": starts}
 
 
 def _ends(intervals: Intervals, formula: str) -> Iterator[str]:
