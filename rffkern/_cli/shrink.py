@@ -44,5 +44,5 @@ def run(arguments: argparse.Namespace) -> None:
     show = say if arguments.output == STDIN else print
     for line in aligned(rows):
         show(printable(line))
-    show(printable(f"{sizes[0]} bytes became {size}; losses are of half of the {len(y)} rows, +- one standard error of the "
-                   "change"))
+    show(printable(f"{sizes[0]} bytes became {size}; losses are of half of the {len(y)} rows, +- one standard error "
+                   "of the change"))
