@@ -30,8 +30,8 @@ class Sources:
         self.texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
         self.texts = {name: text if name == INTERFACE else stripped(text) for name, text in self.texts.items()}
         included = [name for text in self.texts.values() for name in INCLUDE.findall(text)]
-        self.apart = {INTERFACE, EXPORTED} | {name for name, text in self.texts.items()
-                                    if included.count(name) > 1 and not GUARD.match(text)}
+        self.apart = {name for name, text in self.texts.items() if name in (INTERFACE, EXPORTED)
+                      or (included.count(name) > 1 and not GUARD.match(text))}
         self._placed = set()
 
     def place(self, name):
