@@ -45,6 +45,19 @@ def on_cluster(X, y, weights=None):
     return found if weights is None else [*found, da.from_array(weights, chunks=CHUNKS)]
 
 
+def killer(client, n_rounds):
+    """A callback that kills a worker after so many rounds, and the list of those that it has killed."""
+    killed = []
+
+    def kill(info):
+        if info.n_rounds == n_rounds and not killed:
+            pids = client.run(os.getpid)
+            killed.append(pids[max(pids)])
+            os.kill(killed[0], signal.SIGKILL)
+
+    return killed, kill
+
+
 def same(one, other):
     arrays = other.expansion_.arrays()
     return all(np.array_equal(one.expansion_.arrays()[name], arrays[name]) for name in arrays)
@@ -70,14 +83,7 @@ def test_fourier_boosting_has_the_bits_of_the_partitions_here(client, rng, table
 
 def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
     X, y = table
-    killed = []
-
-    def kill(info):
-        if info.n_rounds == 9 and not killed:
-            pids = client.run(os.getpid)
-            killed.append(pids[max(pids)])
-            os.kill(killed[0], signal.SIGKILL)
-
+    killed, kill = killer(client, 9)
     params = {"n_bags": 2, "max_samples": 256, "columns": None, "random_state": 0}
     model = on_dask.DaskFourierBoostingClassifier(20, client=client, **params)
     model.fit(*on_cluster(X, y), callback=kill)
@@ -116,14 +122,7 @@ def test_bits_are_those_of_the_partitions_here(client, rng, table, on, here, par
 def test_a_worker_that_dies_changes_no_bit(client, table):
     """Killed in the middle of the fit; the scheduler opens its partitions anew, from arrays that it can make again."""
     X, y = table
-    killed = []
-
-    def kill(info):
-        if info.n_rounds == 3:
-            pids = client.run(os.getpid)
-            killed.append(pids[max(pids)])
-            os.kill(killed[0], signal.SIGKILL)
-
+    killed, kill = killer(client, 3)
     model = on_dask.DaskGBRFF2Classifier(8, random_state=0, max_samples=256, client=client)
     model.fit(*on_cluster(X, y), callback=kill)
     assert len(killed) == 1
@@ -219,14 +218,7 @@ def test_words_dates_and_gaps(client, rng, cls):
     """One partition has the map here; of several the model is the same after the loss of a worker, tried with one."""
     frames = pytest.importorskip("dask.dataframe")
     frame, y = frame_of_words(rng)
-    killed = []
-
-    def kill(info):
-        if info.n_rounds == 3 and not killed:
-            pids = client.run(os.getpid)
-            killed.append(pids[max(pids)])
-            os.kill(killed[0], signal.SIGKILL)
-
+    killed, kill = killer(client, 3)
     whole, pieces = ([frames.from_pandas(each, npartitions=n) for each in (frame, y)] for n in (1, 4))
     model = cls(20, random_state=0, client=client).fit(*whole)
     here = type(model.to_local())(20, random_state=0).fit(frame, y)

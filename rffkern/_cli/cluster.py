@@ -18,7 +18,7 @@ from ..errors import ColumnWarning, InvalidInputError
 from .open_table import input_files, open_table
 from .output import STDIN, Progress, UsageError, printable, say
 from .table import Table, column_indices, csv_format
-from .training_table import MAX_INTEGER_LABELS, column_roles
+from .training_table import MAX_INTEGER_LABELS, column_roles, with_categories
 
 # Options of `fit` that need all rows in one process.
 _REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject")
@@ -52,14 +52,13 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
                                     "and holds text that is no number")
         local = models[has_labels]
         params = local.get_params(deep=False)
-        if categorical:
-            params["columns"] = local._default_map().set_params(categorical_features=[
-                names[j] for j in column_indices(table, categorical)])
+        chosen = [names[j] for j in column_indices(table, categorical)]
+        params["columns"] = with_categories(local, local.columns, chosen)
         if "kernel_ridge" in params:
             params["kernel_ridge"] = False
         model = classes[has_labels](client=client, **params)
         X = frame[[names[j] for j in roles.features]]
-        y = target.map_partitions(_converted, kind, meta=(names[roles.target], object if kind.is_text else kind.dtype))
+        y = target.map_partitions(_converted, kind, meta=(names[roles.target], kind.dtype))
         weights = None if roles.weight is None else frame[names[roles.weight]].astype(np.float64)
         started = time.perf_counter()
         with warnings.catch_warnings(), Progress("training", None) as bar, listening(bar.show):
@@ -121,7 +120,11 @@ class _TargetKind(NamedTuple):
     is_text: bool  # some are no numbers
     is_whole: bool  # all are integers
     distinct: frozenset[Any]  # some of them, if there are many
-    dtype: Any = np.dtype(np.float64)
+
+    @property
+    def dtype(self) -> Any:
+        """Of the targets as the model takes them."""
+        return np.dtype(object if self.is_text else np.int64 if self.is_whole else np.float64)
 
     @property
     def has_labels(self) -> bool:
@@ -136,10 +139,8 @@ def _kind_of_target(target: Any, name: str) -> _TargetKind:
     n_missing = sum(each.n_missing for each in found)
     if n_missing:
         raise InvalidInputError(f"{name}: expected a target in each row, got {n_missing} rows without one")
-    is_whole = all(each.is_whole for each in found)
-    return _TargetKind(sum(each.n_rows for each in found), 0, any(each.is_text for each in found), is_whole,
-                       frozenset().union(*(each.distinct for each in found)),
-                       np.dtype(np.int64) if is_whole else np.dtype(np.float64))
+    return _TargetKind(sum(each.n_rows for each in found), 0, any(each.is_text for each in found),
+                       all(each.is_whole for each in found), frozenset().union(*(each.distinct for each in found)))
 
 
 # On the workers.
@@ -168,4 +169,4 @@ def _converted(target: Any, kind: _TargetKind) -> Any:
     values: NDArray[Any] = texts.to_numpy(dtype=object)
     if not kind.is_text:
         values = values.astype(np.float64).astype(kind.dtype)
-    return pd.Series(values, index=target.index, name=target.name, dtype=object if kind.is_text else kind.dtype)
+    return pd.Series(values, index=target.index, name=target.name, dtype=kind.dtype)

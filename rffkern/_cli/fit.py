@@ -31,7 +31,15 @@ from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, 
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
 from .table import BLOCK_ROWS, csv_format, shortened
-from .training_table import Roles, TrainingTable, column_roles, matching_roles, read_eval, read_training
+from .training_table import (
+    Roles,
+    TrainingTable,
+    column_roles,
+    matching_roles,
+    read_eval,
+    read_training,
+    with_categories,
+)
 
 # Columns of fewer rows may contain distinct integers by chance.
 _MIN_ROWS_OF_IDENTIFIERS = 50
@@ -380,12 +388,8 @@ def _choose_columns(request: ColumnRequest, rows: TrainingTable, path: str, mode
 
 def suitable_columns(model: Any, rows: TrainingTable, columns: Any) -> Any:
     """The parameter `columns` with the columns that the user wants to be categories."""
-    categorical = [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns) if column.categorical]
-    if categorical and columns == "auto":
-        columns = model._default_map()
-    if categorical and isinstance(columns, ColumnMap):
-        columns = ColumnMap(**{**columns.get_params(), "categorical_features": categorical})
-    return columns
+    return with_categories(model, columns, [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns)
+                                            if column.categorical])
 
 
 def rows_to_fit(rows: TrainingTable, columns: Any) -> Any:

@@ -22,6 +22,7 @@ from .._column_map.cells import (
     is_number,
     levels_of_texts,
 )
+from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
 from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers
 from .._estimator.registry import AUTOMATIC
@@ -102,6 +103,15 @@ def matching_roles(roles: Roles, table: Table, other: Table) -> Roles:
     target, weight = (None if j is None else column_index(other, table.columns[j])
                       for j in (roles.target, roles.weight))
     return Roles(features, target, weight)  # all are held out
+
+
+def with_categories(model: Any, columns: Any, categorical: Sequence[Any]) -> Any:
+    """The parameter `columns` of a model with names or indices of columns of numbers that are to be categories."""
+    if categorical and columns == "auto":
+        columns = model._default_map()
+    if categorical and isinstance(columns, ColumnMap):
+        columns = ColumnMap(**{**columns.get_params(), "categorical_features": categorical})
+    return columns
 
 
 class ColumnContents(NamedTuple):

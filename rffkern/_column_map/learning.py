@@ -144,12 +144,7 @@ class _ColumnCollector:
 
     def encode(self, column: RawColumn) -> Double:
         """Values of some rows of the column, as the blocks store them."""
-        if column.kind != EMPTY:
-            if self.kind not in (EMPTY, column.kind):
-                raise InvalidInputError(f"{self._name} must hold values of one kind, got {self.kind} values, then "
-                                        f"{column.kind} ones")
-            self.kind = column.kind
-            self._reading = self._reading or column.reading
+        self._take_kind(column.kind, column.reading)
         if column.kind != CATEGORY:
             return column.values
         if self._levels is None:
@@ -201,12 +196,7 @@ class _ColumnCollector:
 
         `sampled` are values of its rows as its blocks store them; they are returned as blocks here do.
         """
-        if other.kind != EMPTY:
-            if self.kind not in (EMPTY, other.kind):
-                raise InvalidInputError(f"{self._name} must hold values of one kind, got {self.kind} values, then "
-                                        f"{other.kind} ones")
-            self.kind = other.kind
-        self._reading = self._reading or other._reading
+        self._take_kind(other.kind, other._reading)
         self._missing += other._missing
         self._moments += other._moments
         self._sketch.merge(other._sketch)
@@ -220,6 +210,16 @@ class _ColumnCollector:
         if other._levels is None or (self._levels is not None and len(self._levels.index) > MAX_KEPT_LEVELS):
             self._levels = None
         return sampled
+
+    def _take_kind(self, kind: str, reading: Reading | None) -> None:
+        """Note the kind of more rows, which may have no values; refuse another one than before."""
+        if kind == EMPTY:
+            return
+        if self.kind not in (EMPTY, kind):
+            raise InvalidInputError(f"{self._name} must hold values of one kind, got {self.kind} values, then {kind} "
+                                    "ones")
+        self.kind = kind
+        self._reading = self._reading or reading
 
     def _digest(self) -> bytes:
         return self._hash.digest() if self._joined_hashes is None else self._joined_hashes

@@ -18,6 +18,7 @@ from ..._column_map.tables import column_name, is_complete_numeric, read_table, 
 from ..._rows.validation import check_known_labels, check_labels, check_names, check_targets
 from ..._rows.weights import check_weights
 from ...errors import InvalidInputError
+from .partitions import join_classes
 
 Double = NDArray[np.float64]
 
@@ -79,8 +80,6 @@ def fit_map(model: Any, run: PartitionRunner) -> PartitionedMap | None:
     fitted._check_params()
     targets = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
     counted = [each for each in run(count_rows, fitted, targets) if each is not None]
-    if not counted:
-        raise InvalidInputError("X must have rows, got none in any partition")
     agreed = _agreed([each.readings for each in counted])
     others = [k for k, each in enumerate(counted) if any(agreed[j] != each.readings[j] for j in each.readings)]
     again = run(count_rows, fitted, targets, agreed, which=[counted[k].number for k in others])
@@ -106,14 +105,12 @@ def _join_targets(found: Sequence[Any], has_labels: bool) -> _Targets:
     present = [each for each in found if each is not None]
     if not present:
         raise InvalidInputError("X must have rows, got none in any partition")
-    if not has_labels:
-        if len({len(each) for each in present}) > 1:
-            raise InvalidInputError(f"y must have equally many targets in all partitions, got {[*map(len, present)]}")
-        return _Targets(None, unit_of(np.max(present, axis=0)))
-    kinds = {each.dtype.kind in "biuf" for each in present}
-    if len(kinds) > 1:
-        raise InvalidInputError("y must hold labels of one kind in all partitions, got numbers and others")
-    return _Targets(np.unique(np.concatenate(present)), np.ones(1))
+    if has_labels:
+        return _Targets(join_classes(present), np.ones(1))
+    if len({len(each) for _, each in present}) > 1:
+        raise InvalidInputError("y must have equally many targets in all partitions, got "
+                                f"{[len(each) for _, each in present]}")
+    return _Targets(None, unit_of(np.max([each for _, each in present], axis=0)))
 
 
 def _agreed(readings: Sequence[Mapping[int, Reading]]) -> dict[int, Reading]:
@@ -141,12 +138,13 @@ def _is_complete(number: int, X: Any, y: Any, sample_weight: Any) -> bool:
 
 
 def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:
-    """Labels of a partition, or the largest sizes of its targets; None where it has no rows."""
+    """Number and labels of a partition, or the largest sizes of its targets; None where it has no rows."""
     if not len(X):
         return None
+    name = f"y of partition {number}"
     if has_labels:
-        return check_labels(y, len(X), f"y of partition {number}")[0]
-    return np.abs(check_targets(y, len(X), f"y of partition {number}")).max(axis=0)
+        return number, check_labels(y, len(X), name)[0]
+    return number, np.abs(check_targets(y, len(X), name)).max(axis=0)
 
 
 def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, targets: _Targets,

@@ -188,18 +188,21 @@ def _check_columns(partitions: Partitions, what: str, first: PartitionSummary | 
 def _check_labels(class_weight: Any, partitions: Partitions,
                   summaries: list[PartitionSummary]) -> tuple[NDArray[Any], PartitionedTable]:
     """Classes of all partitions, and rows with labels."""
-    kinds = ["number" if summary.classes is not None and summary.classes.dtype.kind in "biuf" else "other"
-             for summary in summaries]
-    for kind, summary in zip(kinds, summaries, strict=True):
-        if kind != kinds[0]:
-            raise InvalidInputError(
-                f"y of partition {summary.number} must hold labels of one kind with those of partition "
-                f"{summaries[0].number}, got {summary.classes!r}")
-    classes = np.unique(np.concatenate([summary.classes for summary in summaries]))
+    classes = join_classes([(summary.number, summary.classes) for summary in summaries])
     if len(classes) < 2:
         raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
                                 f"{classes.tolist()!r}")
     return classes, _weighted(partitions, summaries, classes, class_weight, "")
+
+
+def join_classes(found: Sequence[tuple[int, NDArray[Any]]]) -> NDArray[Any]:
+    """Labels of all partitions, from the number and the labels of each: numbers in all, or in none."""
+    first, labels_of_first = found[0]
+    for number, labels in found:
+        if (labels.dtype.kind in "biuf") != (labels_of_first.dtype.kind in "biuf"):
+            raise InvalidInputError(f"y of partition {number} must hold labels of one kind with those of partition "
+                                    f"{first}, got {labels!r}")
+    return np.unique(np.concatenate([labels for _, labels in found]))
 
 
 def _check_targets(partitions: Partitions,

@@ -106,6 +106,37 @@ class _FourierBoosting(Inspection, Model):
         check_report_numbers(arrays["_kernel_ridge_report"], expansion.kernels is not None)
         return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
+            eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
+        """Learn from rows X and y, their labels or targets.
+
+        Parameters
+        ----------
+        {X}
+        {y}
+        {sample_weight}
+        {groups}
+        {eval_set}
+        {eval_metric}
+        {callback}
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad arguments or parameters; the message names which.
+        TrainingStateError
+            With `warm_start`, for a model read from a file or trained without it.
+        """
+        from .fit import fit
+
+        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
+        return self
+
+
 
 class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     """Gradient boosting with Fourier terms and symmetric trees, with nothing to tune.
@@ -201,36 +232,6 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     def _link(self) -> SoftmaxLink:
         """From scores to probabilities."""
         return SoftmaxLink()
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
-            eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
-        """Learn from rows X and labels y.
-
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-        {groups}
-        {eval_set}
-        {eval_metric}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file or trained without it.
-        """
-        from .fit import fit
-
-        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
-        return self
 
 
 class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
@@ -330,36 +331,6 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
-            eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
-        """Learn from rows X and targets y.
-
-        Parameters
-        ----------
-        {X}
-        {targets}
-        {sample_weight}
-        {groups}
-        {eval_set}
-        {eval_metric}
-        {callback}
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
-        TrainingStateError
-            With `warm_start`, for a model read from a file or trained without it.
-        """
-        from .fit import fit
-
-        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
-        return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted targets at the rows of X, of several quantiles the first."""
