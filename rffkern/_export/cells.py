@@ -1,7 +1,7 @@
 """Rows of cells as rows of values, in C and JavaScript: what `RawColumn` and `FittedColumn.values_of` do in Python.
 
 A value is a number, the seconds of a date since 1970, or the place of a level.  JavaScript reads text by all rules of
-`_column_map/cells.py`, whose patterns stand in the file; C reads levels, plain numbers and ISO dates.
+`_column_map/cells.py`, whose patterns stand in the file; C reads levels, plain numbers, durations and ISO dates.
 """
 
 import base64
@@ -31,7 +31,7 @@ typedef struct {
 """
 
 _C_CELLS = r"""
-enum { UNUSED, NUMBERS, MARKED, DATES, LEVELS };  /* MARKED: numbers whose text has marks that are not read */
+enum { UNUSED, NUMBERS, MARKED, DURATIONS, DATES, LEVELS };  /* MARKED: numbers whose text is not read */
 
 typedef struct {
     int kind, n_texts, n_numbers;
@@ -239,7 +239,7 @@ static int read_cell(const raw_column *column, const ${name}_cell *cell, double 
         *x = seconds(s, end);
         return !isnan(*x);
     }
-    if (column->kind == MARKED || !is_number(s, end, &is_whole)) return 0;
+$durations    if (column->kind == MARKED || !is_number(s, end, &is_whole)) return 0;
     *x = strtod(s, &stop);
     return stop == end && fabs(*x) <= $largest;  /* it ends before a point where the locale has a comma */
 }
@@ -337,15 +337,17 @@ const marked = pattern($marked), clock = pattern($clock);
 const bodies = { ".": pattern($point), ",": pattern($comma) };
 const orderless = $orderless.map(pattern), ordered = { dmy: pattern($dmy), mdy: pattern($mdy) };
 const months = new Map(Object.entries($months)), not_units = new Set($not_units);
+const durations = $durations.map(pattern), places = Object.entries($places);
 
 function read_text(given, column) {
     const text = given.replace(/[\u00a0\u202f\u2009\u2007]/g, " ").replace(/\u2019/g, "'").replace(/\u2212/g, "-")
         .replace(blanks_before, "").replace(blanks_after, "");
     const shape = text.toLowerCase().replace(/[1-9]/g, "0"), is_short = [...shape].length <= $longest;
-    if (column.kind === "numeric" && column.format !== "time") {
+    if (column.kind === "numeric" && column.format !== "time" && column.format !== "duration") {
         return read_number(text, is_short ? shape : "", column.format);
     }
     if (!is_short) return undefined;
+    if (column.format === "duration") return duration_of(text, shape);
     if (column.kind === "numeric") return seconds_of(0, time_of(text, clock.exec(shape)));
     let found = column.format ? ordered[column.format].exec(shape) : null;
     for (const each of orderless) found = found || each.exec(shape);
@@ -377,6 +379,20 @@ function parts_of(found) {
     const places = found.indices.groups;
     return { start: places.body[0], stop: (places.exponent || places.body)[1], body: part.body, unit: units[0] || "",
         negative: Boolean(part.open) || signs[0] === "-", percent: part.after === "%" };
+}
+
+function duration_of(text, shape) {
+    const found = durations.map((each) => each.exec(shape)).find(Boolean);
+    if (!found || !shape.includes("0")) return undefined;
+    const part = found.groups;
+    let total = 0;
+    for (const [name, unit] of places) {
+        if (!part[name]) continue;
+        const value = field(text, found, name);
+        if (shape.includes(":") && "ms".includes(name) && value >= 60) return undefined;
+        total += part.sign === "-" && (name === "d" || !part.plus) ? -unit * value : unit * value;
+    }
+    return total;
 }
 
 const field = (text, found, name, missing) =>
@@ -487,6 +503,32 @@ static int score_cell(const rff_text_form *form, const ${name}_cell *cell, doubl
 }
 """
 
+# Durations in C, by `rff_durations.h` of the C library.
+_C_DURATION = r"""
+/* The seconds of a text from s to end; 0 if it is no duration. */
+static int duration(const char *s, const char *end, double *x)
+{
+    static const char *const marks[] = {"\302\240 ", "\342\200\207 ", "\342\200\211 ", "\342\200\257 ",
+                                        "\342\210\222-", "\342\204\252k"};  /* and their plain forms */
+    char text[$longest + 1];
+    int n = 0;
+    size_t k, size;
+    while (s < end && n < $longest) {
+        text[n] = *s >= 'A' && *s <= 'Z' ? (char)(*s + 32) : (unsigned char)*s < 0x80 ? *s : '?';
+        for (k = 0, size = 1; k < sizeof marks / sizeof marks[0]; k++) {
+            if (strncmp(s, marks[k], strlen(marks[k]) - 1) == 0) {
+                size = strlen(marks[k]) - 1;
+                text[n] = marks[k][size];
+            }
+        }
+        for (s += size; size == 1 && ((unsigned char)*s & 0xc0) == 0x80; s++) continue;
+        n++;
+    }
+    text[n] = 0;
+    return s == end && rff_read_duration(text, x);
+}
+"""
+
 
 # --- C
 
@@ -506,6 +548,8 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
     functions, reading = Template(_C_CELLS).substitute(
         name=name, n_columns=len(mapping.columns), largest=number(LARGEST_VALUE),
         derived="".join(_c_derived(mapping)),
+        durations="" if not _has_durations(mapping) else
+        "    if (column->kind == DURATIONS) return duration(s, end, x);\n",
         **{key: ", ".join(map(c_text, words)) for key, words in _words().items()}).split("\n\n/* The value of a cell;")
     rows, tables = [], []
     kinds = {cells.NUMERIC: "NUMBERS", cells.DATE: "DATES", cells.CATEGORY: "LEVELS", cells.EMPTY: "UNUSED"}
@@ -519,12 +563,15 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
             tables += [_c_table("const double", f"numbers{j}", (number(value) for value, _ in meant)),
                        _c_table("const double", f"places{j}", (str(place) for _, place in meant))]
             pointers[1:] = [f"numbers{j}", f"places{j}"]
-        is_marked = column.kind == cells.NUMERIC and column.reading.format[:1] not in ("", ".")
-        kind = "MARKED" if is_marked else kinds[column.kind]
+        kind = kinds[column.kind]
+        if column.kind == cells.NUMERIC and column.reading.format[:1] not in ("", "."):
+            kind = "DURATIONS" if column.reading.format == "duration" else "MARKED"
         others = ["NAN" if value != value else f"{value:.0f}" for value in _others(column)]
         rows.append(f"    {{{', '.join([kind, str(len(texts)), str(len(meant)), *pointers, *others])}}}")
     table = f"\nstatic const raw_column raw_columns[{len(rows)}] = {{\n" + ",\n".join(rows) + "};\n"
     of_texts = _c_texts(mapping, name, number) if mapping.texts else ""
+    if _has_durations(mapping):
+        of_texts += _shared("rff_durations.h") + Template(_C_DURATION).substitute(longest=cells._LONGEST)
     return functions + "\n\n" + "".join(tables) + table + of_texts + "\n/* The value of a cell;" + reading
 
 
@@ -540,8 +587,7 @@ def _c_derived(mapping: RowMap) -> Iterator[str]:
 
 def _c_texts(mapping: RowMap, name: str, number: Any) -> str:
     """What scores free text, and its tables."""
-    with open(os.path.join(get_include(), "rff_text.h"), encoding="utf-8") as file:
-        parts = ["\n", file.read(), Template(_C_SCORE_CELL).substitute(name=name)]
+    parts = [_shared("rff_text.h"), Template(_C_SCORE_CELL).substitute(name=name)]
     for k, (_, form) in enumerate(mapping.texts):
         arrays = {f"shifts{k}": form.shifts, f"idf{k}": form.idf, f"coefficients{k}": form.coefficients}
         parts += [_c_table("const double", each, map(number, values.ravel().tolist()))
@@ -549,6 +595,16 @@ def _c_texts(mapping: RowMap, name: str, number: Any) -> str:
         members = [str(len(form.shifts)), str(len(form.idf).bit_length() - 1), *arrays]
         parts.append(f"static const rff_text_form text{k} = {{{', '.join(members)}}};\n")
     return "".join(parts)
+
+
+def _shared(name: str) -> str:
+    """A file that the C library has too."""
+    with open(os.path.join(get_include(), name), encoding="utf-8") as file:
+        return "\n" + file.read()
+
+
+def _has_durations(mapping: RowMap) -> bool:
+    return any(column.reading.format == "duration" for column in mapping.columns)
 
 
 def _c_table(kind: str, name: str, texts: Iterable[str]) -> str:
@@ -619,11 +675,12 @@ def _js_patterns() -> dict[str, Any]:
     """Patterns of Python as JavaScript writes them, whose own class of letters has English ones alone."""
     patterns: dict[str, Any] = {
         "marked": cells._MARKED, "clock": cells._CLOCK, "point": cells._BODIES["."], "comma": cells._BODIES[","],
-        "dmy": cells._ORDERED["dmy"], "mdy": cells._ORDERED["mdy"], "orderless": cells._ORDERLESS}
+        "dmy": cells._ORDERED["dmy"], "mdy": cells._ORDERED["mdy"], "orderless": cells._ORDERLESS,
+        "durations": cells._DURATIONS}
     return {name: js_text([*map(_js_pattern, each)] if isinstance(each, list) else _js_pattern(each))
             for name, each in patterns.items()} | {
         "months": js_text(cells._MONTHS), "not_units": js_text(sorted(cells._NOT_UNITS)), "longest": cells._LONGEST,
-        "first_year": cells._FIRST_YEAR_OF_1900}
+        "places": js_text({name: unit for name, unit, _ in cells._PLACES}), "first_year": cells._FIRST_YEAR_OF_1900}
 
 
 def _js_pattern(compiled: "re.Pattern[str]") -> str:

@@ -244,12 +244,6 @@ def check_texts(function: Function, to: str, without: str = "", *, counts_words:
         raise InvalidInputError(f"column {name!r} of the model holds free text, of which files of the target {to!r} "
                                 "count no words and letters; export the model to 'c', 'js' or 'numpy', or leave the "
                                 "column out before training")
-    durations = [] if function.mapping is None else [
-        name for name, column in zip(function.column_names(), function.mapping.columns, strict=True)
-        if column.reading.format == "duration"]
-    if durations:
-        raise InvalidInputError(f"column {durations[0]!r} of the model was trained on durations as text, such as "
-                                "2h 15m, which no exported file reads; train on seconds as numbers")
     texts = {"a label": [label for label in function.answer.labels or () if isinstance(label, str)]}
     if function.mapping is not None:
         texts |= {f"a level of column {name!r}": [*column.levels, *column.reading.words]

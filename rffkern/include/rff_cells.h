@@ -7,6 +7,7 @@
 #ifndef RFF_CELLS_H
 #define RFF_CELLS_H
 
+#include "rff_durations.h"
 #include "rff_reader.h"
 
 #define RFF_LARGEST_CELL 0x1p1022
@@ -657,6 +658,17 @@ static int rff_read_time(rff_span text, double *value)
     return 1;
 }
 
+static int rff_read_seconds(rff_span text, double *value)
+{
+    rff_word word;
+    char plain[RFF_LONGEST_TEXT + 1];
+    int k;
+    if (!rff_lay(text, 1, &word)) return 0;
+    for (k = 0; k <= word.n; k++)
+        plain[k] = k < word.n && (word.chars[k] == 0 || word.chars[k] >= 0x80) ? '?' : (char)word.chars[k];
+    return rff_read_duration(plain, value);
+}
+
 /* --- cells */
 
 static int rff_is_one_of(const rff_texts *texts, rff_span text)
@@ -675,8 +687,7 @@ static rff_error rff_read_text(const rff_column *column, rff_span text, double *
     if (column->kind == RFF_COLUMN_DATE) {
         if (rff_read_date(text, column, value)) return RFF_OK;
     } else if (!column->decimal) {
-        /* text of durations is not read here: such a cell is refused, and takes seconds as a number */
-        if (strcmp(column->format, "duration") != 0 && rff_read_time(text, value)) return RFF_OK;
+        if ((*column->format == 'd' ? rff_read_seconds : rff_read_time)(text, value)) return RFF_OK;
     } else if (column->decimal == '.' && is_number) {
         if (fabs(plain) <= RFF_LARGEST_CELL || (plain != plain && !*column->format && !has_mark)) {
             *value = plain;

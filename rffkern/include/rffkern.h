@@ -93,8 +93,8 @@ typedef struct {
     int32_t reserved;
     size_t n_levels;         /* of a category, those kept */
     const char *name;        /* NULL where the model has no names */
-    const char *format;      /* of text: of numbers "", or the decimal mark and the unit, "time", or "duration", text of
-                                which is refused; of dates "", "dmy" or "mdy" */
+    const char *format;      /* of text: of numbers "", or the decimal mark and the unit, "time" or "duration"; of dates
+                                "", "dmy" or "mdy" */
     const char *dropped;     /* why it is not used; else "" */
 } rff_column_info;
 

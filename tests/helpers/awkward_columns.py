@@ -144,6 +144,28 @@ def _dates():
         yield Column(f"dates with missing {k}", cells, "date", values)
 
 
+_OF_DURATIONS = ["", "", "-", "+", "p", "P", "t", "T", ":", ":05", ":59", ":60", ":5", ".", ".5", ".123456789", ".0",
+                 ".1234567891", "0", "7", "12", "000000001", "999999999", "1234567890", " ", " ", ",", ", ", "w", "d",
+                 "h", "m", "s", "D", "H", "M", "S", "weeks", "wk", "Days", "day", "hrs", "hour", "min", "Minutes",
+                 "sec", "seconds", "x", "\u00a0", "\u202f", "\u2007", "\u2212", "\u212a", "\u0130", "\u0661", "\u00e9",
+                 "\u3000", "e5"]
+
+
+def some_durations(rng, n_texts):
+    """Durations of all forms, and texts that are nearly such."""
+    seen = [cell for column in _dates() if column.name.startswith("durations") for cell in column.cells]
+    for _ in range(n_texts):
+        if rng.random() < 0.4:
+            yield "".join(_OF_DURATIONS[k] for k in rng.integers(len(_OF_DURATIONS), size=rng.integers(1, 9)))
+            continue
+        text = [*seen[rng.integers(len(seen))]]
+        for _ in range(rng.integers(3)):
+            place = int(rng.integers(len(text) + 1))
+            text[place : place + int(rng.integers(2))] = _OF_DURATIONS[rng.integers(len(_OF_DURATIONS))]
+        text = "".join(text)
+        yield " " * int(rng.integers(2)) + (text.upper() if rng.random() < 0.2 else text) + " " * int(rng.integers(40))
+
+
 def _seconds(unit):
     """Seconds of the moments, of their days, or cut to a unit."""
     return [float((moment - _EPOCH).days * 86400 if unit is None
