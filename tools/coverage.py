@@ -1,7 +1,8 @@
 """How many test rows intervals and label sets of Fourier boosting contain, and how wide they are, over data sets.
 
 With --mapie, intervals of split conformal regression around LightGBM (a fifth of the rows calibrates, as MAPIE does it)
-stand beside them; with --gaussian-process normal ones by the standard deviations of kernel ridge regression.
+stand beside them; with --gaussian-process normal ones by the standard deviations of kernel ridge regression.  Means
+have a standard error over seeds.
 """
 
 import argparse
@@ -81,18 +82,19 @@ def main():
         methods = [of_targets, *others.values()] if is_number else [of_labels]
         runs = [[method(*split(X, y, seed), arguments.coverages, seed) for method in methods]
                 for seed in numbers_of(arguments.seeds)]
-        rows.append(np.array([[[(inside.mean(), width) for inside, width in method] for method in run] for run in runs]
-                             ).mean(axis=0))
+        rows.append([[[(inside.mean(), width) for inside, width in method] for method in run] for run in runs])
         print(f"{name:18s}", "  ".join(" ".join(f"{covered:.3f} {width:6.3f}" for covered, width in method)
-                                     for method in rows[-1]), flush=True)
+                                     for method in np.mean(rows[-1], axis=0)), flush=True)
+    found = np.array(rows)  # (n_sets, n_seeds, n_methods, n_coverages, 2)
+    n_worst, n_seeds = max(1, len(found) // 10), found.shape[1]
     for k, coverage in enumerate(arguments.coverages):
-        found = np.array([[method[k] for method in row] for row in rows])
-        n_worst = max(1, len(found) // 10)
-        for m in range(found.shape[1]):
-            covered, widths = found[:, m].T
-            ratio = np.exp(np.log(widths / found[:, 0, 1]).mean())
-            print(f"{coverage:g} {['rffkern', *others][m]}: mean {covered.mean():.4f}, worst tenth of the sets "
-                  f"{np.sort(covered)[:n_worst].mean():.4f}, width {widths.mean():.3f}, ratio of widths {ratio:.3f}")
+        for m, method in enumerate(["rffkern", *others]):
+            covered, widths = found[:, :, m, k, 0], found[:, :, m, k, 1].mean(axis=1)
+            error = f" +- {covered.mean(axis=0).std(ddof=1) / n_seeds**0.5:.4f}" if n_seeds > 1 else ""
+            ratio = np.exp(np.log(widths / found[:, :, 0, k, 1].mean(axis=1)).mean())
+            print(f"{coverage:g} {method}: mean {covered.mean():.4f}{error}, worst tenth of the sets "
+                  f"{np.sort(covered.mean(axis=1))[:n_worst].mean():.4f}, width {widths.mean():.3f}, ratio of widths "
+                  f"{ratio:.3f}")
 
 
 if __name__ == "__main__":

@@ -274,6 +274,8 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
     if arguments.cv and arguments.holdout:
         raise UsageError("--cv judges by all rows, and --holdout by some that are not trained on: leave one of them "
                          "out")
+    if arguments.pairs is not None and not arguments.additive:
+        raise UsageError("--pairs needs --additive: without it all columns may interact")
     errors: list[tuple[int, InvalidInputError]] = []
     models = {}
     for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
@@ -300,7 +302,8 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
                 params["warm_start"] = True
             for option, parameter, value in (
                     ("--monotone", "monotone_constraints", _signs(arguments.monotone)),
-                    ("--additive", "interaction_constraints", "no_interactions" if arguments.additive else None)):
+                    ("--additive", "interaction_constraints",
+                     (arguments.pairs or "no_interactions") if arguments.additive else None)):
                 if value and parameter not in model._param_names():
                     raise InvalidInputError(f"{option} needs Fourier boosting, which {name} is not: leave it out, or "
                                             "choose another --model")

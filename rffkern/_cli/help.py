@@ -22,6 +22,12 @@ rffkern compare train.csv --target y                         # beside other libr
 rffkern predict model.npz new.csv -o out.csv --explain 3     # three columns of largest contribution in each row
 rffkern report model.npz labelled.csv -o report.html         # importances, dependence, slices, worst rows
 """),
+    "what-if": ("what would have to change", """\
+rffkern what-if model.npz rows.csv --target yes              # the nearest change with which yes is predicted
+rffkern what-if model.npz rows.csv --target yes --probability 0.8 --change tenure,plan --step tenure=1
+rffkern what-if model.npz rows.csv --target 300000 --limit rooms=1:6   # numbers are reached from either side
+rffkern what-if model.npz rows.csv --target 250000:300000 --json       # between two numbers, as JSON
+"""),
     "sure": ("how sure predictions are", """\
 rffkern predict model.npz new.csv -o out.csv --proba         # calibrated probabilities of classes
 rffkern predict model.npz new.csv -o out.csv --interval 0.9  # intervals, or sets of labels, that hold 90 %

@@ -80,6 +80,8 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["single precision"] = "enough" if expansion._scorer.fits[1] else "not enough"
     if hasattr(model, "kernel_ridge_report_"):
         facts["kernel ridge"] = model.kernel_ridge_report_.reason
+    if getattr(model, "interaction_constraints", None) is not None:
+        facts["interactions"] = [f"{first} x {second}" for first, second in model.interaction_pairs_] or "none"
     for name in getattr(model, "_fitted_curves", ()):
         values, fact = getattr(model, name), name.strip("_").replace("_", " ")
         if name in _NOT_SHOWN:

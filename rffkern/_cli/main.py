@@ -56,7 +56,7 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         with contextlib.ExitStack() as quiet:
             if arguments.quiet:
                 quiet.enter_context(contextlib.redirect_stderr(quiet.enter_context(open(os.devnull, "w"))))
-            import_module(f"{__package__}.{arguments.command}").run(arguments)
+            import_module(f"{__package__}.{arguments.command.replace('-', '_')}").run(arguments)
         sys.stdout.flush()
         return 0
     except UsageError as error:
@@ -121,6 +121,9 @@ def make_parser() -> argparse.ArgumentParser:
                          "scikit-learn where they are installed, all with default parameters."))
     _add_report(command("report", "write a page about a model on a table: how good, why, how sure, and where it fails",
                         " The page is one HTML file with charts, which loads nothing and needs no network."))
+    _add_what_if(command("what-if", "show the nearest change of each row that reaches a label or a number",
+                         " Distances are sums of moves in standard deviations of training, and 1 for each category "
+                         "that changes. See docs/counterfactuals.md."))
     _add_shrink(command("shrink", "write a smaller model, and print its loss against its bytes",
                         " Terms are left out, and the others fitted again. What is known of out-of-fold rows is not "
                         "kept, so that the model has no intervals before conformalize in Python."))
@@ -180,6 +183,8 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--additive", action="store_true",
                      help="learn a sum of functions of one column each, as --set "
                           "interaction_constraints=no_interactions does")
+    fit.add_argument("--pairs", type=_pair_count, metavar="K",
+                     help="with --additive, also functions of two columns, of at most K pairs: those that help most")
     fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     fit.add_argument("--max-seconds", type=_seconds, metavar="S",
                      help="end training S seconds after it begins, and keep the best rounds so far; for families that "
@@ -328,6 +333,43 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
+def _add_what_if(what_if: argparse.ArgumentParser) -> None:
+    _add_table_options(what_if)
+    what_if.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    what_if.add_argument("data", metavar="ROWS", help=f"{_TABLE}; the rows to change")
+    what_if.add_argument("--target", required=True, metavar="VALUE",
+                         help="the label to predict; or the number to reach, from whichever side the prediction is "
+                              "on, or LOW:HIGH to lie between")
+    what_if.add_argument("--probability", type=_coverage, metavar="P",
+                         help="what the probability of the label shall be at least (default: that it is predicted)")
+    what_if.add_argument("--change", action="append", default=[], metavar="COLUMNS",
+                         help=f"columns that may change (default: all numbers and categories): {_COLUMNS}")
+    what_if.add_argument("--limit", action="append", default=[], type=_limit, metavar="NAME=LOW:HIGH",
+                         help="between which a number stays, such as age=18:65 or age=18: (default: its range in "
+                              "training); may be repeated")
+    what_if.add_argument("--step", action="append", default=[], type=_step, metavar="NAME=SIZE",
+                         help="of which multiples are added to a number: rooms=1 keeps integers; may be repeated")
+    what_if.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                         help="columns to ignore; not needed if both table and model have column names")
+    what_if.add_argument("--json", action="store_true", help="print one JSON object a row, with all digits")
+
+
+def _limit(text: str) -> tuple[str, float | None, float | None]:
+    name, _, ends = text.rpartition("=")
+    with contextlib.suppress(ValueError):
+        low, high = (float(end) if end else None for end in ends.split(":"))
+        if name:
+            return name, low, high
+    raise argparse.ArgumentTypeError(f"expected NAME=LOW:HIGH, such as age=18:65 or age=18:, got {text!r}")
+
+
+def _step(text: str) -> tuple[str, float]:
+    name, _, size = text.rpartition("=")
+    with contextlib.suppress(ValueError):
+        if name and 0 < float(size) < float("inf"):
+            return name, float(size)
+    raise argparse.ArgumentTypeError(f"expected NAME=SIZE, such as rooms=1, got {text!r}")
+
 def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     export.add_argument("--to", required=True, choices=TARGETS, metavar="TARGET",
@@ -462,6 +504,10 @@ def _digits(text: str) -> int:
     if not text.isdecimal() or int(text) > _MAX_DIGITS:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to {_MAX_DIGITS}, got {text!r}")
     return int(text)
+
+
+def _pair_count(text: str) -> int:
+    return _job_count(text, 1000)
 
 
 def _reason_count(text: str) -> int:

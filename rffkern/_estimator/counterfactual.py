@@ -121,7 +121,7 @@ def _one_row(model: Any, row: Any) -> tuple[RawTable | None, Double | None]:
         row = row.to_dict()
     if isinstance(row, Mapping) and all(np.ndim(cell) == 0 for cell in row.values()):
         row = {name: [cell] for name, cell in row.items()}
-    elif not isinstance(row, Mapping) and np.ndim(row) == 1:
+    elif not isinstance(row, (Mapping, RawTable)) and np.ndim(row) == 1:
         cells = row.tolist() if isinstance(row, np.ndarray) else list(row)
         is_mixed = any(not isinstance(cell, (int, float, np.number)) for cell in cells)
         row = np.array([cells], dtype=object if is_mixed else np.float64)

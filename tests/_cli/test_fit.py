@@ -229,21 +229,23 @@ def test_max_seconds(folder):
 def test_columns_with_an_order_and_additive_models(folder):
     """Predictions rise with a column, and its effect does not depend on the others; info shows both."""
     options = ("--model", "fourier_boosting", "--set", "n_estimators=20", "--set", "n_bags=1")
-    run("fit", "train.csv", "-o", "order.npz", "--monotone", f"{COLUMNS[0]}=1,{COLUMNS[1]}=-1", "--additive", *options,
-        cwd=folder)
+    run("fit", "train.csv", "-o", "order.npz", "--monotone", f"{COLUMNS[0]}=1,{COLUMNS[1]}=-1", "--additive",
+        "--pairs", "1", *options, cwd=folder)
     model = load(folder / "order.npz")
     assert model.monotone_constraints == {COLUMNS[0]: 1, COLUMNS[1]: -1}
     X = np.random.default_rng(0).standard_normal((50, 3))
     assert (model.decision_function(X + np.array([1, -1, 0])) >= model.decision_function(X)).all()
     shown = run("info", "order.npz", cwd=folder).stdout
     assert "monotone_constraints" in shown
-    assert "no_interactions" in shown
+    assert model.interaction_constraints == 1
+    assert ["interactions", *" x ".join(model.interaction_pairs_[0]).split()] in [*map(str.split, shown.splitlines())]
 
 
 @pytest.mark.parametrize(("options", "message"), [
     (("--monotone", "a=2"), "--monotone takes NAME=SIGN with a sign of 1 or -1, such as age=1,price=-1, got 'a=2'"),
     (("--monotone", "=1"), "got '=1'"),
     (("--monotone", "a=1", "--model", "gbrff2"), "--monotone needs Fourier boosting, which gbrff2 is not"),
+    (("--pairs", "3"), "--pairs needs --additive"),
     (("--additive", "--model", "gbrff2"), "--additive needs Fourier boosting, which gbrff2 is not"),
 ])
 def test_wrong_constraints(folder, options, message, capsys):

@@ -117,7 +117,8 @@ def _routing(model):
         return ""
 
 
-PROPERTIES = ("feature_importances_", "kernel_", "kernel_ridge_report_", "length_scale_", "posterior_", "reg_lambda_")
+PROPERTIES = ("feature_importances_", "interaction_pairs_", "kernel_", "kernel_ridge_report_", "length_scale_",
+              "posterior_", "reg_lambda_")
 MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "fit": lambda model, X, y: model.fit(X, y, np.linspace(0.0, 1.0, len(X))).expansion_.intercept,
     "partial_fit": _partial_fit,

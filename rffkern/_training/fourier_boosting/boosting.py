@@ -229,7 +229,7 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
         screened = screened_chances(columns, rows, LEAF_RIDGE)
-        learners = [learner(columns, sizes, rows, screened) for learner in _classes_of(model, columns)]
+        learners = [learner(columns, sizes, rows, screened) for learner in classes_of(model, columns)]
         end = limit.share(-(-n_waiting // n_threads))
         metric = metrics[index] if metrics else None
 
@@ -265,7 +265,7 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     return [bags[index] for index in range(len(checkpoints))], stop.is_set()
 
 
-def _classes_of(model: Any, columns: Columns) -> list[Any]:
+def classes_of(model: Any, columns: Columns) -> list[Any]:
     """The base learners of a model: all, or where all columns have an order those that keep it."""
     classes = [BASE_LEARNERS[name] for name in model.base_learners]
     all_ordered = columns.constraints is not None and columns.constraints.ordered.all()
@@ -288,7 +288,7 @@ def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequ
         screened = screened_chances(columns, rows, LEAF_RIDGE)
         learners = {each.term: each for each in (
             learner(columns, sizes, rows, screened, **bag.choices[learner.name])
-            for learner in _classes_of(model, columns))}
+            for learner in classes_of(model, columns))}
         steps: list[tuple[Any, float]] = []
         for term, _ in bag.steps:
             if limit.is_over() or stop.is_set():

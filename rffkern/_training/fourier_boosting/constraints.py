@@ -6,7 +6,7 @@ of floating-point numbers in a fixed order rise with each of them.  Where sets o
 term are those of one set.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,18 @@ class Constraints(NamedTuple):
     ordered: Mask  # (n_sources,) raw columns with a sign
     members: Indices  # sets of sources that may occur in one term, one set after the other; none where all may
     starts: Indices  # (n_sets + 1,)
+    n_pairs: int = 0  # sets of two that are still to be chosen
 
     @property
     def allow_kernels(self) -> bool:
         """Whether there may be kernels: they read all columns without an order together."""
         return not len(self.members) and not self.ordered.all()
+
+    def with_pairs(self, pairs: Indices) -> Self:
+        """The same with pairs of sources, (n_pairs, 2), beside the sets."""
+        starts = self.starts[-1] + 2 * np.arange(1, len(pairs) + 1)
+        return self._replace(members=np.concatenate([self.members, pairs.ravel()]),
+                             starts=np.concatenate([self.starts, starts]))
 
     def chances(self, evidence: Double, equal_share: float, keeps_order: bool, rng: "np.random.Generator") -> Double:
         """Chances of the sources of a term, of one set, which is drawn by the sum of its chances.
@@ -90,7 +97,8 @@ def constraints_of(model: Any, column_names: NDArray[np.object_] | None, column_
     """
     names = None if column_names is None else tuple(map(str, column_names))
     of_raw = _signs_of_raw(model.monotone_constraints, names, n_raw_columns)
-    sets = _sets_of_raw(model.interaction_constraints, names, n_raw_columns)
+    n_pairs = model.interaction_constraints
+    sets = _sets_of_raw(n_pairs, names, n_raw_columns)
     if sets is None and not of_raw.any():
         return None
     if classes is not None and len(classes) > 2 and of_raw.any():
@@ -116,7 +124,7 @@ def constraints_of(model: Any, column_names: NDArray[np.object_] | None, column_
     places[used] = np.arange(len(used))
     found = [kept for each in sets or [] if len(kept := places[each][places[each] >= 0])]
     return Constraints(signs, usable, of_raw[used] != 0, np.concatenate([np.empty(0, dtype=np.intp), *found]),
-                       np.cumsum([0, *map(len, found)]))
+                       np.cumsum([0, *map(len, found)]), int(n_pairs) if isinstance(n_pairs, (int, np.integer)) else 0)
 
 
 def _signs_of_raw(given: Any, names: tuple[str, ...] | None, n_columns: int) -> Signs:
@@ -141,9 +149,9 @@ def _sets_of_raw(given: Any, names: tuple[str, ...] | None, n_columns: int) -> l
     if given is None:
         return None
     every = np.arange(n_columns)
-    if isinstance(given, str):
-        if given == "pairwise" and n_columns > 1:
-            return [*np.stack(np.triu_indices(n_columns, 1), axis=1)]
+    if given == "pairwise" and n_columns > 1:
+        return [*np.stack(np.triu_indices(n_columns, 1), axis=1)]
+    if isinstance(given, (str, int, np.integer)):  # pairs of a number of them are chosen later, by the additive model
         return [*every[:, None]]
     sets = [np.unique(column_places("interaction_constraints", [*each], names, n_columns)) for each in given]
     others = np.setdiff1d(every, np.concatenate(sets))

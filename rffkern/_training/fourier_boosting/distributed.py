@@ -34,6 +34,7 @@ from .constraints import check_constraints, constraints_of
 from .ensemble import mean_of_bags
 from .fit import check_callback, feature_importances, fitted_attributes
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
+from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, Reason, report_numbers, resolve_hyperparameters
 from .terms import Term, TreeTerm
 from .training_rows import (
@@ -163,6 +164,9 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         return (PartitionedRows(table, validation, rows, data, sizes.max_samples),
                 [EvaluationRows(each, rows._replace(is_evaluation=True)) for each in evaluation_tables[1:]])
 
+    if columns.constraints is not None and columns.constraints.n_pairs:
+        pairs = strongest_pairs(model, columns, sizes, open_rows(0, 1)[0], columns.constraints.n_pairs, limit)
+        columns = columns._replace(constraints=columns.constraints.with_pairs(pairs))
     bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit, one_by_one=True)
 
     # Calibration, and the mean of the bags.

@@ -73,10 +73,11 @@ class _FourierBoosting(Inspection, Model):
     @classmethod
     def _params_for_file(cls, params: dict[str, Any]) -> dict[str, Any]:
         monotone, sets = params["monotone_constraints"], params["interaction_constraints"]
+        if isinstance(sets, (list, tuple)):
+            sets = [sorted(each, key=str) if isinstance(each, (set, frozenset)) else [*each] for each in sets]
         return super()._params_for_file(params) | {
             "monotone_constraints": [*map(list, monotone.items())] if isinstance(monotone, dict) else monotone,
-            "interaction_constraints": sets if sets is None or isinstance(sets, str) else [
-                sorted(each, key=str) if isinstance(each, (set, frozenset)) else [*each] for each in sets]}
+            "interaction_constraints": sets}
 
     @classmethod
     def _params_of_file(cls, params: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +205,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     def __init__(self, n_estimators: int = 3000, *, n_bags: int | None = None, learning_rate: float | Auto = "auto",
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree"), kernel_ridge: bool | Auto = "auto",
                  monotone_constraints: Mapping[Any, int] | Sequence[int] | None = None,
-                 interaction_constraints: str | Sequence[Any] | None = None,
+                 interaction_constraints: str | int | Sequence[Any] | None = None,
                  max_samples: int | None = 8192, class_weight: ClassWeight = None,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  validation: Validation = "random", warm_start: bool = False, max_seconds: float | None = None,
@@ -306,7 +307,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                  base_learners: Sequence[BaseLearnerName] = ("fourier", "tree", "linear"),
                  kernel_ridge: bool | Auto = "auto",
                  monotone_constraints: Mapping[Any, int] | Sequence[int] | None = None,
-                 interaction_constraints: str | Sequence[Any] | None = None, max_samples: int | None = 8192,
+                 interaction_constraints: str | int | Sequence[Any] | None = None, max_samples: int | None = 8192,
                  early_stopping_rounds: int | Auto | None = "auto", validation_fraction: float | Auto = "auto",
                  validation: Validation = "random", warm_start: bool = False, max_seconds: float | None = None,
                  columns: MapOrNone = "auto",

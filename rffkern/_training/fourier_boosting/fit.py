@@ -29,6 +29,7 @@ from .constraints import check_constraints, constraints_of
 from .ensemble import mean_of_bags
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import in_units_of_mean, loss_of
+from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
 from .stacking import stack_kernel_ridge, without_kernels
 from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, merge_copies, read_columns
@@ -44,6 +45,7 @@ class WarmStart(NamedTuple):
     prints: RowFingerprints
     orders: Sequence[RowOrder]
     checkpoints: Sequence[Checkpoint]
+    pairs: Indices | None = None  # of columns that were chosen to interact
 
     @property
     def n_rounds(self) -> int:
@@ -140,10 +142,18 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     def n_threads_for(order: RowOrder, n_threads: int) -> int:
         return min(n_threads, check_n_threads(model.n_jobs, len(order.rows) * len(columns.values)))
 
+    pairs = None if warm_start is None else warm_start.pairs
+    if columns.constraints is not None and columns.constraints.n_pairs:
+        if pairs is None:
+            pairs = strongest_pairs(model, columns, sizes, open_rows(0, check_n_threads(model.n_jobs, n_train * n_features))[0],
+                                    columns.constraints.n_pairs, limit)
+        columns, columns_of_bags = (each._replace(constraints=columns.constraints.with_pairs(pairs))
+                                    for each in (columns, columns_of_bags))
+
     def save(make_checkpoints: Callable[[], Sequence[Checkpoint]], has_ended: bool) -> None:
         if prints is not None:
             params, known = fixed_params(model), prints
-            writer.offer(lambda: WarmStart(params, known, orders, make_checkpoints()), has_ended)
+            writer.offer(lambda: WarmStart(params, known, orders, make_checkpoints(), pairs), has_ended)
 
     metrics = () if eval_metric is None else validation_metrics(
         eval_metric, orders, data, targets, weights, center, scale, classes)
@@ -215,7 +225,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     state = None
     if prints is not None:
         state = WarmStart(fixed_params(model), prints, orders,
-                          [bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
+                          [bag.checkpoint for bag in bags if bag.checkpoint is not None], pairs)  # of all
     return Fitted(names, classes, expansion, attributes, state, column_map, reference)
 
 

@@ -63,6 +63,16 @@ class Inspection:
     _check_fitted: Any
     _check_rows: Any
 
+    @property
+    def interaction_pairs_(self) -> list[tuple[Any, Any]]:
+        """The pairs of columns that a term, or the kernels, read together."""
+        now = self._snapshot()
+        now._check_fitted()
+        of_model = now.expansion_, sources_of(now), now.n_features_in_
+        reads = np.vstack([columns_read(*of_model), columns_of_kernels(*of_model)]).astype(np.float64)
+        names = names_of(now).tolist()
+        return [(names[j], names[k]) for j, k in np.argwhere(np.triu(reads.T @ reads, 1)).tolist()]
+
     def partial_dependence(self, X: Any, column: str | int, n_points: int = 20) -> PartialDependence:
         """Return the mean score of rows of X as a function of one column.
 

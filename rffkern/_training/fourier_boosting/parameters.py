@@ -256,20 +256,20 @@ class MonotoneConstraints(NamedTuple):
 
 
 class InteractionConstraints(NamedTuple):
-    """Accept sets of columns, or a word for some."""
+    """Accept sets of columns, a word for some, or a number of pairs."""
 
     words: tuple[str, ...] = ("no_interactions", "pairwise")
-    domain: str = '"no_interactions", "pairwise", sequence of sets of names or indices of columns, or None'
+    domain: str = '"no_interactions", "pairwise", int >= 0, sequence of sets of names or indices of columns, or None'
 
     def __call__(self, name: str, value: Any) -> None:
         """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, str) and value in self.words):
+        if value is None or (isinstance(value, str) and value in self.words) or (_is_integer(value) and value >= 0):
             return
         if not isinstance(value, (list, tuple)) or not value or not all(
                 isinstance(each, (list, tuple, set, frozenset)) and each and all(map(_is_column, each))
                 for each in value):
-            raise InvalidInputError(f"{name} must be 'no_interactions', 'pairwise', a list of sets of columns such as "
-                                    f"[['age', 'price'], ['size']], or None, got {value!r}")
+            raise InvalidInputError(f"{name} must be 'no_interactions', 'pairwise', a number of pairs >= 0, a list of "
+                                    f"sets of columns such as [['age', 'price'], ['size']], or None, got {value!r}")
 
 
 def _is_integer(entry: Any) -> bool:
@@ -330,9 +330,10 @@ PARAMETERS = (
     Parameter("interaction_constraints", InteractionConstraints(),
               'Sets of columns that may occur together in a term, by name or index: [["age", "price"], ["size"]].  '
               'Columns that are in no set are one more set.  "no_interactions": each column by itself, so that the '
-              'score is a sum of functions of one column; "pairwise": sets of two.  Kernel ridge regression, which '
-              "reads all columns, is not used.  With constraints of either kind missing values are not imputed from "
-              "other columns."),
+              'score is a sum of functions of one column; "pairwise": sets of two; a number: each by itself, and at '
+              "most so many pairs, those that lower the training loss of an additive model most, if by more than noise "
+              "would.  Kernel ridge regression, which reads all columns, is not used.  With constraints of either kind "
+              "missing values are not imputed from other columns."),
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
@@ -398,6 +399,9 @@ ATTRIBUTES = (
               "of (amplitude * omega)^2 of Fourier terms, of the gains of splits of trees, of squared coefficients of "
               "linear terms.  The shares sum to 1, or to 0 where there is no term.  A column that is constant or "
               "dropped has 0."),
+    Attribute("interaction_pairs_", "list of tuples",
+              "Pairs of columns, by name or index, that a term, or kernel ridge regression, reads together: with "
+              "`interaction_constraints` given as a number, those that were chosen and used."),
     Attribute("kernel_ridge_report_", "named tuple",
               "`kept`, whether kernel ridge regression is stacked on the terms; `reason`, a sentence; `loss_without` "
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "

@@ -31,6 +31,7 @@ from rffkern._training.fourier_boosting.constraints import (
     monotone_values,
 )
 from rffkern._training.fourier_boosting.distributed import fit_partitions
+from rffkern._training.fourier_boosting.pairs import pair_gain
 from rffkern._training.fourier_boosting.terms import TreeTerm
 
 SMALL = {"n_estimators": 40, "n_bags": 2, "random_state": 0}
@@ -240,9 +241,66 @@ def test_pairs_of_columns(rng):
     assert len(np.unique(reads[reads.sum(axis=1) == 2], axis=0)) > 3
 
 
+def test_chosen_pairs(rng, tmp_path):
+    """The products are found, strongest first, of words too."""
+    table = rows_of(rng, 500)
+    table |= {"noise": rng.standard_normal(500), "other": rng.integers(0, 3, 500)}
+    south = np.array(table["town"]) == "a"
+    y = 2 * table["age"] * table["price"] + np.where(south, 1.0, -1.0) * table["noise"] + np.sin(table["other"])
+    params = SMALL | {"n_estimators": 120}
+    pairs = [("age", "price"), ("town", "noise")]
+    for k in range(3):
+        model = FourierBoostingRegressor(**params, interaction_constraints=k).fit(table, y)
+        assert model.interaction_pairs_ == pairs[:k]
+    save(model, tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    assert again.interaction_constraints == 2
+    assert again.interaction_pairs_ == model.interaction_pairs_
+    warm = FourierBoostingRegressor(**params | {"n_estimators": 50}, interaction_constraints=2, warm_start=True)
+    warm.fit(table, y).set_params(n_estimators=120).fit(table, y)
+    np.testing.assert_array_equal(warm.predict(table), model.predict(table))
+
+
+def test_pairs_of_classes_and_of_noise(rng):
+    X = rng.standard_normal((400, 4))
+    labels = np.where(X[:, 0] * X[:, 3] > 0, np.where(X[:, 1] > 0, 2, 1), 0)
+    for y, pairs in ((labels > 0, [(0, 3)]), (labels, [(0, 3)]), (rng.random(400) > 0.5, [])):
+        model = FourierBoostingClassifier(**SMALL, interaction_constraints=np.int64(1), columns=None).fit(X, y)
+        assert model.interaction_pairs_ == pairs
+    assert FourierBoostingClassifier(**SMALL, interaction_constraints=5).fit(X[:, :1], labels).interaction_pairs_ == []
+
+
+def gain_by_trial(first, second, gradient, hessian):
+    """`pair_gain` of one output, by least squares on an indicator of each bin, and of one quadrant more."""
+    bins = np.column_stack([each[:, None] == np.arange(each.max() + 1) for each in (first, second)])
+    root = np.sqrt(hessian)
+
+    def left(columns):
+        found = np.linalg.lstsq(root[:, None] * columns, gradient / root, rcond=None)[0]
+        return gradient - hessian * (columns @ found)
+
+    best = 0.0
+    for i, j in itertools.product(range(first.max()), range(second.max())):
+        quadrants = 2 * (first > i) + (second > j)
+        sums, weights = (np.bincount(quadrants, each, 4) for each in (left(bins.astype(float)), hessian))
+        best = max(best, float((sums**2 / (weights + 1)).sum()))
+    return best
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4))
+def test_gain_of_a_pair(seed, n_first, n_second):
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, n_first, 200), rng.integers(0, n_second, 200)
+    gradient, hessian = rng.standard_normal(200), rng.uniform(0.5, 2, 200)
+    found = pair_gain(first, second, gradient[None], hessian[None])
+    np.testing.assert_allclose(found, gain_by_trial(first, second, gradient, hessian), rtol=0.02, atol=1e-9)
+
+
 def test_one_column_with_either_constraint(rng):
     X = rng.standard_normal((60, 1))
-    for params in ({"interaction_constraints": "pairwise"}, {"monotone_constraints": [1]},
+    for params in ({"interaction_constraints": "pairwise"}, {"interaction_constraints": 2},
+                   {"monotone_constraints": [1]},
                    {"interaction_constraints": "no_interactions", "monotone_constraints": {0: 1}}):
         model = FourierBoostingRegressor(**SMALL, **params).fit(X, X[:, 0])
         assert model.score(X, X[:, 0]) > 0.8
@@ -294,6 +352,13 @@ def test_files_rounds_and_blocks(rng, tmp_path, params):
     assert (streamed.predict(high) >= streamed.predict(low)).all()
 
 
+def test_pairs_of_partitions(rng):
+    X = rng.standard_normal((600, 4))
+    model = FourierBoostingRegressor(**SMALL, columns=None, interaction_constraints=1)
+    fit_partitions(model, LocalPartitions(cut([0, 250, 600], X, X[:, 1] * X[:, 2]), has_labels=False), {}, None)
+    assert model.interaction_pairs_ == [(1, 2)]
+
+
 def test_partitions(rng):
     X = rng.standard_normal((600, 3))
     y = X[:, 0] + np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
@@ -322,6 +387,8 @@ WRONG = [
     ({"monotone_constraints": {"age": 1}, "base_learners": ("fourier",)}, 'base_learners must include "tree"'),
     ({"interaction_constraints": "none"}, "must be 'no_interactions'"),
     ({"interaction_constraints": []}, "must be 'no_interactions'"),
+    ({"interaction_constraints": -1}, "a number of pairs >= 0"),
+    ({"interaction_constraints": True}, "a number of pairs >= 0"),
     ({"interaction_constraints": [[]]}, "must be 'no_interactions'"),
     ({"interaction_constraints": ["age"]}, "must be 'no_interactions'"),
     ({"interaction_constraints": [["age", 4]]}, "got 4 with 4 columns"),
