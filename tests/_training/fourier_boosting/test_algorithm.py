@@ -1,5 +1,8 @@
 """The algorithm of docs/algorithms/fourier_boosting.md, in plain NumPy, trains the models of the package."""
 
+import pathlib
+import runpy
+
 import numpy as np
 import pytest
 from helpers import fourier_boosting_reference as reference
@@ -33,3 +36,17 @@ def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed):
     scores = model.predict(rows) if loss == "squared_error" else model.decision_function(rows)
     assert expected.std() > 0.3
     np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE * expected.std())
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_a_hundred_lines_train_the_same_model(rng, n_features):
+    """The example is short, and beyond 100 rounds its model is that of the package, early stopping included."""
+    path = pathlib.Path(__file__).parents[3] / "examples" / "fourier_boosting.py"
+    lines = path.read_text(encoding="utf-8").partition("if __name__")[0].splitlines()
+    assert sum(bool(line) for line in lines) <= 100
+    X, rows = rng.uniform(-2, 2, (100, n_features)), rng.uniform(-3, 3, (50, n_features))
+    y = np.sin(3 * X[:, 0]) + X[:, -1] + rng.normal(0, 0.1, 100)
+    model = FourierBoostingRegressor(150, n_bags=1, base_learners=("fourier",), columns=None, kernel_ridge=False,
+                                     early_stopping_rounds=20, random_state=0).fit(X, y)
+    expected = runpy.run_path(str(path))["fit"](X, y, 150, seed=0, patience=20)(rows)
+    np.testing.assert_allclose(model.predict(rows), expected, rtol=0, atol=TOLERANCE * expected.std())
