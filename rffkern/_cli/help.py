@@ -3,7 +3,7 @@
 import argparse
 import difflib
 
-from .output import UsageError
+from .output import EXIT_CODES, UsageError
 
 # By topic: what it is about, and lines of the shell with remarks.  A test parses each command.
 RECIPES = {
@@ -78,7 +78,9 @@ def run(arguments: argparse.Namespace) -> None:
         print("rffkern help TOPIC shows the commands for one of these:\n")
         for name, (summary, _) in RECIPES.items():
             print(f"  {name:{width}}  {summary}")
-        print("\nrffkern COMMAND --help lists all options of a command.")
+        print("\nrffkern COMMAND --help lists all options of a command, rffkern help 65 says what an exit code means.")
+    elif topic.isdecimal() and int(topic) in EXIT_CODES:
+        print(f"exit code {topic}: {EXIT_CODES[int(topic)]}")
     elif topic in RECIPES:
         summary, commands = RECIPES[topic]
         print(f"{summary[0].upper()}{summary[1:]}:\n\n{commands}", end="")

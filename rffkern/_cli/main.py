@@ -23,7 +23,7 @@ EXIT_SHIFT, EXIT_MISMATCH, EXIT_NOT_RUN = 3, 4, 5
 
 _MAX_JOBS, _MAX_DIGITS, _MAX_FOLDS = 256, 15, 1000
 _EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 5 nothing to " \
-              "verify with, 65 invalid data, 66 input not found, 74 input or output error"
+              "verify with, 65 invalid data, 66 input not found, 74 input or output error; rffkern help 65 says more"
 _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
          "such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe is read " \
          "as .csv"
@@ -136,7 +136,7 @@ def make_parser() -> argparse.ArgumentParser:
     info.add_argument("--json", action="store_true", help="print one JSON object")
     command("demo", "train on generated data, and show accuracy, size and speed")
     command("help", "show recipes of a few commands for a topic").add_argument(
-        "topic", nargs="?", metavar="TOPIC", help="such as start, good, why, sure or export (default: list the topics)")
+        "topic", nargs="?", metavar="TOPIC", help="such as start, good, why or an exit code (default: list them)")
     command("completion", "print a script that completes commands and options", " For bash: source <(rffkern "
             "completion bash), in ~/.bashrc.").add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser

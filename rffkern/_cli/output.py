@@ -16,6 +16,19 @@ from ..errors import InvalidInputError
 
 STDIN = "-"  # also stdout, as the name of an output
 
+EXIT_CODES = {  # docs/messages.md has the same
+    0: "success; rows may have been rejected where --reject was given",
+    2: "wrong usage: an option, or a name that cannot be; a .parquet, .feather or .arrow file without pyarrow",
+    3: "shift above --max-shift; the predictions are written",
+    4: "no match: an exported file, or its scores, are not those of the receipt",
+    5: "nothing to verify with: no program that runs the exported file is installed",
+    65: "invalid data: a table or a model file",
+    66: "input not found",
+    74: "input or output error, too little memory, or a process of --jobs was killed",
+    130: "interrupted by Ctrl-C",
+    143: "ended by SIGTERM",
+}
+
 _SECONDS_BETWEEN = 0.1
 _REJECTED_HEADER = ["row", "line", "column", "reason", "text"]
 

@@ -33,6 +33,12 @@ def test_topics_are_listed_and_a_wrong_one_is_corrected(capsys):
     assert "did you mean 'export'?" in capsys.readouterr().err
 
 
+def test_exit_codes_are_explained(capsys):
+    assert main(["help", "65"]) == 0
+    assert capsys.readouterr().out == "exit code 65: invalid data: a table or a model file\n"
+    assert main(["help", "64"]) == 2
+
+
 def completed(script, *words):
     """What bash completes the last of some words with."""
     line = f"{script}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; _rffkern; " \
