@@ -6,11 +6,16 @@ import inspect
 import pathlib
 import pkgutil
 import re
+import runpy
+import shlex
+import shutil
 
 import numpy as np
 import pytest
 
 import rffkern
+from rffkern._cli.main import main
+from rffkern._cli.output import EXIT_CODES
 from rffkern._estimator.registry import FAMILIES
 from rffkern._protocol.arguments import Number
 
@@ -231,6 +236,55 @@ def test_every_page_can_be_reached():
     for folder in (ROOT / "docs", ROOT / "docs" / "algorithms"):
         index = (folder / "index.md").read_text(encoding="utf-8")
         assert all(f"]({page.name})" in index for page in folder.glob("*.md") if page.name != "index.md")
+
+
+def test_the_page_of_messages_says_what_the_code_says():
+    """Its exit codes are those of `rffkern help`, and each message, with its gaps, is in the source."""
+    text = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| (\d+) \| (.*) \|$", text.replace("`", ""), re.M)) == {
+        str(code): meaning for code, meaning in EXIT_CODES.items()}
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rffkern").rglob("*.py"))
+    source = re.sub(r'"\s*\n\s*f?"', "", source)  # of texts in several lines
+    messages = re.findall(r"^\| `(.+?)` \| ", text, re.M)
+    assert messages == sorted(messages, key=str.lower)
+    for message in messages:
+        assert re.search(".+?".join(map(re.escape, message.split("..."))), source)
+
+
+def blocks(page):
+    """Fenced blocks of a page: their languages and texts."""
+    return re.findall(r"^```(sh|python)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """A folder with the tables that pages read."""
+    folder = tmp_path_factory.mktemp("tables")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        runpy.run_path(str(ROOT / "examples" / "tables.py"))
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name == "docs" and blocks(page)],
+                         ids=lambda page: page.stem)
+def test_blocks_of_a_page_run(page, tables, tmp_path, monkeypatch):
+    """Python as it stands, and of the shell the commands of the package, in the order of the page."""
+    for package in ("pandas", "pyarrow", "sklearn", "matplotlib"):
+        pytest.importorskip(package)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    folder = shutil.copytree(tables, tmp_path / "here")
+    monkeypatch.chdir(folder)
+    names = {}
+    for language, code in blocks(page):
+        if language == "python":
+            exec(compile(code, page.name, "exec"), names)
+        else:
+            for line in code.replace("\\\n", "").splitlines():
+                if line.startswith("rffkern "):
+                    assert main(shlex.split(line, comments=True)[1:]) == 0, line
 
 
 def test_readme_example(tmp_path, monkeypatch, capsys):
