@@ -45,6 +45,7 @@ def sales(n):
 
 write("customers.csv", customers(300))
 write("new_customers.csv", customers(100))
+write("asking.csv", customers(3))
 write("houses.csv", houses(300))
 write("new_houses.csv", houses(100))
 write("sales.csv", sales(365))
