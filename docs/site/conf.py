@@ -58,9 +58,11 @@ sphinx_gallery_conf = {
 
 
 def to_pages(app, _, content):
-    """Links to pages beside docs/ are links within the site; shell and Python, one below the other, two tabs."""
+    """Links to pages beside docs/ and to the gallery are those of the site; shell above Python is two tabs."""
     for source, page in BESIDE.items():
         content[0] = re.sub(rf"\]\((?:\.\./)*{source}\.md", f"](/site/{page}.md", content[0])
+    content[0] = re.sub(r"\]\((?:\.\./)?examples/gallery(?:/(\w+)\.py)?\)",
+                        lambda found: f"](/gallery/{found[1] or 'index'}.rst)", content[0])
     content[0] = re.sub(r"^(```sh\n(?:(?!```).)*```)\n\n(```python\n(?:(?!```).)*```)$",
                         "::::{tab-set}\n:::{tab-item} Command line\n:sync: sh\n\\1\n:::\n:::{tab-item} Python\n"
                         ":sync: python\n\\2\n:::\n::::", content[0], flags=re.MULTILINE | re.DOTALL)
