@@ -18,18 +18,22 @@ y = 4 * floor((c - 146097 * floor(c / 146097)) / 4) + 3
 m = floor((5 * floor((y - 1461 * floor(y / 1461)) / 4) + 2) / 153) + 2
 m - 12 * floor(m / 12)"""}
 
-# The cosine of pi (u - shift), u the time of day in half turns, by COSINE_F64 of `_native/core/polynomials.h`: trees
-# tell values apart that differ by their last bit.
+# The cosine of pi f, |f| at most 0.5 and z = f^2, by COSINE_F64 of `_native/core/polynomials.h`.
+_COSINE = """\
+y = z * z
+p = (4.166399462726948408e-6 * z + -0.00010458286368326584797) * y + (
+    0.0019295626524798661125 * z + -0.025806890025875390135)
+q = (0.23533063027215769472 * z + -1.3352627688518803788) * y + (4.0587121264167359752 * z + -4.9348022005446792464)
+"""
+COSINE = _COSINE + "1 + z * (p * (y * y) + q)"
+
+# The cosine of pi (u - shift), u the time of day in half turns: trees tell values apart that differ by their last bit.
 _HOUR = """\
 s = max(-1e11, min(1e11, x))
 u = (s - floor(s / 86400) * 86400) / 43200 - {shift}
 w = floor(u + 0.5)
 z = (u - w) * (u - w)
-y = z * z
-p = (4.166399462726948408e-6 * z + -0.00010458286368326584797) * y + (
-    0.0019295626524798661125 * z + -0.025806890025875390135)
-q = (0.23533063027215769472 * z + -1.3352627688518803788) * y + (4.0587121264167359752 * z + -4.9348022005446792464)
-(1 + z * (p * (y * y) + q)) * (1 - 2 * (w - 2 * floor(0.5 * w)))"""
+""" + _COSINE + "(1 + z * (p * (y * y) + q)) * (1 - 2 * (w - 2 * floor(0.5 * w)))"
 
 # A mapped column by its kind, x the value of the raw one; `_native/columns/forms.h` says the same.  A rank has
 # first to find the knot before x, its height and the slope that leads on from there.

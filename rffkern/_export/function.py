@@ -37,8 +37,8 @@ Array = NDArray[Any]
 # probabilities of more classes are proportional to; `_estimator/links.py` has the same for arrays.
 _POSITIVE = {LogisticLink: "0.5 * (1 + tanh(0.5 * slope * h))", LinearLink: "max(0, min(1, 0.5 * (1 + h)))"}
 _LOG_ODDS = {SoftmaxLink: "h", LogisticLink: "min(0, slope * h) - log(1 + exp(-abs(slope * h)))",
-             LinearLink: "log(0.5 * max(1 + h, tail)) + min(0, (1 + h) / tail - 1)"}
-_TARGETS = {"scores": "h", "means": "exp(min(h, largest))"}
+             LinearLink: "log(0.5 * max(tail, 1 + h)) + min(0, (1 + h) / tail - 1)"}
+_TARGETS = {"scores": "h", "means": "exp(min(largest, h))"}
 # Seconds of some date of each day of the week, from Monday on, and of each month.
 _OF_EACH: dict[str, NDArray[np.float64]] = {"weekday": np.array([86400.0 * k for k in range(4, 11)]),
             "month": np.array([f"2001-{k:02d}" for k in range(1, 13)], "M8[s]").astype(np.float64)}

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 from .cells import c_cells, c_text, c_type, js_cells, js_text
-from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
-from .function import Array, Function, Intervals, Output, RowMap, check_texts
+from .formulas import CLIP, COSINE, FORMS, KERNELS, LINE, PLACES, TextWriter, write
+from .function import Array, Function, Intervals, Output, Part, RowMap, check_texts
 
 
 def _hexadecimal(value: float) -> str:
@@ -22,7 +22,7 @@ def _hexadecimal(value: float) -> str:
     return re.sub(r"\.?0*p", "p", value.hex()) if value else "0"
 
 
-_WRITER = TextWriter({"max": "fmax({}, {})", "min": "fmin({}, {})", "abs": "fabs({})", "where": "({} ? {} : {})"},
+_WRITER = TextWriter({"max": "larger({}, {})", "min": "smaller({}, {})", "abs": "fabs({})", "where": "({} ? {} : {})"},
                      "{}({})", _hexadecimal)
 
 _LARGEST = sys.float_info.max.hex()
@@ -36,24 +36,30 @@ _TRANSLATIONS: list[tuple[str, Any]] = [
     (r"const double \*(\w+) =", r"const \1 ="),
     (r"double (\w+)\[(\d+)\];", r"const \1 = new Float64Array(\2);"),
     (r"int (\w+)\[(\d+)\];", r"const \1 = new Int32Array(\2);"),
-    (r"\b(?:double|int) (?=\w)", "let "),
+    (r"\b(?:double|int|ROUNDED) (?=\w)", "let "),
     (r"\(void\)x;", ""),
     (r"\(int\)", ""),
-    (r"\bf?(max|min|abs|sin|cos|exp|log|tanh|sqrt|floor)\(", r"Math.\1("),
+    (r"\blarger\(", "Math.max("),
+    (r"\bsmaller\(", "Math.min("),
+    (r"\bf?(abs|exp|log|tanh|sqrt|floor)\(", r"Math.\1("),
     (r"\bisnan\(", "Number.isNaN("),
     (r"\bINFINITY\b", "Infinity"),
-    (r"-?0x[0-9a-f.]+p[+-]\d+", lambda found: repr(float.fromhex(found[0])).removesuffix(".0")),
+    (r"-?0x[0-9a-f.]+p[+-]?\d+", lambda found: repr(float.fromhex(found[0])).removesuffix(".0")),
 ]
+
+# Where the first is nan, the second is given.
+_EXTREMES = {
+    "larger": "static double larger(double a, double b)\n{\n    return a > b ? a : b;\n}\n",
+    "smaller": "static double smaller(double a, double b)\n{\n    return a < b ? a : b;\n}\n",
+}
 
 _RANK = """
 /* The piecewise linear function through knots and heights, constant beyond them. */
 static double rank(double x, const double *knots, const double *heights, int n)
 {
-    int low = 0, high = n;
-    while (low < high) {
-        int middle = (low + high) >> 1;
-        if (knots[middle] <= x) low = middle + 1;
-        else high = middle;
+    int low = 0;
+    for (int left = n; left > 0; left -= (left + 1) >> 1) {
+        low += (knots[low + ((left - 1) >> 1)] <= x) * ((left + 1) >> 1);
     }
     if (low == 0) return heights[0];
     if (low == n) return heights[n - 1];
@@ -62,6 +68,31 @@ static double rank(double x, const double *knots, const double *heights, int n)
 }
 """
 
+# A polynomial of what is left of u after a whole number n of half turns, whose sign n has.
+_COSINE = """
+static double within(double u, double limit)
+{
+    return u < -limit ? -limit : u > limit ? limit : u;
+}
+
+/* cos(pi u), |u| at most 2^51. */
+static double cosine(double u)
+{
+    ROUNDED near = u + 0x1.8p52, even = 0.5 * (near - 0x1.8p52) + 0x1.8p52;
+    double n = near - 0x1.8p52, z = (u - n) * (u - n);
+    return (1 - 4 * fabs(0.5 * n - (even - 0x1.8p52))) * $cosine;
+}
+"""
+
+# The row as parts read it.
+_PREPARE = """
+static void prepare(const double *x, double *z)
+{
+    $copy
+}
+"""
+
+# Scores h of a row.
 _SCORES = """
 ${static}void ${name}_scores(const double *x, double *h)
 {
@@ -69,117 +100,157 @@ ${static}void ${name}_scores(const double *x, double *h)
     for (int k = 0; k < $n_outputs; k++) h[k] = 0;
 """
 
-_CLIPPED = """
-    for (int j = 0; j < $n_features; j++) z[j] = $clip;\
+# The same of rows that are taken together: z has ROWS numbers for each column, and h for each output.
+_BLOCK = """
+enum { ROWS = 16 };
+
+static void score_block(const double *x, size_t n, double *scores)
+{
+    double h[$n_outputs * ROWS];
+    $fill
+    for (int k = 0; k < $n_outputs * ROWS; k++) h[k] = 0;
+"""
+_FILL = """\
+double z[$n_features * ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        double own[$n_features];
+        prepare(x + (i < n ? i : 0) * $n_values, own);
+        for (int j = 0; j < $n_features; j++) z[j * ROWS + i] = own[j];
+    }\
+"""
+_BLOCK_ENDS = """\
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < $n_outputs; k++) scores[i * $n_outputs + k] = h[k * ROWS + i];
+    }
+}
+
+${static}void ${name}_score_rows(const double *x, size_t n_rows, double *h)
+{
+    for (size_t i = 0; i < n_rows; i += ROWS) {
+        score_block(x + i * $n_values, n_rows - i < ROWS ? n_rows - i : ROWS, h + i * $n_outputs);
+    }
+}
 """
 
-# What a part adds to the scores h of a row z, for n terms.
+# What a part adds to the scores h of rows z, for n terms.  Of one row these are empty; of a
+# block `each` is a loop, `row` the place of a row in a column, `i` that in an array of one number for each row.
+_ONE_ROW = {"each": "", "row": "", "i": "", "rows": "", "size": ""}
+_EACH_ROW = {"each": "for (int i = 0; i < ROWS; i++) ", "row": " * ROWS + i", "i": "[i]", "rows": "[ROWS]",
+             "size": " * ROWS"}
 _PARTS = {
     "fourier": """\
+    double u[$n_features$size];
+    for (int j = 0; j < $n_features; j++) {
+        ${each}u[j$row] = within(z[j$row] - center[j], limits[j]);
+    }
     for (int t = 0; t < $n; t++) {
-        double angle = -phases[t];
+        double angle$rows;
+        ${each}angle$i = -phases[t];
         for (int q = omega_starts[t]; q < omega_starts[t + 1]; q++) {
-            angle += omegas[q] * (z[omega_columns[q]] - center[omega_columns[q]]);
+            ${each}angle$i += omegas[q] * u[omega_columns[q]$row];
         }
-        angle = cos(angle);
-        for (int k = 0; k < $n_outputs; k++) h[k] += amplitudes[t * $n_outputs + k] * angle;
+        ${each}angle$i = cosine(angle$i);
+        for (int k = 0; k < $n_outputs; k++) {
+            ${each}h[k$row] += amplitudes[t * $n_outputs + k] * angle$i;
+        }
     }
 """,
     "linear": """\
     for (int j = 0; j < $n; j++) {
-        for (int k = 0; k < $n_outputs; k++) h[k] += $line;
+        for (int k = 0; k < $n_outputs; k++) {
+            ${each}h[k$row] += $line;
+        }
     }
 """,
     "trees": """\
     for (int t = 0; t < $n; t++) {
-        int leaf = starts[t];
+        int leaf$rows;
+        ${each}leaf$i = starts[t];
         for (int q = t * $depth; q < (t + 1) * $depth; q++) {
-            if (z[tree_columns[q]] > tree_thresholds[q]) leaf += steps[q];
+            double threshold = tree_thresholds[q];
+            int step = steps[q];
+            ${each}leaf$i += z[tree_columns[q]$row] > threshold ? step : 0;
         }
-        for (int k = 0; k < $n_outputs; k++) h[k] += values[leaf * $n_outputs + k];
+        for (int k = 0; k < $n_outputs; k++) {
+            ${each}h[k$row] += values[leaf$i * $n_outputs + k];
+        }
     }
 """,
     "kernels": """\
     for (int t = $first; t < $end; t++) {
-        double q = 0;
+        double q$rows;
+        ${each}q$i = 0;
         for (int j = 0; j < $n_features; j++) {
-            double d = (z[j] - centers[t * $n_features + j]) * inverse_length_scales[j];
-            q += d * d;
+            ${each}{
+                double d = (z[j$row] - centers[t * $n_features + j]) * inverse_length_scales[j];
+                q$i += d * d;
+            }
         }
-        q = $kernel;
-        for (int k = 0; k < $n_outputs; k++) h[k] += weights[t * $n_outputs + k] * q;
+        ${each}q$i = $kernel;
+        for (int k = 0; k < $n_outputs; k++) {
+            ${each}h[k$row] += weights[t * $n_outputs + k] * q$i;
+        }
     }
 """,
 }
 
-# The kernels of a row where they are in regions, the leaves of a binary tree.
+# The kernels of a row where they are in regions, the leaves of a binary tree: in a block row by row.
 _REGION = """\
+    ${each}{
     int region = 0;
-    while (region < $n_nodes) region = 2 * region + (z[region_columns[region]] > region_thresholds[region] ? 2 : 1);
+    while (region < $n_nodes) region = 2 * region + (z[region_columns[region]$row] > region_thresholds[region] ? 2 : 1);
     region -= $n_nodes;
+$kernels    }
 """
 
 # Last, so that sums on the way are small.
 _INTERCEPT = """\
-    for (int k = 0; k < $n_outputs; k++) h[k] += intercept[k];
-}
+    for (int k = 0; k < $n_outputs; k++) {
+        ${each}h[k$row] += intercept[k];
+    }
 """
 
-# What follows from the scores, of two classes and of more.
-_CLASSES = {2: """
-${static}void ${name}_probabilities(const double *x, double *p)
-{
-    double h[1];
-    ${name}_scores(x, h);
+# What follows from the scores h of a row: (name, what is filled, statements), of two classes, of more, and of targets.
+_ANSWERS = {
+    2: [("probabilities", "p", """\
     p[1] = $formula;
     p[0] = 1 - p[1];
-}
-
-${static}int ${name}_class(const double *x)
-{
-    double h[1];
-    ${name}_scores(x, h);
+"""), ("class", "", """\
     return h[0] > 0 ? 1 : 0;
-}
-""", 3: """
-${static}void ${name}_probabilities(const double *x, double *p)
-{
-    double h[$n_outputs];
+""")],
+    3: [("probabilities", "p", """\
     double largest = -INFINITY, sum = 0;
-    ${name}_scores(x, h);
     for (int k = 0; k < $n_outputs; k++) {
         p[k] = $formula;
         if (p[k] > largest) largest = p[k];
     }
     for (int k = 0; k < $n_outputs; k++) sum += p[k] = exp(p[k] - largest);
     for (int k = 0; k < $n_outputs; k++) p[k] /= sum;
-}
-
-${static}int ${name}_class(const double *x)
-{
-    double h[$n_outputs];
+"""), ("class", "", """\
     int best = 0;
-    ${name}_scores(x, h);
     for (int k = 1; k < $n_outputs; k++) {
         if (h[k] > h[best]) best = k;
     }
     return best;
-}
-"""}
-_PREDICT = """
-${static}void ${name}_predict(const double *x, double *y)
+""")],
+    0: [("predict", "y", """\
+    for (int k = 0; k < $n_outputs; k++) $predict;
+""")]}
+_ANSWER = """
+$kind ${public}_${answer}_of(const double *h$result)
+{
+$statements}
+
+${static}$kind ${name}_${answer}(const double *x$result)
 {
     double h[$n_outputs];
     ${name}_scores(x, h);
-    for (int k = 0; k < $n_outputs; k++) $predict;
+    $returned${public}_${answer}_of(h$out);
 }
 """
-_INTERVAL = """
-${static}void ${name}_interval(const double *x, double *y)
-{
-    double h[$n_outputs];
-    ${name}_scores(x, h);
-$ends}
+_INTERVAL = """\
+    double f[$n_outputs];
+    for (int k = 0; k < $n_outputs; k++) f[k] = $f;
 """
 
 # Contributions phi (n_columns, n_outputs) of raw columns to the scores of a row z: _export/contributions.py.
@@ -205,15 +276,16 @@ _CONTRIBUTIONS_OF_PARTS = {
         int m = 0;
         for (int c = 0; c < $n_columns; c++) angle[c] = 0;
         for (int q = omega_starts[t]; q < omega_starts[t + 1]; q++) {
-            angle[shapley_sources[omega_columns[q]]] += omegas[q] * (z[omega_columns[q]] - center[omega_columns[q]]);
+            int j = omega_columns[q];
+            angle[shapley_sources[j]] += omegas[q] * within(z[j] - center[j], limits[j]);
         }
         for (int c = 0; c < $n_columns; c++) {
             if (shapley_reads[t * $n_columns + c] == 0) continue;
             player[m] = c;
             w_re[m] = shapley_real[t * $n_columns + c];
             w_im[m] = shapley_imaginary[t * $n_columns + c];
-            u_re[m] = cos(angle[c]) - w_re[m];
-            u_im[m] = sin(angle[c]) - w_im[m];
+            u_re[m] = cosine(angle[c]) - w_re[m];
+            u_im[m] = cosine(angle[c] - 0.5) - w_im[m];
             sum_re[m] = 0;
             sum_im[m] = 0;
             m = m + 1;
@@ -240,8 +312,8 @@ _CONTRIBUTIONS_OF_PARTS = {
             }
         }
         for (int g = 0; g < m; g++) {
-            double value = cos(phases[t]) * (u_re[g] * sum_re[g] - u_im[g] * sum_im[g])
-                + sin(phases[t]) * (u_re[g] * sum_im[g] + u_im[g] * sum_re[g]);
+            double value = cosine(phases[t]) * (u_re[g] * sum_re[g] - u_im[g] * sum_im[g])
+                + cosine(phases[t] - 0.5) * (u_re[g] * sum_im[g] + u_im[g] * sum_re[g]);
             for (int k = 0; k < $n_outputs; k++) {
                 phi[player[g] * $n_outputs + k] += amplitudes[t * $n_outputs + k] * value;
             }
@@ -281,6 +353,21 @@ int ${name}_$function(const ${name}_cell *cells, double *$out)
     return odd;
 }
 """
+_C_ROWS_OF_CELLS = """
+size_t ${name}_score_rows(const ${name}_cell *cells, size_t n_rows, double *h)
+{
+    for (size_t i = 0; i < n_rows; i += ROWS) {
+        double x[ROWS * $n_values];
+        const size_t n = n_rows - i < ROWS ? n_rows - i : ROWS;
+        for (size_t k = 0; k < n; k++) {
+            const int odd = read_row(cells + (i + k) * $n_columns, x + k * $n_values);
+            if (odd) return (i + k) * $n_columns + (size_t)odd;
+        }
+        row_score_rows(x, n, h + i * $n_outputs);
+    }
+    return 0;
+}
+"""
 _C_CLASS_OF_CELLS = """
 int ${name}_class(const ${name}_cell *cells)
 {
@@ -294,15 +381,28 @@ _C_HEAD = """\
 /* $title, as rffkern exported it: C99, libm alone.
  *
  * x has the $n_columns $row.
- * ${name}_scores(x, h) fills $n_outputs score(s).
-$answers */
+ * ${name}_scores(x, h) fills $n_outputs score(s); ${name}_score_rows(x, n, h) those of n rows, faster.
+$answers * ${name}_..._of(h, ...) does the same for scores of a row.
+ */
+#include <float.h>
 #include <math.h>
+#include <stddef.h>
 
-/* A product that is fused with a sum would move a row across a threshold. */
+#ifdef __FAST_MATH__
+#error "-ffast-math (-Ofast) removes what tells missing values and rounds angles"
+#endif
+
+/* A product that is fused with a sum would move a row across a threshold; loops over rows are to take vectors. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("O3,fp-contract=off")
+#endif
+
+#if FLT_EVAL_METHOD == 2 || FLT_EVAL_METHOD < 0
+#define ROUNDED volatile double  /* as registers have more bits */
+#else
+#define ROUNDED double
 #endif
 
 """
@@ -324,7 +424,7 @@ _C_CLASSES = """\
 _C_ROW_OF_CELLS = """\
 cells of a row: text, or a number where the text is NULL; missing are NULL with NAN, and empty text.
  * Dates are seconds since 1970, or text such as 2024-03-01 12:30:15.5+01:00.
- * Functions return 0, or 1 + j if the cell j cannot be read, and ${name}_class then -(1 + j)"""
+ * Functions return 0, or 1 + j if the cell j of all rows cannot be read, and ${name}_class then -(1 + j)"""
 
 _JS_HEAD = """\
 // $title, as rffkern exported it.  A row x is $row.
@@ -394,22 +494,28 @@ def c_file(function: Function, name: str) -> str:
               "row": missing if mapping is None else Template(_C_ROW_OF_CELLS).substitute(words)}
     text = Template(_C_HEAD).substitute(words)
     if mapping is None:
-        text += _program(function, name)
+        text += _with_extremes(_program(function, name, name))
     else:
         text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                             "#include <stdlib.h>\n#include <string.h>")
-        text += c_type(name) + _program(function, "row", "static ") + c_cells(mapping, name, _hexadecimal)
+        text += c_type(name) + _with_extremes(_program(function, "row", name, "static "))
+        text += c_cells(mapping, name, _hexadecimal)
         outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
         outputs |= {"interval": "y"} if function.intervals else {}
         outputs |= {"contributions": "phi"} if function.contributions else {}
         text += "".join(Template(_C_OF_CELLS).substitute(words, function=each, out=out)
-                        for each, out in outputs.items())
+                        for each, out in outputs.items()) + Template(_C_ROWS_OF_CELLS).substitute(words)
         text += "" if labels is None else Template(_C_CLASS_OF_CELLS).substitute(words)
     if function.contributions:
         values = ", ".join(map(_hexadecimal, function.contributions.base_values.tolist()))
         declaration = f"const double {name}_base_values[{function.intercept.size}]"
         text += f"\nextern {declaration};\n{declaration} = {{{values}}};\n"
     return text + ("" if labels is None else _c_labels(name, labels))
+
+
+def _with_extremes(program: str) -> str:
+    """A program with the extremes that it takes, as no compiler likes functions that are not used."""
+    return "".join(text for name, text in _EXTREMES.items() if f"{name}(" in program) + program
 
 
 def _c_labels(name: str, labels: Sequence[Any]) -> str:
@@ -439,7 +545,7 @@ def _js_labels(labels: Sequence[Any] | None) -> str:
 
 def js_file(function: Function) -> str:
     """One ES module."""
-    labels, mapping, program = function.answer.labels, function.cells, _program(function, "fill")
+    labels, mapping, program = function.answer.labels, function.cells, _program(function, "fill", "")
     for pattern, by in _TRANSLATIONS:
         program = re.sub(pattern, by, program)
     words = _words(function, "fill") | {
@@ -473,84 +579,116 @@ def _constant(name: str, values: Array) -> str:
     return f"static const {kind} {name}[{len(texts)}] = {{\n{lines}}};\n"
 
 
-def _program(function: Function, name: str, static: str = "") -> str:
-    """Arrays, then the functions that are asked for, whose names begin with a name, in C."""
-    n_outputs, answer, mapping = function.intercept.size, function.answer, function.mapping
+def _program(function: Function, name: str, public: str, static: str = "") -> str:
+    """Arrays, then the functions of a row, in C; those of many rows and of scores where they have a public name."""
+    return _scores(function, name, public, static) + _answers(function, name, public or name, static)
+
+
+def _scores(function: Function, name: str, public: str, static: str) -> str:
+    """Arrays, and the functions that read them: scores, of many rows too, and contributions."""
+    parts, mapping = function.parts, function.mapping if function.parts else None
+    is_mapped = mapping is not None or (function.bounds is not None and bool(parts))
+    words = _words(function, name) | {
+        "static": static, "fill": Template(_FILL).substitute(_words(function, name)) if parts else "(void)x;",
+        "z": "(void)x;" if not parts else f"double z[{function.n_features}];\n    prepare(x, z);" if is_mapped else
+        "const double *z = x;",
+        "copy": "map_row(x, z);" if mapping else f"for (int j = 0; j < {function.n_features}; j++) z[j] = x[j];"}
     arrays = {"intercept": function.intercept}
-    for part in function.parts:
+    for part in parts:
         arrays |= part.arrays
-        arrays |= _without_zeros(part.arrays["omegas"]) if part.kind == "fourier" else {}
-    arrays |= function.contributions.arrays if function.contributions and function.parts else {}
-    copy = f"for (int j = 0; j < {function.n_features}; j++) z[j] = x[j];" if mapping is None else "map_row(x, z);"
-    z = f"double z[{function.n_features}];\n    {copy}"
-    if not function.parts:
-        z = "(void)x;"
-    elif function.bounds is not None:
+        arrays |= _half_turns(part.arrays) if part.kind == "fourier" else {}
+    arrays |= function.contributions.arrays if function.contributions and parts else {}
+    if function.bounds is not None and parts:
         arrays |= function.bounds
         clip = write(CLIP, _WRITER, z="z[j]", lower="lower[j]", upper="upper[j]")
-        z += Template(_CLIPPED).substitute(n_features=function.n_features, clip=clip)
-    elif mapping is None:
-        z = "const double *z = x;"
-    two = answer.labels is not None and len(answer.labels) == 2
-    formula = write(answer.formula, _WRITER, h="h[0]" if two else "h[k]",
-                    **{word: _hexadecimal(value) for word, value in answer.numbers.items()})
-    predict = "y[0] = k > 0 ? fmin(y[0], h[k]) : h[k]" if answer.least else f"y[k] = {formula}"
-    words = _words(function, name) | {
-        "static": static, "z": z, "formula": formula, "predict": predict,
-        "line": write(LINE, _WRITER, coefficient=f"coefficients[j * {n_outputs} + k]", x="(z[j] - center[j])")}
+        words["copy"] += f"\n    for (int j = 0; j < {function.n_features}; j++) z[j] = {clip};"
     text = "".join(_constant(*item) for item in arrays.items())
-    mapping = mapping if function.parts else None
-    ends = [end for pair in function.intervals.ends for end in pair] if function.intervals else []
-    for k, end in enumerate(ends):
-        text += _constant(f"end_knots{k}", np.array(end.knots)) + _constant(f"spreads{k}", np.array(end.spreads))
-    if ends or (mapping is not None and any(output.kind == "rank" for output in mapping.outputs)):
+    if function.intervals or (mapping is not None and any(output.kind == "rank" for output in mapping.outputs)):
         text += Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
                                                       x="x", knot="knots[low - 1]"))
+    text += Template(_COSINE).substitute(cosine=write(COSINE, _WRITER, z="z")) if "limits" in arrays else ""
     text += "" if mapping is None else "".join(_map_row(mapping))
-    text += Template(_SCORES).substitute(words)
-    for part in function.parts:
-        n = len(next(iter(part.arrays.values())))
-        in_regions = part.n_regions > 1
-        text += Template(_REGION).substitute(n_nodes=part.n_regions - 1) if in_regions else ""
-        text += Template(_PARTS[part.kind]).substitute(
-            words, n=n, first="region_starts[region]" if in_regions else 0,
-            end="region_starts[region + 1]" if in_regions else n,
-            depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0,
-            kernel=write(KERNELS[part.shape], _WRITER, q="q") if part.shape else "")
-    answers = _PREDICT if answer.labels is None else _CLASSES[2 if two else 3]
-    text += Template(_INTERCEPT + answers).substitute(words)
-    if function.intervals is not None:
-        text += Template(_INTERVAL).substitute(words, ends="".join(_ends(function.intervals, formula)))
+    text += Template(_PREPARE).substitute(words) if is_mapped or (parts and public) else ""
+    text += Template(_SCORES + _sums(parts, words, _ONE_ROW) + "}\n").substitute(words)
+    if public:
+        text += Template(_BLOCK + _sums(parts, words, _EACH_ROW) + _BLOCK_ENDS).substitute(words)
     if function.contributions is not None:
         text += Template(_CONTRIBUTIONS).substitute(words)
-        text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(
-            words, n=len(next(iter(part.arrays.values()))),
-            depth=part.arrays["steps"].shape[1] if part.kind == "trees" else 0) for part in function.parts) + "}\n"
+        text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(_words_of(part, words, _ONE_ROW))
+                        for part in parts) + "}\n"
     return text
 
 
-def _without_zeros(omegas: Array) -> dict[str, Array]:
-    """Omegas that are not 0, their columns, and where those of each term begin: most terms read few columns."""
+def _sums(parts: Sequence[Part], words: dict[str, Any], loop: dict[str, str]) -> str:
+    """What parts add to the scores of a row, or of each row of a block."""
+    sums = []
+    for part in parts:
+        in_regions = part.n_regions > 1
+        own = _ONE_ROW | {"row": loop["row"]} if in_regions else loop
+        kernel = write(KERNELS[part.shape], _WRITER, q="q" + own["i"]) if part.shape else ""
+        text = Template(_PARTS[part.kind]).substitute(_words_of(part, words, own), kernel=kernel)
+        if in_regions:
+            text = Template(_REGION).substitute(loop, n_nodes=part.n_regions - 1, kernels=text)
+        sums.append(text)
+    return "".join(sums) + Template(_INTERCEPT).substitute(words | loop)
+
+
+def _words_of(part: Part, words: dict[str, Any], loop: dict[str, str]) -> dict[str, Any]:
+    """The words of a part."""
+    n, in_regions = len(next(iter(part.arrays.values()))), part.n_regions > 1
+    line = write(LINE, _WRITER, coefficient=f"coefficients[j * {words['n_outputs']} + k]",
+                 x=f"(z[j{loop['row']}] - center[j])")
+    return words | loop | {"n": n, "first": "region_starts[region]" if in_regions else 0,
+                    "end": "region_starts[region + 1]" if in_regions else n, "line": line,
+                    "depth": part.arrays["steps"].shape[1] if part.kind == "trees" else 0}
+
+
+def _answers(function: Function, name: str, public: str, static: str) -> str:
+    """The functions of what follows from the scores of a row."""
+    answer, n_classes = function.answer, len(function.answer.labels or ())
+    formula = write(answer.formula, _WRITER, h="h[0]" if n_classes == 2 else "h[k]",
+                    **{word: _hexadecimal(value) for word, value in answer.numbers.items()})
+    words = _words(function, name) | {
+        "static": static, "public": public, "formula": formula,
+        "predict": "y[0] = k > 0 ? smaller(y[0], h[k]) : h[k]" if answer.least else f"y[k] = {formula}"}
+    answers, text = _ANSWERS[min(n_classes, 3)], ""
+    if function.intervals is not None:
+        ends = [end for pair in function.intervals.ends for end in pair]
+        text = "".join(_constant(f"end_knots{k}", np.array(end.knots)) + _constant(f"spreads{k}", np.array(end.spreads))
+                       for k, end in enumerate(ends))
+        f = "h[k]" if function.intervals.of_scores else formula
+        answers = [*answers, ("interval", "y", _INTERVAL.replace("$f", f) + "".join(_ends(function.intervals)))]
+    return text + "".join(Template(_ANSWER).substitute(
+        words, answer=each, statements=Template(statements).substitute(words), result=f", double *{out}" if out else "",
+        out=f", {out}" if out else "", kind="void" if out else "int", returned="" if out else "return ")
+        for each, out, statements in answers)
+
+
+def _half_turns(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Phases and omegas in half turns; of each term its omegas that are not 0, as most read few columns.
+
+    `limits` keep the sum of a term, whatever the row, below 2^51.
+    """
+    omegas = arrays["omegas"] / np.pi
+    largest = np.count_nonzero(omegas, axis=1).max(initial=1) * np.abs(omegas).max(axis=0, initial=2.0**-1000)
+    found = {"phases": np.fmod(arrays["phases"] / np.pi, 2), "limits": 2.0**50 / largest}
     terms, columns = np.nonzero(omegas)
     starts = np.searchsorted(terms, np.arange(len(omegas) + 1))
     if not len(terms):  # for C has no arrays of no numbers
-        return {"omegas": np.zeros(1), "omega_columns": np.zeros(1, dtype=np.int64), "omega_starts": starts}
-    return {"omegas": omegas[terms, columns], "omega_columns": columns, "omega_starts": starts}
+        return found | {"omegas": np.zeros(1), "omega_columns": np.zeros(1, dtype=np.int64), "omega_starts": starts}
+    return found | {"omegas": omegas[terms, columns], "omega_columns": columns, "omega_starts": starts}
 
 
-def _ends(intervals: Intervals, formula: str) -> Iterator[str]:
+def _ends(intervals: Intervals) -> Iterator[str]:
     """Statements that put the ends of intervals, in ascending order, into y."""
-    if not intervals.of_scores and formula != "h[k]":
-        yield f"    for (int k = 0; k < {len(intervals.ends)}; k++) h[k] = {formula};\n"
     for i, pair in enumerate(intervals.ends):
         for k, (name, end) in enumerate(zip(("low", "high"), pair, strict=True), 2 * i):
-            f, n = f"h[{end.output}]", len(end.knots)
+            f, n = f"f[{end.output}]", len(end.knots)
             yield (f"    double {name}{i} = {f} + {_hexadecimal(end.factor)} * "
                    f"rank({f}, end_knots{k}, spreads{k}, {n});\n")
-        for place, function in enumerate(("min", "max")):
-            value = f"f{function}(low{i}, high{i})"
-            value = f"fmax({'0' if intervals.is_positive else '-' + _LARGEST}, fmin({_LARGEST}, {value}))"
-            yield f"    y[{2 * i + place}] = {value};\n"
+        for place, function in enumerate(("smaller", "larger")):
+            value = f"smaller({_LARGEST}, {function}(low{i}, high{i}))"
+            yield f"    y[{2 * i + place}] = larger({'0' if intervals.is_positive else '-' + _LARGEST}, {value});\n"
 
 
 def _map_row(mapping: RowMap) -> Iterator[str]:
@@ -569,7 +707,7 @@ def _map_row(mapping: RowMap) -> Iterator[str]:
                  for k, factor in zip(imputation.predictors.tolist(), imputation.factors.tolist(), strict=True)]
         yield f"    double imputed{i} = {' + '.join([neutral, *terms])};\n"
         value = f"isnan(imputed{i}) ? {neutral} : imputed{i}"
-        held = f"fmin({_hexadecimal(imputation.high)}, fmax({_hexadecimal(imputation.low)}, {value}))"
+        held = f"smaller({_hexadecimal(imputation.high)}, larger({_hexadecimal(imputation.low)}, {value}))"
         column = mapping.outputs[imputation.output].column
         imputed.append(f"    if (isnan(x[{column}])) z[{imputation.output}] = {held};\n")
     yield from imputed

@@ -1,5 +1,6 @@
 """`rffkern.export`: its arguments, what it refuses, and what stands in the files."""
 
+import ctypes
 import sqlite3
 import subprocess
 import sys
@@ -57,6 +58,55 @@ def test_c_names(tmp_path):
     text = exported(model_of(GBRFF2)[0], tmp_path, to="c", name="ring")
     for name in ("void ring_scores(", "void ring_probabilities(", "int ring_class(", 'ring_labels[2] = {"no", "yes"}'):
         assert name in text
+
+
+@pytest.mark.skipif(bool(lacking("c")), reason="gcc not found")
+@pytest.mark.parametrize("case", [BOOSTED, "kernels in regions", pytest.param("several targets", marks=pytest.mark.slow),
+                                  "a constant"])
+def test_many_rows_in_c_have_the_scores_of_each(case, tmp_path):
+    """All bits, also of a row that is far out or has a missing number."""
+    model, X = model_of(case)
+    X = X[:37].copy()
+    X[3, 0], X[5, 1], X[36, 0] = 1e300, np.nan, -1e18
+    rffkern.export(model, tmp_path / "m.c", to="c")
+    subprocess.run(["gcc", "-std=c99", "-O1", "-march=native", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared",
+                    "-fPIC", tmp_path / "m.c", "-lm", "-o", tmp_path / "m.so"], check=True)
+    library, n_outputs = ctypes.CDLL(str(tmp_path / "m.so")), getattr(model, "expansion_", model).n_outputs
+    together, apart = np.full((2, len(X), n_outputs), -7.0)
+    library.model_score_rows(*map(ctypes.c_void_p, (X.ctypes.data, len(X), together.ctypes.data)))
+    for row, out in zip(X, apart, strict=True):
+        library.model_scores(ctypes.c_void_p(row.ctypes.data), ctypes.c_void_p(out.ctypes.data))
+    np.testing.assert_array_equal(together.view(np.int64), apart.view(np.int64))
+
+
+@pytest.mark.skipif(bool(lacking("c")), reason="gcc not found")
+def test_many_rows_of_cells_in_c(tmp_path):
+    """Those before a cell that cannot be read have scores; its place counts over all rows."""
+    table = {"city": ["Bern", "Basel"] * 20, "mass": np.arange(40.0)}
+    model = GBRFF2Classifier(3, columns=ColumnMap(), random_state=0).fit(table, np.arange(40) % 2)
+    text = exported(model, tmp_path, to="c")
+    (tmp_path / "m.c").write_text(text + """
+#include <stdio.h>
+int main(void)
+{
+    static model_cell x[80];
+    double h[40] = {0};
+    for (int i = 0; i < 40; i++) {
+        x[2 * i].text = i % 2 ? "Basel" : "Bern";
+        x[2 * i + 1].number = i;
+    }
+    printf("%zu\\n", model_score_rows(x, 40, h));
+    for (int i = 0; i < 40; i++) printf("%.17g\\n", h[i]);
+    x[2 * 33 + 1].text = "heavy";
+    printf("%zu\\n", model_score_rows(x, 40, h));
+    return 0;
+}
+""")
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "m.c", "-lm", "-o", "m"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "m"], capture_output=True, text=True, check=True)
+    odd, *scores, place = map(float, done.stdout.split())
+    assert (odd, place) == (0, 1 + 2 * 33 + 1)
+    np.testing.assert_allclose(scores, model.decision_function(table), rtol=1e-14)
 
 
 def test_the_numpy_file_imports_numpy_alone(tmp_path):
