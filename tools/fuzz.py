@@ -223,8 +223,6 @@ def repaired(content, original):
         header["params"] = {**trained, **read}
     if isinstance(header.get("columns"), dict) and isinstance(before.get("columns"), dict):
         header["columns"] = {**header["columns"], "params": before["columns"]["params"]}
-    if isinstance(header.get("out_of_fold"), dict) and "out_of_fold" in before:  # of which only Python makes intervals
-        header["out_of_fold"] = before["out_of_fold"]
     text = json.dumps(header).replace("Infinity", "1e999")  # a number so large is one in a file
     return damaged_files.with_header(members, text.encode())
 

@@ -7,6 +7,7 @@
 #define RFF_FAMILIES_H
 
 #include "rff_expansions.h"
+#include "rff_training.h"
 
 #define RFF_MOST_BAGS 1000
 #define RFF_MOST_ROUNDS 100000000
@@ -206,20 +207,22 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     return 1;
 }
 
-/* The number of quantiles: one, or several in ascending order. */
-static int rff_count_quantiles(rff_file *file, size_t *n_quantiles)
+/* The quantiles: one, or several in ascending order. */
+static int rff_read_quantiles(rff_file *file, rff_model *model, size_t *n_quantiles)
 {
     const rff_json *json = &file->header;
     const uint32_t given = rff_parameter(file, "quantile");
     uint32_t each = given && json->nodes[given].type == RFF_ARRAY ? rff_first(json, given) : given;
-    double before = 0;
-    for (*n_quantiles = 0; each; each = each == given ? 0 : json->nodes[each].next, ++*n_quantiles) {
+    double before = 0, *quantiles = rff_own(model, json->nodes[given].count + (size_t)1, sizeof *quantiles);
+    RFF_REQUIRE_MEMORY(&file->refusal, quantiles);
+    for (*n_quantiles = 0; each; each = each == given ? 0 : json->nodes[each].next) {
         const double quantile = json->nodes[each].type == RFF_FRACTION ? rff_real_number(json, each) : 0;
         RFF_REQUIRE(&file->refusal, quantile >= RFF_LEAST_QUANTILE && quantile <= RFF_LARGEST_QUANTILE
                     && quantile > before, "quantiles must be numbers from 0 to 1, in ascending order");
-        before = quantile;
+        quantiles[(*n_quantiles)++] = before = quantile;
     }
     RFF_REQUIRE(&file->refusal, *n_quantiles, "quantiles must be numbers from 0 to 1, in ascending order");
+    model->quantiles = quantiles;
     return 1;
 }
 
@@ -232,7 +235,7 @@ static int rff_check_boosted_targets(rff_file *file, rff_model *model)
     size_t n_quantiles, k;
     for (k = 0; k < N_LOSSES && !(loss && rff_is_text(&file->header, loss, losses[k])); k++) continue;
     RFF_REQUIRE(&file->refusal, k < N_LOSSES, "the loss is not known");
-    if (!rff_count_quantiles(file, &n_quantiles)) return 0;
+    if (!rff_read_quantiles(file, model, &n_quantiles)) return 0;
     if (k == OF_QUANTILES) {
         RFF_REQUIRE(&file->refusal, n_quantiles == 1 || n_quantiles == model->expansion.n_outputs,
                     "quantiles and outputs do not agree in number");
@@ -335,7 +338,8 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
         RFF_REQUIRE(&file->refusal, json->nodes[rff_value_of(json, 0, "classes")].type == RFF_NULL,
                     "a model without classes holds some");
     }
-    return family->check(file, model);
+    return family->check(file, model) && rff_read_out_of_fold(file, model, family->kind == RFF_CLASSIFIER)
+           && rff_read_reference(file, model, rff_count_columns(model));
 }
 
 static int rff_read_bare_map(rff_file *file, rff_model *model)

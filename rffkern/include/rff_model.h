@@ -108,6 +108,25 @@ typedef struct {
     const rff_imputation *imputations; /* in the order of their columns */
 } rff_column_map;
 
+/* Residuals of rows out of fold of an output, divided by their spread at the prediction: rffkern/_estimator/conformal.py */
+typedef struct {
+    double n_rows;         /* which `values` are some of, or all */
+    size_t n_values, n_knots;
+    const double *values;  /* (n_values,) in ascending order */
+    const double *knots, *spreads; /* (n_knots,) the knots increasing */
+} rff_residuals;
+
+/* The distribution of a raw column in training: rffkern/_column_map/drift.py */
+typedef struct {
+    int is_known;
+    double missing;       /* share of the rows */
+    rff_texts levels;     /* of a category */
+    size_t n_values;      /* of numbers and dates */
+    const double *values; /* (n_values,) */
+    const double *shares; /* of the rows with a value: (levels.n + 1,) the last of all other levels; (n_values,), or NULL
+                             where they are equal */
+} rff_distribution;
+
 /* Arrays of double precision in C order, finite, aligned to 64 bytes, shapes as said.  Absent ones are NULL. */
 typedef struct {
     rff_expansion_kind kind;
@@ -150,12 +169,16 @@ struct rff_model {
     rff_link link;
     double slope; /* of RFF_LOGISTIC */
     rff_prediction prediction;
+    const double *quantiles;             /* (n_outputs,) of RFF_SMALLEST */
+    const rff_residuals *residuals;      /* (n_outputs,) of a regressor, or NULL */
+    const rff_distribution *distributions; /* (n_features,) of raw columns, or NULL */
     size_t n_components; /* of a transformer: terms of a feature */
     rff_label *labels;         /* (n_classes,) */
     const char **feature_names; /* (n_features,) or NULL */
     struct rff_model *kernels;  /* an expansion of kernels whose scores are added, or NULL */
     struct rff_model *regions;  /* (n_regions,) the kernels of each, if they are several; else NULL */
     void *prepared;             /* of the scorer */
+    void *explainer;            /* what contributions take, where they are prepared */
     void *blocks;               /* all memory of the model */
 };
 

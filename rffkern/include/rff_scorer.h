@@ -515,19 +515,20 @@ static void rff_score_cosines(const rff_model *model, const rff_rows *X, size_t 
     }
 }
 
-/* out += (x - center) slopes, of which no part is above RFF_LARGEST_PART. */
+/* (x - center) slope of a column and an output, not above RFF_LARGEST_PART. */
+static double rff_line(const rff_expansion *e, size_t j, size_t o, double x)
+{
+    const double slope = e->slopes[j * e->n_outputs + o], part = slope != 0 ? (x - e->center[j]) * slope : 0;
+    return part < -RFF_LARGEST_PART ? -RFF_LARGEST_PART : part > RFF_LARGEST_PART ? RFF_LARGEST_PART : part;
+}
+
 static void rff_add_lines(const rff_expansion *e, const rff_rows *X, size_t row, size_t n_rows, double *out)
 {
     size_t i, j, o;
     for (i = 0; i < n_rows; i++)
         for (j = 0; j < e->n_features; j++) {
-            const double x = rff_value(X, row + i, j) - e->center[j];
-            for (o = 0; o < e->n_outputs; o++) {
-                const double slope = e->slopes[j * e->n_outputs + o];
-                double part = slope != 0 ? x * slope : 0;
-                part = part < -RFF_LARGEST_PART ? -RFF_LARGEST_PART : part;
-                out[i * e->n_outputs + o] += part > RFF_LARGEST_PART ? RFF_LARGEST_PART : part;
-            }
+            const double x = rff_value(X, row + i, j);
+            for (o = 0; o < e->n_outputs; o++) out[i * e->n_outputs + o] += rff_line(e, j, o, x);
         }
 }
 
@@ -618,6 +619,21 @@ static void rff_score_piece(const rff_model *model, const rff_rows *X, size_t ro
     for (i = 0; i < n_rows * n_outputs; i++) out[i] += scores[i];
 }
 
+/* The value of an output where it is imputed, of a mapped row whose outputs are `stride` apart. */
+static double rff_imputed(const rff_column_map *map, const rff_imputation *imputation, const double *mapped,
+                          size_t stride)
+{
+    const double neutral = map->neutral[imputation->output];
+    double found = neutral;
+    size_t k;
+    for (k = 0; k < imputation->n_predictors; k++)
+        found += imputation->factors[k] * (mapped[imputation->predictors[k] * stride]
+                                           - map->neutral[imputation->predictors[k]]);
+    found = found != found ? neutral : found;
+    found = found < imputation->low ? imputation->low : found;
+    return found > imputation->high ? imputation->high : found;
+}
+
 /* outputs[k * RFF_PIECE + i] = output k of the column map at row i. */
 static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *outputs,
                           double *imputed)
@@ -626,7 +642,7 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
     const rff_prepared *prepared = (const rff_prepared *)model->prepared;
     double values[RFF_PIECE];
     const size_t padded = rff_up(n_rows, VF_LANES);
-    size_t i, k, f, first, stop;
+    size_t i, f, first, stop;
     for (first = 0; first < map->n_outputs; first = stop) { /* those of one value */
         const size_t source = map->forms[first].source;
         int missing = 0;
@@ -640,16 +656,8 @@ static void rff_map_piece(const rff_model *model, const rff_rows *X, size_t row,
     }
     for (i = 0; i < n_rows && map->n_imputations; i++) {
         double *mapped = outputs + i;
-        for (f = 0; f < map->n_imputations; f++) {
-            const rff_imputation *imputation = map->imputations + f;
-            double found = map->neutral[imputation->output];
-            for (k = 0; k < imputation->n_predictors; k++)
-                found += imputation->factors[k] * (mapped[imputation->predictors[k] * RFF_PIECE]
-                                                   - map->neutral[imputation->predictors[k]]);
-            found = found != found ? map->neutral[imputation->output] : found;
-            found = found < imputation->low ? imputation->low : found;
-            imputed[f] = found > imputation->high ? imputation->high : found;
-        }
+        for (f = 0; f < map->n_imputations; f++)
+            imputed[f] = rff_imputed(map, map->imputations + f, mapped, RFF_PIECE);
         for (f = 0; f < map->n_imputations; f++) {
             const double x = rff_value(X, row + i, prepared->imputation_columns[f]);
             if (x != x) mapped[map->imputations[f].output * RFF_PIECE] = imputed[f];
@@ -692,13 +700,21 @@ static void rff_clip(const rff_model *model, const rff_rows *X, size_t n_rows, v
 
 /* The parts of scratch memory, as counts of doubles. */
 typedef struct {
-    size_t outputs, imputed, mapped, scores, work, values, text, total; /* values: of cells */
+    size_t outputs, imputed, mapped, scores, work, values, factors, text, total; /* values: of cells */
 } rff_layout;
 
 /* Values of a row of cells. */
 static size_t rff_n_values(const rff_model *model)
 {
     return model->has_map ? model->map.n_values : model->info.n_features;
+}
+
+/* Numbers of intervals, two for each output, or of contributions, six for each column. */
+static size_t rff_n_factors(const rff_model *model)
+{
+    const size_t n_ends = model->residuals ? 2 * model->info.n_outputs : 0;
+    const size_t n_parts = model->explainer ? 6 * model->info.n_features : 0;
+    return n_ends > n_parts ? n_ends : n_parts;
 }
 
 static rff_layout rff_scratch_layout(const rff_model *model)
@@ -720,7 +736,8 @@ static rff_layout rff_scratch_layout(const rff_model *model)
     if (model->regions || (model->kernels && model->kernels->regions))
         found.total += rff_up((model->expansion.n_features + model->expansion.n_outputs) * RFF_PIECE, 8) + 16;
     found.values = rff_up(found.total, 8);
-    found.text = rff_up(found.values + rff_n_values(model) * prepared->piece, 8);
+    found.factors = rff_up(found.values + rff_n_values(model) * prepared->piece, 8);
+    found.text = rff_up(found.factors + rff_n_factors(model), 8);
     found.total = found.text + 8;
     for (j = 0; j < (model->has_map ? map->n_columns : 0); j++)
         if (map->columns[j].n_scores) {
@@ -767,28 +784,25 @@ static rff_error rff_check(const rff_model *model, rff_type type, const void *ro
     return are_cells || rff_are_sound(model, type, rows, n_rows * model->info.n_features) ? RFF_OK : RFF_E_ROWS;
 }
 
-/* Scores of a piece of rows as they are given. */
-static void rff_score_given(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
-                            double *base)
+/* Some rows as the expansion takes them, the first of which becomes `*row`: mapped and clipped in scratch memory, or as
+   they are.  Those of a column map alone become `out`, which is else not touched. */
+static rff_rows rff_map_given(const rff_model *model, const rff_rows *X, size_t *row, size_t n_rows, double *out,
+                              double *base)
 {
     const rff_expansion *e = &model->expansion;
     const rff_layout place = rff_scratch_layout(model);
     const size_t n = model->has_map ? model->map.n_outputs : e->n_features;
     const size_t size = n * (X->type == RFF_FLOAT32 ? sizeof(float) : sizeof(double));
     double *outputs = base + place.outputs, *mapped = base + place.mapped;
-    const rff_prepared *prepared = (const rff_prepared *)model->prepared;
-    const int clips = prepared->clips;
+    const int clips = ((const rff_prepared *)model->prepared)->clips;
     const rff_rows there = {mapped, X->type, n, model->has_map ? 1 : X->width};
     size_t first, i, k;
-    if (!model->has_map && !clips) {
-        rff_score_piece(model, X, row, n_rows, out, base + place.work);
-        return;
-    }
+    if (!model->has_map && !clips) return *X;
     if (!model->has_map) /* rows begin a tile */
-        memcpy(mapped, (const char *)X->values + row * size, rff_up(n_rows, X->width) * size);
+        memcpy(mapped, (const char *)X->values + *row * size, rff_up(n_rows, X->width) * size);
     for (first = 0; first < n_rows && model->has_map; first += RFF_PIECE) {
         const size_t stop = n_rows - first < RFF_PIECE ? n_rows : first + RFF_PIECE;
-        rff_map_piece(model, X, row + first, stop - first, outputs, base + place.imputed);
+        rff_map_piece(model, X, *row + first, stop - first, outputs, base + place.imputed);
         for (i = first; i < stop; i++)
             for (k = 0; k < n; k++) {
                 const double value = outputs[k * RFF_PIECE + i - first];
@@ -797,20 +811,47 @@ static void rff_score_given(const rff_model *model, const rff_rows *X, size_t ro
                 else mapped[i * n + k] = value;
             }
     }
-    if (e->kind == RFF_NO_EXPANSION) return;
+    *row = 0;
     if (clips) rff_clip(model, &there, n_rows, mapped);
-    rff_score_piece(model, &there, 0, n_rows, out, base + place.work);
+    return there;
 }
 
-/* What is made of the scores of a row. */
-typedef void rff_answer(const rff_model *model, const double *scores, double *out);
-
-static void rff_give_scores(const rff_model *model, const double *scores, double *out)
+/* Scores of a piece of rows as they are given. */
+static void rff_score_given(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                            double *base)
 {
-    memcpy(out, scores, model->info.n_outputs * sizeof(double));
+    const rff_rows mapped = rff_map_given(model, X, &row, n_rows, out, base);
+    if (model->expansion.kind != RFF_NO_EXPANSION)
+        rff_score_piece(model, &mapped, row, n_rows, out, base + rff_scratch_layout(model).work);
 }
 
-static void rff_give_prediction(const rff_model *model, const double *scores, double *out)
+/* What is asked of some rows, which becomes `out`; `coverage` is that of intervals. */
+typedef void rff_answer(const rff_model *model, double coverage, const rff_rows *X, size_t row, size_t n_rows, double *out,
+                        double *base);
+
+static void rff_give_scores(const rff_model *model, double coverage, const rff_rows *X, size_t row, size_t n_rows,
+                            double *out, double *base)
+{
+    (void)coverage;
+    rff_score_given(model, X, row, n_rows, out, base);
+}
+
+/* The scores of rows in scratch memory. */
+static const double *rff_scores_given(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows,
+                                      double *base)
+{
+    double *scores = base + rff_scratch_layout(model).scores;
+    rff_score_given(model, X, row, n_rows, scores, base);
+    return scores;
+}
+
+static double rff_target(const rff_model *model, double score)
+{
+    if (model->prediction != RFF_EXPONENTIATED) return score;
+    return exp(score < RFF_LARGEST_LOG ? score : RFF_LARGEST_LOG);
+}
+
+static void rff_predict_row(const rff_model *model, const double *scores, double *out)
 {
     const size_t n = model->info.n_outputs;
     size_t o, best = 0;
@@ -819,11 +860,18 @@ static void rff_give_prediction(const rff_model *model, const double *scores, do
         *out = n == 1 ? scores[0] > 0 : (double)best;
         return;
     }
-    *out = scores[0];
-    for (o = 0; o < model->info.n_predictions; o++)
-        out[o] = model->prediction == RFF_EXPONENTIATED
-            ? exp(scores[o] < RFF_LARGEST_LOG ? scores[o] : RFF_LARGEST_LOG) : scores[o];
+    for (o = 0; o < model->info.n_predictions; o++) out[o] = rff_target(model, scores[o]);
     for (o = 0; o < n && model->prediction == RFF_SMALLEST; o++) *out = scores[o] < *out ? scores[o] : *out;
+}
+
+static void rff_give_predictions(const rff_model *model, double coverage, const rff_rows *X, size_t row, size_t n_rows,
+                                 double *out, double *base)
+{
+    const double *scores = rff_scores_given(model, X, row, n_rows, base);
+    size_t i;
+    (void)coverage;
+    for (i = 0; i < n_rows; i++)
+        rff_predict_row(model, scores + i * model->info.n_outputs, out + i * model->info.n_predictions);
 }
 
 /* log(exp(0) + exp(x)) */
@@ -844,7 +892,7 @@ static double rff_linked(const rff_model *model, double score, int is_binary)
     return model->link == RFF_SOFTMAX ? score : -rff_log_sum(-model->slope * score);
 }
 
-static void rff_give_probabilities(const rff_model *model, const double *scores, double *out)
+static void rff_probabilities_of_row(const rff_model *model, const double *scores, double *out)
 {
     const size_t n = model->info.n_outputs;
     double largest = -HUGE_VAL, total = 0;
@@ -862,44 +910,14 @@ static void rff_give_probabilities(const rff_model *model, const double *scores,
     for (o = 0; o < n; o++) out[o] /= total;
 }
 
-static rff_error rff_give(const rff_model *model, rff_type type, const void *rows, size_t n_rows, rff_answer *answer,
-                          size_t n_out, double *out, void *scratch, size_t scratch_size)
+static void rff_give_probabilities(const rff_model *model, double coverage, const rff_rows *X, size_t row,
+                                   size_t n_rows, double *out, double *base)
 {
-    const rff_error error = rff_check(model, type, rows, 0, n_rows, out, scratch, scratch_size);
-    const rff_rows X = {rows, type, model ? model->info.n_features : 0, 1};
-    double *base, *scores;
-    size_t row, i;
-    if (error || n_rows == 0) return error;
-    base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
-    scores = base + rff_scratch_layout(model).scores;
-    for (row = 0; row < n_rows; row += rff_piece(model)) {
-        const size_t n = n_rows - row < rff_piece(model) ? n_rows - row : rff_piece(model);
-        rff_score_given(model, &X, row, n, scores, base);
-        for (i = 0; i < n; i++) answer(model, scores + i * model->info.n_outputs, out + (row + i) * n_out);
-    }
-    return RFF_OK;
-}
-
-RFF_API rff_error rff_score(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
-                            void *scratch, size_t scratch_size)
-{
-    return rff_give(model, type, rows, n_rows, rff_give_scores, model ? model->info.n_outputs : 0, scores, scratch,
-                    scratch_size);
-}
-
-RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
-                              double *predictions, void *scratch, size_t scratch_size)
-{
-    return rff_give(model, type, rows, n_rows, rff_give_prediction, model ? model->info.n_predictions : 0, predictions,
-                    scratch, scratch_size);
-}
-
-RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
-                                    double *probabilities, void *scratch, size_t scratch_size)
-{
-    if (model && model->info.kind != RFF_CLASSIFIER) return RFF_E_NO_LABELS;
-    return rff_give(model, type, rows, n_rows, rff_give_probabilities, model ? model->info.n_classes : 0,
-                    probabilities, scratch, scratch_size);
+    const double *scores = rff_scores_given(model, X, row, n_rows, base);
+    size_t i;
+    (void)coverage;
+    for (i = 0; i < n_rows; i++)
+        rff_probabilities_of_row(model, scores + i * model->info.n_outputs, out + i * model->info.n_classes);
 }
 
 /* The scores of the text of a cell, which has been read; missing where its value is. */
@@ -944,47 +962,69 @@ static rff_error rff_read_cells(const rff_model *model, const rff_cell *cells, s
     return RFF_OK;
 }
 
-static rff_error rff_give_for_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, rff_answer *answer,
-                                    size_t n_out, double *out, void *scratch, size_t scratch_size, size_t *row,
-                                    size_t *column)
+/* Answers of n_out numbers for each row of numbers, or of cells. */
+static rff_error rff_give(const rff_model *model, rff_type type, const void *rows, int are_cells, size_t n_rows,
+                          rff_answer *answer, double coverage, size_t n_out, double *out, void *scratch,
+                          size_t scratch_size, size_t *row, size_t *column)
 {
-    rff_error error = rff_check(model, RFF_FLOAT64, cells, 1, n_rows, out, scratch, scratch_size);
-    rff_rows X = {NULL, RFF_FLOAT64, 0, 1};
-    double *base, *scores, *values;
-    rff_text_work *work;
-    size_t first, i, n, bad_row, bad_column;
+    rff_error error = rff_check(model, type, rows, are_cells, n_rows, out, scratch, scratch_size);
+    rff_rows X = {rows, type, 0, 1};
+    double *base, *values;
+    size_t first, n, bad_row, bad_column;
     if (error || n_rows == 0) return error;
     base = (double *)(((uintptr_t)scratch + 63) / 64 * 64);
-    scores = base + rff_scratch_layout(model).scores;
-    work = (rff_text_work *)(base + rff_scratch_layout(model).text);
-    X.n_features = rff_n_values(model);
-    X.values = values = base + rff_scratch_layout(model).values;
+    values = base + rff_scratch_layout(model).values;
+    X.n_features = are_cells ? rff_n_values(model) : model->info.n_features;
+    if (are_cells) X.values = values;
     for (first = 0; first < n_rows; first += n) {
         n = n_rows - first < rff_piece(model) ? n_rows - first : rff_piece(model);
-        error = rff_read_cells(model, cells + first * model->info.n_features, n, values, work, &bad_row, &bad_column);
+        if (are_cells)
+            error = rff_read_cells(model, (const rff_cell *)rows + first * model->info.n_features, n, values,
+                                   (rff_text_work *)(base + rff_scratch_layout(model).text), &bad_row, &bad_column);
         if (error) {
             if (row) *row = first + bad_row;
             if (column) *column = bad_column;
             return error;
         }
-        rff_score_given(model, &X, 0, n, scores, base);
-        for (i = 0; i < n; i++) answer(model, scores + i * model->info.n_outputs, out + (first + i) * n_out);
+        answer(model, coverage, &X, are_cells ? 0 : first, n, out + first * n_out, base);
     }
     return RFF_OK;
+}
+
+RFF_API rff_error rff_score(const rff_model *model, rff_type type, const void *rows, size_t n_rows, double *scores,
+                            void *scratch, size_t scratch_size)
+{
+    return rff_give(model, type, rows, 0, n_rows, rff_give_scores, 0, model ? model->info.n_outputs : 0, scores, scratch,
+                    scratch_size, NULL, NULL);
 }
 
 RFF_API rff_error rff_score_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *scores,
                                   void *scratch, size_t scratch_size, size_t *row, size_t *column)
 {
-    return rff_give_for_cells(model, cells, n_rows, rff_give_scores, model ? model->info.n_outputs : 0, scores, scratch,
-                              scratch_size, row, column);
+    return rff_give(model, RFF_FLOAT64, cells, 1, n_rows, rff_give_scores, 0, model ? model->info.n_outputs : 0, scores,
+                    scratch, scratch_size, row, column);
+}
+
+RFF_API rff_error rff_predict(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                              double *predictions, void *scratch, size_t scratch_size)
+{
+    return rff_give(model, type, rows, 0, n_rows, rff_give_predictions, 0, model ? model->info.n_predictions : 0,
+                    predictions, scratch, scratch_size, NULL, NULL);
 }
 
 RFF_API rff_error rff_predict_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *predictions,
                                     void *scratch, size_t scratch_size, size_t *row, size_t *column)
 {
-    return rff_give_for_cells(model, cells, n_rows, rff_give_prediction, model ? model->info.n_predictions : 0,
-                              predictions, scratch, scratch_size, row, column);
+    return rff_give(model, RFF_FLOAT64, cells, 1, n_rows, rff_give_predictions, 0,
+                    model ? model->info.n_predictions : 0, predictions, scratch, scratch_size, row, column);
+}
+
+RFF_API rff_error rff_predict_proba(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                                    double *probabilities, void *scratch, size_t scratch_size)
+{
+    if (model && model->info.kind != RFF_CLASSIFIER) return RFF_E_NO_LABELS;
+    return rff_give(model, type, rows, 0, n_rows, rff_give_probabilities, 0, model ? model->info.n_classes : 0,
+                    probabilities, scratch, scratch_size, NULL, NULL);
 }
 
 RFF_API rff_error rff_predict_proba_cells(const rff_model *model, const rff_cell *cells, size_t n_rows,
@@ -992,8 +1032,8 @@ RFF_API rff_error rff_predict_proba_cells(const rff_model *model, const rff_cell
                                           size_t *column)
 {
     if (model && model->info.kind != RFF_CLASSIFIER) return RFF_E_NO_LABELS;
-    return rff_give_for_cells(model, cells, n_rows, rff_give_probabilities, model ? model->info.n_classes : 0,
-                              probabilities, scratch, scratch_size, row, column);
+    return rff_give(model, RFF_FLOAT64, cells, 1, n_rows, rff_give_probabilities, 0,
+                    model ? model->info.n_classes : 0, probabilities, scratch, scratch_size, row, column);
 }
 
 RFF_API size_t rff_find_column(const rff_model *model, const char *name, size_t length)

@@ -3,10 +3,10 @@
  * Compile `rffscore.c`, which stands beside this file, with any C99 compiler; it needs libc and libm alone.
  *
  * A model never changes once it is loaded: any number of threads may call any function but `rff_free` on the same model
- * at the same time, without a lock.  Only loading allocates memory, and only `rff_free` releases it; functions that
- * score work in memory of the caller, of the size that `rff_scratch_size` tells.  Nothing prints, reads the
- * environment, or keeps state between calls.  Every function that can fail returns an `rff_error`, and where it fails,
- * it has written nothing to its results unless it says so.
+ * at the same time, without a lock.  Only loading allocates memory, and `rff_prepare_explanations` after it; only
+ * `rff_free` releases it; functions that score work in memory of the caller, of the size that `rff_scratch_size` tells.
+ * Nothing prints, reads the environment, or keeps state between calls.  Every function that can fail returns an
+ * `rff_error`, and where it fails, it has written nothing to its results unless it says so.
  */
 #ifndef RFFKERN_H
 #define RFFKERN_H
@@ -43,6 +43,8 @@ typedef enum {
     RFF_E_NO_LABELS = 12,  /* the model has no labels or probabilities: it is no classifier */
     RFF_E_WORDS = 13,      /* a column takes words or dates: call `rff_score_cells` and its like */
     RFF_E_CELL = 14,       /* a cell is no value of its column, such as text in a column of numbers, or no UTF-8 */
+    RFF_E_NOT_KEPT = 15,   /* the file keeps no residuals of rows out of fold, or no distributions of columns */
+    RFF_E_COVERAGE = 16,   /* a coverage too high for the number of rows that residuals are of */
 } rff_error;
 
 typedef enum {
@@ -199,6 +201,32 @@ RFF_API rff_error rff_predict_cells(const rff_model *model, const rff_cell *cell
 RFF_API rff_error rff_predict_proba_cells(const rff_model *model, const rff_cell *cells, size_t n_rows,
                                           double *probabilities, void *scratch, size_t scratch_size, size_t *row,
                                           size_t *column);
+
+/* Ends of intervals that contain the target with a probability of `coverage`, above 0 and below 1, the lower one first,
+   (n_rows, n_predictions, 2): what `predict_interval` of a regressor gives without groups.  RFF_E_NOT_KEPT where the
+   file has no residuals of rows that the model was not trained on. */
+RFF_API rff_error rff_predict_interval(const rff_model *model, double coverage, rff_type type, const void *rows,
+                                       size_t n_rows, double *ends, void *scratch, size_t scratch_size);
+RFF_API rff_error rff_predict_interval_cells(const rff_model *model, double coverage, const rff_cell *cells,
+                                             size_t n_rows, double *ends, void *scratch, size_t scratch_size,
+                                             size_t *row, size_t *column);
+
+/* Make what `rff_explain` takes, once and before threads share the model: it allocates memory, which `rff_free` releases,
+   and `rff_scratch_size` is larger from then on.  RFF_E_NOT_KEPT where the file has no distributions of columns,
+   RFF_E_UNSUPPORTED where scores are sums of kernels, or RFF_E_MEMORY; `why`, if it is not NULL, says so. */
+RFF_API rff_error rff_prepare_explanations(rff_model *model, const char **why);
+
+/* The mean scores of the background, (n_outputs,), to which contributions are added for the score; NULL before
+   `rff_prepare_explanations`. */
+RFF_API const double *rff_base_values(const rff_model *model);
+
+/* Contributions of columns to the scores, (n_rows, n_features, n_outputs): the exact Shapley values that `explain` of
+   Python gives with its own background, the distributions of the columns in training.  Rows of single precision are
+   explained in double precision.  RFF_E_ARGUMENT before `rff_prepare_explanations`. */
+RFF_API rff_error rff_explain(const rff_model *model, rff_type type, const void *rows, size_t n_rows,
+                              double *contributions, void *scratch, size_t scratch_size);
+RFF_API rff_error rff_explain_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *contributions,
+                                    void *scratch, size_t scratch_size, size_t *row, size_t *column);
 
 /* The functions of the package, for extensions of Python that do not compile rffscore.c: what the capsule of
    `rffkern.c_functions()` points to.  A capsule of `rffkern.c_model(model)` points to the rff_model. */

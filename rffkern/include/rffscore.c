@@ -28,7 +28,7 @@ static rff_error rff_prepare(rff_model *model)
     return RFF_OK;
 }
 #else
-#include "rff_scorer.h"
+#include "rff_explain.h"
 #endif
 
 #define RFF_USUAL_BYTES ((size_t)1 << 30) /* of a file, where no other limit is given */
@@ -54,6 +54,8 @@ const char *rff_error_text(rff_error error)
         "the model has no labels",
         "a column takes words or dates: give rows as cells to rff_score_cells and its like",
         "a cell is no value of its column",
+        "the file does not keep what this takes: residuals of other rows than those of training, or distributions of columns",
+        "coverage is too high for the number of rows that residuals are of",
     };
     return error >= 0 && (size_t)error < sizeof texts / sizeof texts[0] ? texts[error] : "an unknown error";
 }

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-OK, ROWS, WORDS, CELL = 0, 11, 13, 14
+OK, UNSUPPORTED, ROWS, WORDS, CELL, NOT_KEPT, COVERAGE = 0, 9, 11, 13, 14, 15, 16
 
 
 class Cell(ctypes.Structure):
@@ -53,13 +53,18 @@ class CellModel:
 
     def __init__(self, library, content):
         self._library, self._model, self._why = library, ctypes.c_void_p(), ctypes.c_char_p()
-        for name in ("score", "predict", "predict_proba"):
+        for name in ("score", "predict", "predict_proba", "explain"):
             getattr(library, f"rff_{name}_cells").argtypes = CALL
+        library.rff_predict_interval_cells.argtypes = (CALL[0], ctypes.c_double, *CALL[1:])
+        library.rff_base_values.restype = ctypes.POINTER(ctypes.c_double)
         library.rff_scratch_size.restype = library.rff_find_column.restype = ctypes.c_size_t
         code = library.rff_load_memory(content, ctypes.c_size_t(len(content)), ctypes.byref(self._model),
                                        ctypes.byref(self._why))
         assert code == OK, self._why.value
-        self._size = library.rff_scratch_size(self._model, ctypes.c_size_t(1))
+        self._make_scratch()
+
+    def _make_scratch(self):
+        self._size = self._library.rff_scratch_size(self._model, ctypes.c_size_t(1))
         self._scratch = np.empty(self._size, np.uint8)
 
     def __enter__(self):
@@ -68,14 +73,34 @@ class CellModel:
     def __exit__(self, *_):
         self._library.rff_free(self._model)
 
-    def __call__(self, rows, n_out, name="score"):
+    def __call__(self, rows, n_out, name="score", *coverage):
         """(Code, answers of shape (n_rows, n_out), row and column of the first cell that is refused)."""
         cells = (Cell * sum(map(len, rows)))(*(Cell.of(value) for row in rows for value in row))
         out, row, column = np.full((len(rows), n_out), np.nan), ctypes.c_size_t(-1), ctypes.c_size_t(-1)
         code = getattr(self._library, f"rff_{name}_cells")(
-            self._model, ctypes.cast(cells, ctypes.c_void_p), len(rows), out.ctypes.data, self._scratch.ctypes.data,
+            self._model, *coverage, ctypes.cast(cells, ctypes.c_void_p), len(rows), out.ctypes.data, self._scratch.ctypes.data,
             self._size, ctypes.byref(row), ctypes.byref(column))
         return code, out, row.value, column.value
+
+    def of_numbers(self, name, X, n_out, *coverage):
+        """(Code, answers) of rows of numbers."""
+        X, out = np.ascontiguousarray(X), np.full((len(X), n_out), np.nan)
+        code = getattr(self._library, f"rff_{name}")(
+            self._model, *map(ctypes.c_double, coverage), X.itemsize, ctypes.c_void_p(X.ctypes.data),
+            ctypes.c_size_t(len(X)), ctypes.c_void_p(out.ctypes.data), ctypes.c_void_p(self._scratch.ctypes.data),
+            ctypes.c_size_t(self._size))
+        return code, out
+
+    def prepare(self):
+        """(Code, reason) of getting ready for contributions."""
+        why = ctypes.c_char_p()
+        code = self._library.rff_prepare_explanations(self._model, ctypes.byref(why))
+        self._make_scratch()
+        return code, why.value
+
+    def base_values(self, n_outputs):
+        """What contributions are added to."""
+        return np.array(self._library.rff_base_values(self._model)[:n_outputs])
 
     def column(self, index):
         """What is told of a column, and its levels."""

@@ -1,5 +1,6 @@
 /* Read models from standard input, each a length of 8 bytes, little-endian, and so many bytes; answer with a line for
- * each, the code of the error and why.  Those that are accepted are described, and score rows of numbers and of cells.
+ * each, the code of the error and why.  Those that are accepted are described, and score and explain rows of numbers
+ * and of cells.
  */
 #include "rffscore.c"
 
@@ -66,6 +67,8 @@ static int score_cells(const rff_model *model, const rff_info *info, double *out
         for (i = 0; i < info->n_outputs; i++) finite &= isfinite(out[i]) != 0;
     }
     memset(cells, 0, N_TEXTS * info->n_features * sizeof *cells); /* all missing */
+    if (info->takes_missing && rff_base_values(model))
+        finite &= rff_explain_cells(model, cells, 1, out, scratch, size, NULL, NULL) == RFF_OK;
     finite &= rff_predict_cells(model, cells, N_TEXTS, NULL, scratch, size, NULL, NULL) == RFF_E_ARGUMENT;
     if (info->takes_missing) finite &= rff_score_cells(model, cells, 1, out, scratch, size, NULL, NULL) == RFF_OK;
     free(cells);
@@ -74,7 +77,7 @@ static int score_cells(const rff_model *model, const rff_info *info, double *out
 #endif
 
 /* Whether all answers at a few rows are finite; rows of zeros, then of a number that is large in both precisions. */
-static int score_rows(const rff_model *model)
+static int score_rows(rff_model *model)
 {
     int finite = 1;
 #ifndef RFF_READER_ONLY
@@ -85,9 +88,10 @@ static int score_rows(const rff_model *model)
     double *rows, *out;
     float *single;
     void *scratch;
+    rff_prepare_explanations(model, NULL);
     rff_describe(model, &info, sizeof info);
     size = rff_scratch_size(model, N_ROWS);
-    n_out = N_ROWS * (info.n_outputs > info.n_classes ? info.n_outputs : info.n_classes);
+    n_out = N_ROWS * ((info.n_features + 2) * info.n_outputs + info.n_classes);
     rows = calloc(N_ROWS * info.n_features, sizeof *rows);
     single = calloc(N_ROWS * info.n_features, sizeof *single);
     out = calloc(n_out, sizeof *out);
@@ -101,6 +105,9 @@ static int score_rows(const rff_model *model)
         finite &= rff_score(model, RFF_FLOAT32, single, N_ROWS, out, scratch, size) == RFF_OK;
         finite &= rff_predict(model, RFF_FLOAT64, rows, N_ROWS, out, scratch, size) == RFF_OK;
         for (i = 0; i < N_ROWS * info.n_predictions; i++) finite &= isfinite(out[i]) != 0;
+        rff_predict_interval(model, 0.5, RFF_FLOAT64, rows, N_ROWS, out, scratch, size);
+        if (rff_base_values(model))
+            finite &= rff_explain(model, RFF_FLOAT32, single, N_ROWS, out, scratch, size) == RFF_OK;
         if (!info.n_classes) continue;
         finite &= rff_predict_proba(model, RFF_FLOAT32, single, N_ROWS, out, scratch, size) == RFF_OK;
         for (i = 0; i < N_ROWS * info.n_classes; i++) finite &= out[i] >= 0 && out[i] <= 1;
