@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import damaged_files
 from helpers.c_cells import CELL, COVERAGE, NOT_KEPT, OK, UNSUPPORTED, CellModel
-from helpers.c_reader import SANITIZERS, build, compiler
+from helpers.c_reader import build, compiler
 
 import rffkern
 from rffkern import (

@@ -78,8 +78,8 @@ class CellModel:
         cells = (Cell * sum(map(len, rows)))(*(Cell.of(value) for row in rows for value in row))
         out, row, column = np.full((len(rows), n_out), np.nan), ctypes.c_size_t(-1), ctypes.c_size_t(-1)
         code = getattr(self._library, f"rff_{name}_cells")(
-            self._model, *coverage, ctypes.cast(cells, ctypes.c_void_p), len(rows), out.ctypes.data, self._scratch.ctypes.data,
-            self._size, ctypes.byref(row), ctypes.byref(column))
+            self._model, *coverage, ctypes.cast(cells, ctypes.c_void_p), len(rows), out.ctypes.data,
+            self._scratch.ctypes.data, self._size, ctypes.byref(row), ctypes.byref(column))
         return code, out, row.value, column.value
 
     def of_numbers(self, name, X, n_out, *coverage):
