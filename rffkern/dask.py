@@ -4,8 +4,8 @@ It needs the optional extra `dask` (pip install "rffkern[dask]"), and nothing el
 """
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._estimator.base import Model
-from ._estimator.monitor import RoundInfo
-from ._native import simd
+from ._estimator.monitor import RoundInfo, printing
+from ._protocol.arguments import check_rng
 from ._protocol.parameters import not_fitted
 from ._rows.training_rows import named_sets, parts_of_set
 from ._training.distributed.columns import fit_map, map_other_rows, map_training_rows
@@ -22,15 +22,23 @@ from ._training.fourier_boosting.distributed import fit_partitions as fit_boosti
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
 from ._training.gbrff.estimators import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor
 from ._training.gbrff.partitions import fit_partitions as fit_gbrff
-from ._version import __version__
-from .errors import InvalidInputError, InvalidTypeError, TrainingStateError
+from ._training.kernel_ridge.estimators import KernelRidgeClassifier, KernelRidgeRegressor
+from ._training.kernel_ridge.fit import RegionLearner, Regressions
+from ._training.kernel_ridge.fit import fit as fit_kernel_ridge
+from .errors import InvalidInputError, InvalidTypeError
 
 try:
     import distributed
     from dask.base import is_dask_collection
     from dask.delayed import delayed
 
-    from ._training.distributed.dask_workers import DaskWorkers
+    from ._training.distributed.dask_workers import (
+        DaskWorkers,
+        check_workers,
+        losses_named,
+        map_on_workers,
+        threads_of_worker,
+    )
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
 
@@ -41,6 +49,8 @@ __all__ = [
     "DaskGBRFF2Classifier",
     "DaskGBRFFClassifier",
     "DaskGBRFFRegressor",
+    "DaskKernelRidgeClassifier",
+    "DaskKernelRidgeRegressor",
     "decision_function",
     "predict",
     "predict_proba",
@@ -61,6 +71,13 @@ _HELP_OF_BOOSTING = """
     `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
     """
 
+_HELP_OF_KERNEL_RIDGE = """
+
+    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
+    The model, which keeps all rows, is that of the rows of all partitions here, to the last bit; workers solve its
+    regions side by side.
+    """
+
 # Why families have no class here.
 _ABSENT = {
     **dict.fromkeys(("DaskRFFNetClassifier", "DaskRFFNetRegressor"),
@@ -72,8 +89,7 @@ _ABSENT = {
 }
 
 
-@contextmanager
-def _client_of(client: Any) -> Iterator[Any]:
+def _client_of(client: Any) -> Any:
     """A client of a cluster, that of the context where None is given."""
     if client is None:
         current: Any = distributed.default_client
@@ -84,22 +100,7 @@ def _client_of(client: Any) -> Iterator[Any]:
                                     ) from error
     if not isinstance(client, distributed.Client):
         raise InvalidTypeError(f"client must be a dask.distributed.Client or None, got {type(client).__name__}")
-    yield client
-
-
-def _check_versions(client: Any) -> None:
-    """Refuse workers whose results may differ from those here: by another version or instruction set."""
-    here = _versions()
-    for address, there in client.run(_versions).items():
-        for name, version in here.items():
-            if there[name] != version:
-                raise InvalidInputError(f"client: the worker {address} has {name} {there[name]}, and this process "
-                                        f"{version}; install one version everywhere"
-                                        f"{', or set RFFKERN_SIMD to one level' if name == 'simd' else ''}")
-
-
-def _versions() -> dict[str, Any]:
-    return {"rffkern": __version__, "numpy": np.__version__, "simd": simd.selected()}
+    return client
 
 
 Piece = tuple[Any, Any, Any]  # rows of a partition, with their targets and weights, not computed
@@ -113,9 +114,6 @@ def _run(client: Any, pieces: Sequence[Piece], function: Callable[..., Any], *ar
     futures = client.compute([delayed(function, pure=False)(k, *pieces[k], *shared) for k in chosen])
     try:
         found: list[Any] = client.gather(futures)
-    except distributed.KilledWorker as error:
-        raise TrainingStateError("a partition of X was lost with each worker that read it: give workers more memory, "
-                                 f"or make partitions smaller ({error})") from error
     finally:
         client.cancel(futures)
     return found
@@ -225,7 +223,8 @@ class _DaskModel:
             raise InvalidInputError("eval_metric must be None on Dask, where predictions stay on the workers: use the "
                                     "validation loss, or train the ordinary model")
         model = copy.copy(self._model)
-        with _client_of(self.client) as client, ExitStack() as stack:
+        client = _client_of(self.client)
+        with losses_named(client, "a partition of X"), ExitStack() as stack:
 
             def place(pieces: Sequence[Piece], what: str) -> DaskWorkers:
                 workers = DaskWorkers(client, pieces, what, model._has_labels, model.n_jobs)
@@ -236,7 +235,7 @@ class _DaskModel:
             training = _pieces(X, y, sample_weight, "")
             evaluation = {name: _pieces(*rows, "eval_set ") for name, rows in sets}
             model._check_params()
-            _check_versions(client)
+            check_workers(client)
             mapped = fit_map(model, partial(_run, client, training))
             if mapped is not None:
                 fitted_map, folds, column_map = (delayed(each, traverse=False) for each in (
@@ -276,6 +275,90 @@ class _FourierBoosting(_DaskModel):
     _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel_ridge": False}
     _fit: ClassVar[Callable[..., None]] = staticmethod(fit_boosting)
     _help = _HELP_OF_BOOSTING
+
+
+class _KernelRidge(_DaskModel):
+    _help = _HELP_OF_KERNEL_RIDGE
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Learn from the rows of all partitions.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+            Rows are read twice: counted on their workers, and gathered here, because the model has all of them.
+        y, sample_weight : Dask arrays or series with the same partitions
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidInputError
+            For bad parameters or rows, and for more rows than the memory of this process has room for.
+        TrainingStateError
+            Where a region is lost with each worker that solves it.
+
+        Notes
+        -----
+        Length scales and regions are chosen here, on at most 6,000 rows and on all.  The rows of a region, with those
+        of its neighbours that it learns from, go to one worker; about two regions for each worker are on their way at
+        once.  This process takes n (40 d + 100) bytes for n rows of d columns, and a worker what
+        `KernelRidgeClassifier` takes for the rows of one region.
+        """
+        model, client = copy.copy(self._model), _client_of(self.client)
+        with losses_named(client, "a partition or region of X"):
+            pieces = _pieces(X, y, sample_weight, "")
+            model._check_params()
+            check_workers(client)
+            shapes = _run(client, pieces, _shape)
+            n_rows, n_columns = sum(n for n, _ in shapes), max(d for _, d in shapes)
+            n_bytes, limit = n_rows * (40 * n_columns + 100), distributed.system.MEMORY_LIMIT
+            if n_bytes > limit:
+                raise InvalidInputError(
+                    f"X must have rows that this process has memory for, because the model keeps all of them: "
+                    f"{n_rows} rows of {n_columns} columns take {n_bytes / 1e9:.3g} GB, and it has {limit / 1e9:.3g}: "
+                    "train on a sample of them, or train DaskFourierBoosting* on all")
+            rows, targets, weights = (_joined(each) for each in zip(*_run(client, pieces, _rows), strict=True))
+            training = model._check_training(rows, targets, weights)
+            with printing() if model.verbose else nullcontext():
+                model._keep(fit_kernel_ridge(model, training, check_rng(model.random_state),
+                                             partial(map_on_workers, client, _solve, "regions")))
+        self._model = model
+        return self
+
+
+def _shape(number: int, X: Any, y: Any, sample_weight: Any) -> tuple[int, int]:
+    """Of the rows of a partition."""
+    return len(X), X.shape[1]
+
+
+def _rows(number: int, X: Any, y: Any, sample_weight: Any) -> Piece:
+    """The rows of a partition."""
+    return X, y, sample_weight
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """The rows of all partitions, arrays or of pandas."""
+    if parts[0] is None or isinstance(parts[0], np.ndarray):
+        return None if parts[0] is None else np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts)
+
+
+def _solve(learner: RegionLearner) -> Regressions:
+    """The regression of a region, on a worker."""
+    return learner._replace(n_jobs=threads_of_worker(learner.n_jobs)).solve()
+
+
+class DaskKernelRidgeClassifier(_KernelRidge, _DaskClassifier, family=KernelRidgeClassifier):
+    """`KernelRidgeClassifier`, trained on Dask collections."""
+
+
+class DaskKernelRidgeRegressor(_KernelRidge, family=KernelRidgeRegressor):
+    """`KernelRidgeRegressor`, trained on Dask collections."""
 
 
 class DaskFourierBoostingClassifier(_FourierBoosting, _DaskClassifier, family=FourierBoostingClassifier):

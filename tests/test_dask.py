@@ -11,6 +11,7 @@ from helpers.processes import wait_until
 
 import rffkern
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
+from rffkern._estimator.monitor import listening
 from rffkern._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from rffkern._training.gbrff.partitions import fit_partitions as fit_gbrff
 
@@ -231,6 +232,38 @@ def test_words_dates_and_gaps(client, rng, cls):
     assert predicted.index.equals(frame.index)
     assert (predicted == y).mean() > 0.9
     assert models[0].predict_proba(pieces[0]).compute().columns.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("on", ["DaskKernelRidgeClassifier", "DaskKernelRidgeRegressor"])
+def test_kernel_ridge_solves_regions_on_workers(client, rng, on):
+    """The model is that of all rows here, with words, dates and gaps, also where a worker dies on the way."""
+    frames = pytest.importorskip("dask.dataframe")
+    frame, y = frame_of_words(rng)
+    y = frame["size"].fillna(0.0) ** 2 if on.endswith("Regressor") else y
+    weights = y * 0 + 1.0 if on.endswith("Regressor") else None
+    params = {"region_size": 200, "length_scale": 3.0, "reg_lambda": 0.1, "random_state": 0}
+    here = getattr(rffkern, on.removeprefix("Dask"))(**params).fit(frame, y, weights)
+    assert here.expansion_.kernels.n_regions == 8
+    killed, pids = [], client.run(os.getpid)
+
+    def kill(work, done, total, note):
+        if work == "regions" and done == 2 and not killed:
+            killed.append(pids[max(pids)])
+            os.kill(killed[0], signal.SIGKILL)
+
+    pieces = [None if each is None else frames.from_pandas(each, npartitions=4) for each in (frame, y, weights)]
+    with listening(kill):
+        model = getattr(on_dask, on)(client=client, **params).fit(*pieces)
+    assert len(killed) == 1
+    assert rffkern.dumps(model.to_local()) == rffkern.dumps(here)
+    assert not client.futures
+    assert model.predict(pieces[0]).compute().tolist() == here.predict(frame).tolist()
+
+
+def test_kernel_ridge_says_how_many_rows_it_has_room_for(client, table, monkeypatch):
+    monkeypatch.setattr(distributed.system, "MEMORY_LIMIT", 200_000)
+    with pytest.raises(InvalidInputError, match=r"1200 rows of 3 columns take 0.000264 GB, and it has 0.0002: train"):
+        on_dask.DaskKernelRidgeClassifier(client=client).fit(*on_cluster(*table))
 
 
 def test_lengths_need_not_be_known(client, table, cls):

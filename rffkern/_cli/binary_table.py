@@ -116,15 +116,15 @@ class ArrowTable:
     header_guessed = has_labels = False
 
     def __init__(self, path: str, files: Sequence[str] = (), is_parquet: bool | None = None,
-                 dates: str | None = None) -> None:
-        self.path, self._dates = path, dates
+                 dates: str | None = None, only: str | None = None) -> None:
+        self.path, self._dates = only or path, dates
         pyarrow = import_pyarrow()
         self._types = pyarrow.types
         self._double = pyarrow.float64()
         self.total: int | None = None
         with _pyarrow_errors(path):
             if files:
-                schema = self._open_files(files)
+                schema = self._open_files(files, only)
             else:
                 schema = self._open_file(pyarrow, path.lower().endswith(".parquet") if is_parquet is None
                                          else is_parquet)
@@ -153,20 +153,22 @@ class ArrowTable:
                                        for start in range(0, batch.num_rows, BLOCK_ROWS))
         return _read_ipc(pyarrow, file)[0]
 
-    def _open_files(self, files: Sequence[str]) -> Any:
+    def _open_files(self, files: Sequence[str], only: str | None) -> Any:
         """The schema of several files, that of the first and of the folders; `_batches` reads one after the other."""
         from pyarrow import dataset
 
-        rows = dataset.dataset(list(files), format="parquet" if files[0].lower().endswith(".parquet") else "ipc",
+        wanted = list(files) if only is None else list(dict.fromkeys((files[0], only)))
+        rows = dataset.dataset(wanted, format="parquet" if files[0].lower().endswith(".parquet") else "ipc",
                                partitioning=dataset.partitioning(flavor="hive"))
+        fragments = list(rows.get_fragments())[0 if only is None else -1 :]
 
         def batches(names: list[str]) -> Iterator[Any]:
-            for fragment in rows.get_fragments():
+            for fragment in fragments:
                 with _pyarrow_errors(fragment.path):
                     yield from fragment.to_batches(schema=rows.schema, columns=names, batch_size=BLOCK_ROWS,
                                                    batch_readahead=1, fragment_readahead=1, use_threads=False)
 
-        self.total, self._batches = rows.count_rows(), batches
+        self.total, self._batches = sum(fragment.count_rows() for fragment in fragments), batches
         return rows.schema
 
     def type_of(self, j: int) -> Any:

@@ -43,7 +43,7 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     table, frame = _open(arguments)
     names = frame.columns.tolist()
     roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
-    with _cluster(arguments) as client:
+    with open_cluster(arguments) as (client, n_workers):
         target = frame[names[roles.target]]
         kind = _kind_of_target(target, f"{arguments.data}: column {names[roles.target]!r}")
         has_labels = kind.has_labels if len(models) > 1 else next(iter(models))
@@ -65,7 +65,6 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
             warnings.simplefilter("ignore", ColumnWarning)
             model.fit(X, y, weights)
         seconds = time.perf_counter() - started
-        n_workers = len(client.scheduler_info()["workers"])
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     given = {"target": str(names[roles.target]), "rows": kind.n_rows, "note": arguments.note, "date": arguments.date}
     save(model.to_local(), output, metadata={key: value for key, value in given.items() if value is not None})
@@ -93,23 +92,27 @@ def _open(arguments: argparse.Namespace) -> tuple[Table, Any]:
 
 
 @contextlib.contextmanager
-def _cluster(arguments: argparse.Namespace) -> Iterator[Any]:
-    """A client of the cluster at an address, or of one of processes here, which ends with it."""
-    import distributed
+def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
+    """A client of the cluster at an address, or of one of processes here, which ends with it; and its size."""
+    try:
+        import distributed
 
+        from .._training.distributed.dask_workers import check_workers, losses_named
+    except ImportError as error:
+        raise UsageError(_EXTRA) from error
     connect: Any = distributed.Client
     start: Any = distributed.LocalCluster
-    if arguments.dask is not None:
+    with contextlib.ExitStack() as stack:
+        address = arguments.dask
+        if address is None:
+            address = stack.enter_context(start(n_workers=arguments.workers, threads_per_worker=arguments.threads or 1,
+                                                dashboard_address=":0"))
         try:
-            client = connect(arguments.dask, set_as_default=False)
+            client = stack.enter_context(connect(address, set_as_default=False))
         except (OSError, ValueError) as error:
-            raise UsageError(f"--dask: no scheduler answers at {arguments.dask!r} ({error})") from error
-        with client:
-            yield client
-        return
-    with start(n_workers=arguments.workers, threads_per_worker=arguments.threads or 1,
-               dashboard_address=":0") as cluster, connect(cluster) as client:
-        yield client
+            raise UsageError(f"--dask: no scheduler answers at {address!r} ({error})") from error
+        with losses_named(client, "a file of DATA"):
+            yield client, check_workers(client)
 
 
 class _TargetKind(NamedTuple):

@@ -15,7 +15,7 @@ from importlib import import_module
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
-from ..errors import FormatError, InvalidInputError
+from ..errors import FormatError, InvalidInputError, TrainingStateError
 from .output import JsonLog, Mismatch, NothingRan, ShiftExceeded, UsageError, discard, printable, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
@@ -69,6 +69,8 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         return _fail(error, EXIT_NOT_RUN)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
+    except TrainingStateError as error:  # workers or their scheduler were lost
+        return _fail(error, EXIT_IO)
     except BrokenPipeError:
         discard(sys.stdout)  # its reader has closed it
         return EXIT_IO
@@ -154,6 +156,12 @@ def _add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
 
 
+def _add_cluster(command: argparse.ArgumentParser, text: str) -> None:
+    cluster = command.add_mutually_exclusive_group()
+    cluster.add_argument("--workers", type=_job_count, metavar="N", help=text)
+    cluster.add_argument("--dask", metavar="ADDRESS", help="the same on the cluster of a scheduler, as host:8786")
+
+
 def _add_fit(fit: argparse.ArgumentParser) -> None:
     _add_table_options(fit)
     fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
@@ -202,11 +210,8 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--note", metavar="TEXT", help="text to keep in the model file, which info shows")
     fit.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
                      help="date to keep in the model file; without it the file does not depend on the clock")
-    cluster = fit.add_mutually_exclusive_group()
-    cluster.add_argument("--workers", type=_job_count, metavar="N",
-                         help="train on a Dask cluster of N processes, which read the .csv or .parquet files of DATA "
-                              "part by part (needs rffkern[dask] and pandas; see docs/dask.md for what it leaves out)")
-    cluster.add_argument("--dask", metavar="ADDRESS", help="the same on the cluster of a scheduler, as host:8786")
+    _add_cluster(fit, "train on a Dask cluster of N processes, which read the .csv or .parquet files of DATA part by "
+                      "part (needs rffkern[dask] and pandas; see docs/dask.md for what it leaves out)")
     held_out = fit.add_mutually_exclusive_group()
     held_out.add_argument("--time", metavar="COLUMN",
                           help="column of dates or numbers in whose order the rows are: the last rows are held out, by "
@@ -258,6 +263,9 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--jobs", type=_job_count, default=1, metavar="N",
                          help="number of processes that read and predict, with the same result as one (default: 1); "
                               "with several, each uses one thread unless --threads is given")
+    _add_cluster(predict, "score on a Dask cluster of N processes, which read a file of DATA each and write it to a "
+                          "part of the same name in the new folder OUT, in the format that the end of OUT or else of "
+                          "DATA names (needs rffkern[dask])")
 
 
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:

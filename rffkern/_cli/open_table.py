@@ -24,14 +24,19 @@ def open_table(path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = 
 
     `names` are those of the columns of a model, if any: they decide whether the first row of a .csv has names.
     """
-    files = input_files(path)
+    return open_files(path, input_files(path), form, names)
+
+
+def open_files(path: str, files: Sequence[str], form: CsvFormat, names: Sequence[str],
+               only: str | None = None) -> Table:
+    """Open the files that a name means; with `only`, the rows of one of them, with the columns of the first."""
     if files == [path]:
         return _open_file(path, form, names)
-    formats = {_ending(file) for file in files}
+    formats = {ending(file) for file in files}
     if formats <= {".parquet"} or formats <= {".feather", ".arrow"}:
-        return ArrowTable(path, files, dates=form.dates)
+        return ArrowTable(path, files, dates=form.dates, only=only)
     if formats <= {".csv", ".csv.gz"} or formats == {".npy"}:
-        return FileSequence(path, files, form, names)
+        return FileSequence(path, files, form, names, only)
     raise InvalidInputError(f"{path}: expected files of one format, .csv, .npy, .parquet or .arrow, got "
                             f"{', '.join(sorted(formats))}; names that begin with . or _ are ignored")
 
@@ -53,25 +58,25 @@ def input_files(path: str) -> list[str]:
     return files
 
 
-def _ending(path: str) -> str:
+def ending(path: str) -> str:
     """The end of a name that says the format, in lower case."""
     lower = path.lower()
     return ".csv.gz" if lower.endswith(".csv.gz") else os.path.splitext(lower)[1]
 
 
 def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
-    ending = _ending(path)
+    format_of_name = ending(path)
     stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
     found = None if stream or not os.path.exists(path) else _format_of_content(path)
-    if found is not None and _FORMATS[found] != _FORMATS.get(ending) and ending != ".npz":
-        say(printable(f"{path}: the name ends in {ending or 'no format'}, but the file contains {_FORMATS[found]}; it "
-                      f"is read as {found}"))
-        ending = found
-    if ending in (".npy", ".npz"):
+    if found is not None and _FORMATS[found] != _FORMATS.get(format_of_name) and format_of_name != ".npz":
+        say(printable(f"{path}: the name ends in {format_of_name or 'no format'}, but the file contains "
+                      f"{_FORMATS[found]}; it is read as {found}"))
+        format_of_name = found
+    if format_of_name in (".npy", ".npz"):
         return ArrayTable(path)
-    if ending in _ARROW:
-        return ArrowTable(path, is_parquet=ending == ".parquet", dates=form.dates)
-    if stream or ending in (".csv", ".csv.gz"):
+    if format_of_name in _ARROW:
+        return ArrowTable(path, is_parquet=format_of_name == ".parquet", dates=form.dates)
+    if stream or format_of_name in (".csv", ".csv.gz"):
         return CsvTable(path, form, names)
     raise InvalidInputError(f"{path}: the name must end in .csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow, or "
                             "be - for standard input, a folder, or a pattern such as 'part-*.csv'")
@@ -93,14 +98,15 @@ class FileSequence:
 
     has_labels = False
 
-    def __init__(self, path: str, files: Sequence[str], form: CsvFormat, names: Sequence[str]) -> None:
-        self.path, self._files = path, files
+    def __init__(self, path: str, files: Sequence[str], form: CsvFormat, names: Sequence[str],
+                 only: str | None = None) -> None:
+        self.path, self._files = (path, files) if only is None else (only, [only])
         self._first = _open_file(files[0], form, names)
         self.columns, self.n_columns = self._first.columns, self._first.n_columns
         self.header_guessed = self._first.header_guessed
-        self._form = form._replace(header="no" if self.columns is None else "yes",
-                                   delimiter=getattr(self._first, "delimiter", None))
-        self.total: int | None = sum(map(os.path.getsize, files))
+        self.delimiter: str | None = getattr(self._first, "delimiter", None)
+        self._form = form._replace(header="no" if self.columns is None else "yes", delimiter=self.delimiter)
+        self.total: int | None = sum(map(os.path.getsize, self._files))
 
     def read(self, selection: Selection) -> tuple[Iterator[Any], Callable[[Any], Block]]:
         """All rows; labels are those of the files."""
@@ -111,7 +117,7 @@ class FileSequence:
         """Raw blocks with the function that parses them, and the bytes of all files before."""
         before = 0
         for file in self._files:
-            table = self._first if file == self._files[0] else _open_file(file, self._form, ())
+            table = self._first if file == self._first.path else _open_file(file, self._form, ())
             raw_blocks, parse = table.read(self._matching(selection, table)._replace(types=parser.types))
             for raw in raw_blocks:
                 yield parse, raw, before

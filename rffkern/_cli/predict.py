@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from .output import (
     printable,
     say,
 )
+from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import ARROW_ENDINGS, Writer, make_writer
 from .table import (
     UNKNOWN,
@@ -56,59 +57,38 @@ Double = NDArray[np.float64]
 
 def run(arguments: argparse.Namespace) -> None:
     """Write predictions and, if the table has labels, report the score."""
-    _check_outputs(arguments)
+    on_cluster = arguments.workers is not None or arguments.dask is not None
+    _check_outputs(arguments, on_cluster)
     model = load_predictor(arguments)
-    output = arguments.output
     table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
     features = feature_columns(table, model, target, column_indices(table, arguments.drop))
-    writer = make_writer(output, model, arguments.proba, table, kept, arguments.names, arguments.interval,
+    part = f"part{ending_of_parts(arguments)}" if on_cluster else arguments.output
+    writer = make_writer(part, model, arguments.proba, table, kept, arguments.names, arguments.interval,
                          arguments.explain)
     scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
                     arguments.round, arguments.interval, arguments.explain)
     if scorer.reference is None and (arguments.check is not None or arguments.max_shift is not None):
         raise UsageError(f"--check and --max-shift need a model with a column map, {arguments.model} has none: train "
                          "it with --columns map")
-    raw_blocks, parse = table.read(Selection(features, target, kept, needs_labels=False,
-                                             reject=arguments.reject is not None, types=scorer.column_types(),
-                                             kept_as_text=writer.keeps_text))
-    results = (scorer.score(parse(raw)) for raw in raw_blocks) if arguments.jobs == 1 \
-        else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
-    n_rows = 0
-    rounded: set[int] = set()
-    counts: Counts | None = None
-    score: Accuracy | RSquared = Accuracy() if hasattr(model, "classes_") else RSquared()
-    log, started = sys.stderr if isinstance(sys.stderr, JsonLog) else None, time.monotonic()
-    with (Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected,
-          _opened(output) as file, contextlib.closing(results), writer.sink(file) as sink):
-        try:
-            for block in results:
-                if block.labels is not None and block.predicted is not None:
-                    score.add(block.labels, block.predicted)
-                sink.add(block.data)
-                n_rows += block.n_rows
-                rejected.add(block.rejected)
-                rounded.update(block.rounded)
-                counts = added(counts, block.counts)
-                bar.update(block.done, n_rows)
-                if log is not None:
-                    log.add(event="batch", batch_rows=block.n_rows, rows=n_rows, rejected=rejected.n_rows,
-                            done=round(block.done / table.total, 4) if table.total else None,
-                            seconds=round(time.monotonic() - started, 3))
-        except InvalidInputError as error:
-            if n_rows and (output is None or is_stream(output)):  # which cannot be taken back
-                raise InvalidInputError(f"{error}; the predictions of the {n_rows} rows before this block were "
-                                        "written") from error
-            raise
-        sink.finish(n_rows)
-    rejected.report(n_rows)
-    warn_rounded(table, [features[k] for k in sorted(rounded)],
+    selection = Selection(features, target, kept, needs_labels=False, reject=arguments.reject is not None,
+                          types=scorer.column_types(), kept_as_text=writer.keeps_text)
+    log, totals = sys.stderr if isinstance(sys.stderr, JsonLog) else None, Totals(hasattr(model, "classes_"))
+    if on_cluster:
+        score_on_cluster(arguments, table, selection, scorer, totals, log)
+    else:
+        raw_blocks, parse = table.read(selection)
+        results = (scorer.score(parse(raw)) for raw in raw_blocks) if arguments.jobs == 1 \
+            else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
+        _write(arguments, table, writer, results, totals, log)
+    warn_rounded(table, [features[k] for k in sorted(totals.rounded)],
                  "train without the column, or with it in --categorical")
     found: dict[str, Any] = {}
     if scorer.reference is not None:
-        found = report(scorer.fitted_map, scorer.reference, counts)
+        found = report(scorer.fitted_map, scorer.reference, totals.counts)
         _report_drift(arguments, found, log)
+    score = totals.score
     if score.n_rows and log is not None:
         log.add(event="score", name=score.name, value=score.value(), rows=score.n_rows)
     elif score.n_rows:
@@ -117,6 +97,31 @@ def run(arguments: argparse.Namespace) -> None:
         raise ShiftExceeded(f"{table.path}: the shift of column {found['largest_shift_of']!r} is "
                             f"{found['largest_shift']:.3g}, above --max-shift {arguments.max_shift:g}; the predictions "
                             "are written")
+
+
+def _write(arguments: argparse.Namespace, table: Table, writer: Writer, results: Generator[Any, None, None],
+           totals: "Totals", log: JsonLog | None) -> None:
+    """Write scored blocks to one file as they come."""
+    output, started = arguments.output, time.monotonic()
+    with (Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected,
+          _opened(output) as file, contextlib.closing(results), writer.sink(file) as sink):
+        try:
+            for block in results:
+                totals.add(block)
+                sink.add(block.data)
+                rejected.add(block.rejected)
+                bar.update(block.done, totals.n_rows)
+                if log is not None:
+                    log.add(event="batch", batch_rows=block.n_rows, rows=totals.n_rows, rejected=rejected.n_rows,
+                            done=round(block.done / table.total, 4) if table.total else None,
+                            seconds=round(time.monotonic() - started, 3))
+        except InvalidInputError as error:
+            if totals.n_rows and (output is None or is_stream(output)):  # which cannot be taken back
+                raise InvalidInputError(f"{error}; the predictions of the {totals.n_rows} rows before this block were "
+                                        "written") from error
+            raise
+        sink.finish(totals.n_rows)
+    rejected.report(totals.n_rows)
 
 
 def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: JsonLog | None) -> None:
@@ -131,26 +136,26 @@ def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: Jso
         say(printable(line))
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
+def _check_outputs(arguments: argparse.Namespace, on_cluster: bool) -> None:
     """Refuse, before any work, outputs that cannot be written, or not as the options ask."""
     if arguments.output == STDIN:
         arguments.output = None
     output = arguments.output
-    if output is not None:
+    if on_cluster:
+        check_folder(arguments)
+    elif output is not None:
         stream = is_stream(output)
         if not output.endswith((".csv", ".npy", *ARROW_ENDINGS)) and not stream:
             raise UsageError(f"the name of OUT must end in .csv, .npy, .parquet, .feather or .arrow, got {output!r}")
         if output.endswith((".npy", *ARROW_ENDINGS)) and stream:
             raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
                              f"{output!r} is a pipe or a device")
-        if output.endswith(".npy") and arguments.interval is not None:
-            raise UsageError(f"--interval needs a table as OUT, such as a .csv, got {output!r}")
-        if output.endswith(".npy") and arguments.explain:
-            raise UsageError(f"--explain needs a table as OUT, such as a .csv, got {output!r}")
-        if output.endswith(".npy") and arguments.keep:
-            raise UsageError(f"--keep needs a table as OUT, such as a .csv, got {output!r}: a .npy contains only "
-                             "predictions")
         check_output(output, arguments.data, arguments.model)
+    if (ending_of_parts(arguments) if on_cluster else output or "").endswith(".npy"):
+        for option in ("interval", "explain", "keep"):
+            if getattr(arguments, option):
+                raise UsageError(f"--{option} needs a table as OUT, such as a .csv, got {output!r}: a .npy contains "
+                                 "only predictions")
     written = {"OUT": output, "--reject": arguments.reject, "--check": arguments.check}
     options_of: dict[str, str] = {}
     for option, path in written.items():
@@ -353,6 +358,31 @@ class Scorer:
         return RawTable(self.fitted_map.names, columns, len(block.X))
 
 
+class Totals:
+    """What is known of all rows whose predictions are written."""
+
+    def __init__(self, has_labels: bool) -> None:
+        self.n_rows = 0
+        self.score: Any = Accuracy() if has_labels else RSquared()
+        self.rounded: set[int] = set()
+        self.counts: Counts | None = None
+
+    def add(self, block: ScoredBlock) -> None:
+        """Add a block."""
+        if block.labels is not None and block.predicted is not None:
+            self.score.add(block.labels, block.predicted)
+        self.n_rows += block.n_rows
+        self.rounded.update(block.rounded)
+        self.counts = added(self.counts, block.counts)
+
+    def merge(self, other: "Totals") -> None:
+        """Add those of other rows."""
+        self.score.merge(other.score)
+        self.n_rows += other.n_rows
+        self.rounded |= other.rounded
+        self.counts = added(self.counts, other.counts)
+
+
 class Accuracy:
     """The share of rows whose label is predicted, without rows that have no label.
 
@@ -380,6 +410,11 @@ class Accuracy:
         self.n_rows += len(labels)
         self.n_right += int((labels == predicted).sum())
 
+    def merge(self, other: "Accuracy") -> None:
+        """Add other rows."""
+        self.n_rows += other.n_rows
+        self.n_right += other.n_right
+
     def value(self) -> float:
         """The share."""
         return self.n_right / self.n_rows
@@ -390,15 +425,19 @@ class Accuracy:
 
 
 class RSquared:
-    """The share of the variance of targets that is predicted, without rows whose target is no number."""
+    """The share of the variance of targets that is predicted, without rows whose target is no number.
+
+    Sums are in units of the largest target, so that squares do not overflow, and those of squares about the mean, so
+    that large means cost no digits (Chan, Golub and LeVeque, 1979).
+    """
 
     name = "R^2"
 
     def __init__(self) -> None:
         self.n_rows = 0
-        self._first: Double | None = None  # targets of the first row, from which all others are measured
-        self._unit = np.ones(1)
-        self._sums: Double | float = 0.0  # (3, n_targets): of shifted targets, their squares, and squared errors
+        self._unit: Double = np.full(1, 1e-300)
+        # (3, n_targets): means, squares about these, and squared errors.
+        self._sums: Double = np.zeros((3, 1))
 
     def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Add a block."""
@@ -407,19 +446,32 @@ class RSquared:
         predicted = predicted.reshape(targets.shape)
         known = np.isfinite(targets).all(axis=1)
         targets, predicted = targets[known], predicted[known]
-        if not len(targets):
-            return
-        if self._first is None:
-            self._first, self._unit = targets[0], np.maximum(np.abs(targets).max(axis=0), 1e-300)
-        shifted = (targets - self._first) / self._unit  # so that large means cost no digits and squares do not overflow
-        errors = (targets - predicted) / self._unit
-        self.n_rows += len(targets)
-        self._sums = self._sums + np.array([shifted.sum(axis=0), (shifted**2).sum(axis=0), (errors**2).sum(axis=0)])
+        if len(targets):
+            unit = np.maximum(np.abs(targets).max(axis=0), 1e-300)
+            scaled = targets / unit
+            mean = scaled[0] + (scaled - scaled[0]).mean(axis=0)  # that of equal targets is these
+            errors = (targets - predicted) / unit
+            self._merge(len(targets), unit, np.array([mean, ((scaled - mean) ** 2).sum(axis=0),
+                                                      (errors**2).sum(axis=0)]))
+
+    def merge(self, other: "RSquared") -> None:
+        """Add other rows."""
+        if other.n_rows:
+            self._merge(other.n_rows, other._unit, other._sums)
+
+    def _merge(self, n_rows: int, unit: Double, sums: Double) -> None:
+        common, share = np.maximum(self._unit, unit), n_rows / (self.n_rows + n_rows)
+        own, sums = (each * np.array([old, old**2, old**2]) for each, old in (
+            (self._sums, self._unit / common), (sums, unit / common)))
+        step = sums[0] - own[0] if self.n_rows else sums[0]
+        self._sums = own + sums
+        self._sums[0] = own[0] + share * step
+        self._sums[1] += self.n_rows * share * step**2
+        self.n_rows, self._unit = self.n_rows + n_rows, common
 
     def value(self) -> float:
         """R^2, averaged over targets; a constant target counts as 1 if it is predicted exactly, else as 0."""
-        total, squares, errors = np.asarray(self._sums)
-        variance = squares - total**2 / self.n_rows
+        _, variance, errors = self._sums
         shares = np.where(variance > 0, 1 - errors / np.where(variance > 0, variance, 1.0), errors == 0)
         return float(shares.mean())
 

@@ -1,4 +1,7 @@
-"""`rffkern fit --workers` and `--dask`: files of a folder, trained on where processes of a cluster read them."""
+"""`rffkern fit` and `predict` with `--workers` or `--dask`: files that processes of a cluster read."""
+
+import json
+import os
 
 import numpy as np
 import pytest
@@ -85,3 +88,81 @@ def test_what_is_refused(address, frame, tmp_path, capsys, options, code, expect
     assert main(["fit", folder, "-o", str(tmp_path / "m.npz"), "--dask", address, *options]) == code
     assert expected in capsys.readouterr().err
     assert not (tmp_path / "m.npz").exists()
+
+
+@pytest.fixture
+def model(frame, tmp_path):
+    """The path of a small model of words, dates and gaps."""
+    fitted = rffkern.FourierBoostingClassifier(8, n_bags=1, kernel_ridge=False, random_state=0)
+    rffkern.save(fitted.fit(frame.drop(columns=["buys", "price"]), frame["buys"]), tmp_path / "m.npz")
+    return str(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(("ending", "last"), [("csv", ""), ("parquet", ""), ("csv", ".parquet")])
+def test_parts_are_what_one_process_writes(address, frame, model, tmp_path, capsys, ending, last):
+    """For each file, in folders such as year=2024 too; accuracy and drift are those of all rows."""
+    folder, output = write(frame, tmp_path / "rows", ending), str(tmp_path / f"out{last}")
+    (tmp_path / "rows" / "year=2024").mkdir()
+    os.rename(f"{folder}/part-2.{ending}", f"{folder}/year=2024/part-2.{ending}")
+    options = ["--target", "buys", "--proba", "--keep", "colour", "--names", "identifiers", "--round", "6"]
+    assert main(["predict", model, folder, "-o", output, "--dask", address, "--check", str(tmp_path / "c.json"),
+                 *options]) == 0
+    found = capsys.readouterr().err.splitlines()
+    assert found[0].startswith("400 rows of 3 files scored on 1 workers in ")
+    assert main(["predict", model, folder, "-o", str(tmp_path / "all.csv"), "--check", str(tmp_path / "d.json"),
+                 *options]) == 0
+    assert found[1:] == capsys.readouterr().err.splitlines()
+    assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()
+    for name in ("part-0", "part-1", "year=2024/part-2"):
+        part = f"{output}/{name}.{ending}{last}"
+        one = str(tmp_path / f"one.{last[1:] or ending}")
+        assert main(["predict", model, f"{folder}/{name}.{ending}", "-o", one, *options]) == 0
+        with open(part, "rb") as file, open(one, "rb") as other:
+            assert file.read() == other.read()
+    assert sorted(os.listdir(output)) == [f"part-{k}.{ending}{last}" for k in (0, 1)] + ["year=2024"]
+
+
+def test_scores_of_numbers_here(frame, tmp_path, capsys):
+    """R^2 of all files, by processes that end with the command."""
+    X = frame.assign(size=frame["size"].fillna(0.0))[["size", "price"]]
+    rffkern.save(rffkern.GBRFFRegressor(4, random_state=0).fit(X[["size"]], X["price"]), tmp_path / "m.npz")
+    folder = write(X, tmp_path / "rows", "csv")
+    assert main(["predict", str(tmp_path / "m.npz"), folder, "-o", str(tmp_path / "out.npy"), "--workers", "1",
+                 "--target", "price", "--log", "json"]) == 0
+    found = capsys.readouterr().err
+    assert found.count('"event": "part"') == 3
+    assert main(["predict", str(tmp_path / "m.npz"), folder, "-o", str(tmp_path / "one.npy"), "--target", "price"]) == 0
+    score = next(json.loads(line)["value"] for line in found.splitlines() if '"score"' in line)
+    assert capsys.readouterr().err.split()[-1] == f"{score:.4f}"
+    parts = [np.load(tmp_path / "out.npy" / f"part-{k}.csv.npy") for k in range(3)]
+    np.testing.assert_array_equal(np.concatenate(parts), np.load(tmp_path / "one.npy"))
+
+
+@pytest.mark.parametrize(("options", "code", "expected"), [
+    (["--jobs", "2"], 2, "--jobs is for one process here"),
+    (["--reject", "r.csv"], 2, "--reject is for one process here"),
+    (["-o", "-"], 2, "write a folder with a part for each file of DATA"),
+    (["-o", "rows/out"], 2, "the output must not be in a folder that is read"),
+    (["-o", "rows"], 2, "OUT must be the name of a new folder"),
+    (["-o", "out.npy", "--proba", "--keep", "size"], 2, "--keep needs a table as OUT"),
+    (["--dask", "tcp://127.0.0.1:1"], 2, "no scheduler answers"),
+    ([], 65, "part-1.csv: data row 1 (line 2), column 0 (size): expected a finite number, got 'many'")])
+def test_what_is_not_scored(address, frame, model, tmp_path, monkeypatch, capsys, options, code, expected):
+    """Nothing is left, also where the worker finds a bad cell in a file in the middle."""
+    monkeypatch.chdir(tmp_path)
+    folder = write(frame, tmp_path / "rows", "csv")
+    lines = (tmp_path / "rows/part-1.csv").read_text().splitlines()
+    lines[1] = "many" + lines[1][lines[1].index(",") :]
+    (tmp_path / "rows/part-1.csv").write_text("\n".join(lines))
+    before = sorted(os.listdir())
+    with dask_timeout("2s"):
+        assert main(["predict", model, "rows", "-o", "out", "--dask", address, *options]) == code
+    assert expected in capsys.readouterr().err
+    assert sorted(os.listdir()) == before
+    assert sorted(os.listdir(folder)) == [f"part-{k}.csv" for k in range(3)]
+
+
+def dask_timeout(text):
+    import dask
+
+    return dask.config.set({"distributed.comm.timeouts.connect": text})

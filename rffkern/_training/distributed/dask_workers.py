@@ -1,14 +1,74 @@
 """Partitions on the workers of a Dask cluster; only `rffkern.dask` loads this."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import contextlib
+import itertools
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
+import dask
 import distributed
+import numpy as np
 from dask.delayed import delayed
+from distributed.comm.core import CommClosedError
 
-from ...errors import TrainingStateError
+from ..._estimator.monitor import report_progress
+from ..._native import simd
+from ..._version import __version__
+from ...errors import InvalidInputError, TrainingStateError
 from .partition import Partition, Request, open_partition
+
+
+def check_workers(client: Any) -> int:
+    """The number of workers; refuse those whose results may differ: by another version or instruction set."""
+    here, found = _versions(), client.run(_versions)
+    for address, there in found.items():
+        for name, version in here.items():
+            if there[name] != version:
+                raise InvalidInputError(f"client: the worker {address} has {name} {there[name]}, and this process "
+                                        f"{version}; install one version everywhere"
+                                        f"{', or set RFFKERN_SIMD to one level' if name == 'simd' else ''}")
+    return len(found)
+
+
+def _versions() -> dict[str, Any]:
+    return {"rffkern": __version__, "numpy": np.__version__, "simd": simd.selected()}
+
+
+@contextlib.contextmanager
+def losses_named(client: Any, what: str) -> Iterator[None]:
+    """Say in our words that workers were lost with each that had `what`, or that the scheduler was."""
+    try:
+        yield
+    except distributed.KilledWorker as error:
+        raise TrainingStateError(f"{what} was lost with each worker that held it: give workers more memory, or make "
+                                 f"partitions smaller ({error})") from error
+    except (CancelledError, CommClosedError, TimeoutError) as error:
+        raise TrainingStateError(f"the scheduler {client.scheduler.address} was lost, and with it what its workers "
+                                 f"held: start a cluster, and run this again ({type(error).__name__})") from error
+
+
+def map_on_workers(client: Any, function: Any, work: str, arguments: Iterator[Any]) -> Iterator[Any]:
+    """The results of a function, in order; about two arguments for each worker are on their way at once."""
+    pending: deque[Any] = deque()
+    n_ahead, n_done = 2 * len(client.nthreads()), 0
+    try:
+        for argument in itertools.chain(arguments, itertools.repeat(None)):
+            if argument is not None:
+                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+                    pending.append(client.submit(function, argument, pure=False))
+                if len(pending) <= n_ahead:
+                    continue
+            if not pending:
+                return
+            yield pending[0].result()
+            pending.popleft()
+            n_done += 1
+            report_progress(work, n_done, None)
+    finally:
+        client.cancel(list(pending))
 
 
 class DaskWorkers:
@@ -60,14 +120,11 @@ class DaskWorkers:
         tasks = [self._client.submit(Partition.answer, self._futures[k], request, pure=False) for k in which]
         try:
             answers: list[Any] = self._client.gather(tasks)
-        except distributed.KilledWorker as error:
+        except BaseException as error:
             died = [self._numbers[k] for k, task in zip(which, tasks, strict=True) if task.status == "error"]
-            lost = died[0] if died else self._numbers[0]
-            raise TrainingStateError(f"partition {lost} of {self._what}X was lost with each worker that held it: give "
-                                     f"workers more memory, or make partitions smaller ({error})") from error
-        except BaseException:
             self._client.cancel(tasks)
-            raise
+            with losses_named(self._client, f"partition {(died or self._numbers)[0]} of {self._what}X"):
+                raise error
         return answers
 
     def close(self) -> None:
@@ -86,5 +143,9 @@ async def _answers(keys: Mapping[str, Sequence[str]], request: Request, dask_wor
 
 def _open_on_worker(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
     """A partition, opened on a worker, whose threads it uses where no number is given."""
-    n_threads = distributed.get_worker().state.nthreads if n_threads in (None, -1) else n_threads
-    return open_partition(number, what, has_labels, n_threads, *piece)
+    return open_partition(number, what, has_labels, threads_of_worker(n_threads), *piece)
+
+
+def threads_of_worker(n_threads: int | None) -> int:
+    """Those of the worker that this runs on, where no number is given."""
+    return int(distributed.get_worker().state.nthreads) if n_threads in (None, -1) else n_threads

@@ -1,6 +1,6 @@
 """Kernel ridge regression, from checked rows to a fitted model: kernel, regions, systems, calibration."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,8 +48,9 @@ _N_COMPARED = 3
 _LARGEST_VALUE, _MOST_SIZES = 1e18, 3
 
 
-def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
-    """Train a model on checked rows."""
+def fit(model: Any, training: Training, rng: "np.random.Generator",
+        solve: "Callable[[Iterator[RegionLearner]], Iterable[Regressions]] | None" = None) -> Fitted:
+    """Train a model on checked rows; `solve` gives the regressions of learners that have the rows of a region each."""
     rows = training.rows
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
@@ -76,7 +77,10 @@ def fit(model: Any, training: Training, rng: "np.random.Generator") -> Fitted:
     learner = RegionLearner(rows.X, rows.weights, rows.weights.each, targets, folds, n_folds if n_folds > 1 else 0,
                             shuffled, units, reg_lambda, model.kernel, model.precision, model.cache_size * _MEGABYTE,
                             model.n_landmarks, model.tol, model.max_iter, most_rows, model.n_jobs)
-    regressions = join_regions([learner.learn(region) if len(region.learned) else None for region in division.regions])
+    parts = (learner.part(region) for region in division.regions if len(region.learned))
+    learned = iter(map(RegionLearner.solve, parts) if solve is None else solve(parts))
+    regressions = join_regions([next(learned).of_rows(learner.rows_of(region), region.own) if len(region.learned)
+                                else None for region in division.regions])
 
     factors, shifts = training.scale, training.center + training.scale * intercepts
     record: dict[str, Any] | None
@@ -187,6 +191,11 @@ class Regressions(NamedTuple):
     n_iter: int
     residual: float
 
+    def of_rows(self, rows: Indices, own: Indices) -> "Regressions":
+        """That of one region, whose indices are those of rows among these, without predictions of rows not its own."""
+        is_own = np.isin(rows, own)
+        return self._replace(centers=rows, own=rows[is_own], out_of_fold=self.out_of_fold[:, is_own])
+
 
 class RegionLearner(NamedTuple):
     """Kernel ridge regressions of regions, with common length scales and lambda, and how their systems are solved."""
@@ -211,21 +220,35 @@ class RegionLearner(NamedTuple):
 
     def learn(self, region: Region, work: str = "kernel ridge") -> Regressions:
         """The regression of a region; `work` names it to listeners."""
+        return self.part(region).solve(work).of_rows(self.rows_of(region), region.own)
+
+    def rows_of(self, region: Region) -> Indices:
+        """The rows that a region learns from."""
+        return np.sort(region.shuffled_rows(self.shuffled, self.most_rows))
+
+    def part(self, region: Region) -> "RegionLearner":
+        """A learner that has these rows alone."""
         shuffled = region.shuffled_rows(self.shuffled, self.most_rows)
         rows = np.sort(shuffled)
         X, hidden = self.X, self.hidden
         if len(rows) < len(self.shuffled):
             X = X[rows] if isinstance(X, np.ndarray) else take_rows(X, rows)
             hidden = RowWeights(len(rows))
-        matrix = KernelMatrix(pack_rows(X, self.units, self.kernel, hidden, self.precision, self.n_jobs),
+        return self._replace(X=X, hidden=hidden, weights=self.weights[rows],
+                             targets=np.ascontiguousarray(self.targets[:, rows]), folds=self.folds[rows],
+                             shuffled=np.searchsorted(rows, shuffled))
+
+    def solve(self, work: str = "kernel ridge") -> Regressions:
+        """The regression of all rows."""
+        matrix = KernelMatrix(pack_rows(self.X, self.units, self.kernel, self.hidden, self.precision, self.n_jobs),
                               self.cache_bytes, self.n_jobs)
-        landmarks = np.searchsorted(rows, np.sort(shuffled[: self.n_landmarks]))
-        systems = RidgeSystems(matrix, self.folds[rows], self.weights[rows], landmarks, self.n_jobs)
+        systems = RidgeSystems(matrix, self.folds, self.weights, np.sort(self.shuffled[: self.n_landmarks]),
+                               self.n_jobs)
         solutions = systems.solve([(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)],
-                                  np.ascontiguousarray(self.targets[:, rows]), self.tol, self.max_iter, work)
-        is_own = np.isin(rows, region.own)
-        return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows[is_own],
-                           solutions.out_of_fold(self.folds[rows])[:, is_own], solutions.n_iter, solutions.residual)
+                                  self.targets, self.tol, self.max_iter, work)
+        rows = np.arange(len(self.shuffled))
+        return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows,
+                           solutions.out_of_fold(self.folds), solutions.n_iter, solutions.residual)
 
 
 def join_regions(regions: Sequence[Regressions | None]) -> Regressions:

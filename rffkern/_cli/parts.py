@@ -1,0 +1,146 @@
+"""`rffkern predict --workers` and `--dask`: processes of a cluster score a file each, and write it to a part."""
+
+import argparse
+import contextlib
+import copy
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .._files.atomic_file import atomic_write
+from ..errors import InvalidInputError
+from .open_table import ending, input_files, open_files
+from .output import JsonLog, Progress, UsageError, check_output, printable, say
+from .prediction_files import ARROW_ENDINGS
+from .table import CsvFormat, Selection, Table, csv_format
+
+
+def ending_of_parts(arguments: argparse.Namespace) -> str:
+    """The end of the names of parts, which says their format: that of OUT if it has one, else that of DATA."""
+    for name in (arguments.output, input_files(arguments.data)[0]):
+        if ending(name) in (".csv", ".npy", *ARROW_ENDINGS):
+            return ending(name)
+    return ".csv"
+
+
+def check_folder(arguments: argparse.Namespace) -> None:
+    """Refuse, before any work, what cannot be scored on a cluster, and a folder that is there already."""
+    for option in ("jobs", "reject"):
+        if getattr(arguments, option) not in (None, 1):
+            raise UsageError(f"--{option} is for one process here: leave it out, or --workers and --dask")
+    if arguments.output is None:
+        raise UsageError("--workers and --dask write a folder with a part for each file of DATA: name it by -o OUT")
+    arguments.output = arguments.output.rstrip(os.sep) or os.sep
+    if os.path.lexists(arguments.output):
+        raise UsageError("OUT must be the name of a new folder where --workers or --dask is given, got "
+                         f"{arguments.output!r}, which exists")
+    others = [file for file in input_files(arguments.data) if os.path.exists(file) and not os.path.isfile(file)]
+    if others or arguments.data == "-":
+        raise UsageError(f"--workers and --dask read files, got {(others or ['standard input'])[0]!r}")
+    check_output(arguments.output, arguments.data, arguments.model)
+
+
+class _Setup(NamedTuple):
+    """What all workers need of a table."""
+
+    path: str
+    files: Sequence[str]
+    form: CsvFormat
+    names: Sequence[str]
+    selection: Selection
+    scorer: Any
+    totals: Any  # of no rows
+
+
+def score_on_cluster(arguments: argparse.Namespace, table: Table, selection: Selection, scorer: Any, totals: Any,
+                     log: JsonLog | None) -> None:
+    """Score the files of a table side by side, each into a part of the same name, and add up what is known of rows."""
+    from .cluster import open_cluster  # which loads training
+
+    scorer.model.set_params(n_jobs=1)  # files are scored side by side on the threads of a worker
+    path, files = (os.path.abspath(arguments.data), [*map(os.path.abspath, input_files(arguments.data))])
+    form = csv_format(arguments)._replace(delimiter=getattr(table, "delimiter", None))
+    names = list(getattr(scorer.model, "feature_names_in_", ()))
+    setup = _Setup(path, files, form, names, selection, scorer, totals)
+    base = path if os.path.isdir(path) else os.path.commonpath([os.path.dirname(file) for file in files])
+    last = ending_of_parts(arguments)
+    parts = [part if ending(part) == last else part + last for part in (os.path.relpath(file, base) for file in files)]
+    sizes, started = [*map(os.path.getsize, files)], time.monotonic()
+    with _whole_folder(arguments.output) as folder, open_cluster(arguments) as (client, n_workers):
+        found: dict[int, Any] = {}
+        for part in parts:
+            os.makedirs(os.path.dirname(os.path.join(folder, part)), exist_ok=True)
+        tasks = [(file, os.path.join(folder, part)) for file, part in zip(files, parts, strict=True)]
+        with Progress("scoring", sum(sizes)) as bar:
+            for k, each in _completed(client, setup, tasks):
+                found[k] = each
+                done, n_rows = sum(sizes[k] for k in found), sum(each.n_rows for each in found.values())
+                bar.update(done, n_rows)
+                if log is not None:
+                    log.add(event="part", file=files[k], part_rows=each.n_rows, rows=n_rows,
+                            done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
+    for k in range(len(files)):
+        totals.merge(found[k])
+    say(printable(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
+                  f"{time.monotonic() - started:.2f} s: {arguments.output}"))
+
+
+def _completed(client: Any, setup: _Setup, tasks: Sequence[tuple[str, str]]) -> Iterator[tuple[int, Any]]:
+    """The number of each part and the totals of its rows, as workers complete them."""
+    import distributed
+    from dask.delayed import delayed
+
+    shared = delayed(setup, traverse=False)
+    futures: list[Any] = client.compute([delayed(_score_part, pure=False)(shared, *task) for task in tasks])
+    numbers = {future.key: k for k, future in enumerate(futures)}
+    completed: Any = distributed.as_completed
+    try:
+        for future, totals in completed(futures, loop=client.loop, with_results=True):
+            yield numbers[future.key], totals
+    finally:
+        client.cancel(futures)
+
+
+@contextlib.contextmanager
+def _whole_folder(path: str) -> Iterator[str]:
+    """A folder that takes its name once the block ends without an exception, and is removed otherwise."""
+    path = os.path.abspath(path)
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.urandom(8).hex()}.rffkern.tmp")
+    os.mkdir(temporary)
+    try:
+        yield temporary
+        os.rename(temporary, path)
+    except BaseException:
+        for _ in range(100):  # a worker that has not ended may open one more file
+            shutil.rmtree(temporary, ignore_errors=True)
+            if not os.path.exists(temporary):
+                break
+            time.sleep(0.1)
+        raise
+
+
+# On the workers.
+
+
+def _score_part(setup: _Setup, file: str, output: str) -> Any:
+    """Score the rows of a file into a part; return the totals of its rows."""
+    totals = copy.deepcopy(setup.totals)  # tasks of a worker share what they are given
+    try:
+        table = open_files(setup.path, setup.files, setup.form, setup.names, only=file)
+        raw_blocks, parse = table.read(setup.selection)
+        with atomic_write(output) as part, setup.scorer.writer.sink(part) as sink:
+            for raw in raw_blocks:
+                block = setup.scorer.score(parse(raw))
+                totals.add(block)
+                sink.add(block.data)
+            sink.finish(totals.n_rows)
+    except InvalidInputError as error:
+        if file in str(error):
+            raise
+        raise InvalidInputError(f"{file}: {error}") from error
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, f"{error.strerror} on a worker: all must see the files and the folder of "
+                                "OUT under the same names", error.filename) from error
+    return totals
