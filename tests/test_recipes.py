@@ -52,7 +52,7 @@ def test_recipe_writes_probabilities(rng, tmp_path, title):
         assert done.returncode == 0, done.stderr
     output = next(path for path in (tmp_path / "scores", tmp_path / "scores.parquet") if path.exists())
     found = pandas.read_parquet(output)
-    shown = sorted(column for column in found if column not in ("size", "colour", "key", "prediction"))
+    shown = sorted(column for column in found if column[0] == "p" and column != "prediction")
     expected = model.predict_proba(frame[["size", "colour"]])[:, 1]
     np.testing.assert_allclose(np.sort(found[shown[-1]]), np.sort(expected), rtol=1e-12)
     if "key" in found:
