@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -134,6 +135,15 @@ def test_frozen_files_that_exist_are_not_written_again(tmp_path):
     (copy / "gbrff2.npz").unlink()
     assert run("fixtures", "write", tmp_path).splitlines() == [str(copy / "gbrff2.npz")]
     assert (copy / "gbrff2.json").read_bytes() == (version / "gbrff2.json").read_bytes()
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    build, project, recipe = ((ROOT / name).read_text(encoding="utf-8") for name in (
+        "meson.build", "pyproject.toml", "tools/releasing/recipe.yaml"))
+    assert re.search(r"version: '(.+?)'", build)[1] == re.search(r'version: "(.+?)"', recipe)[1]
+    for requirements in re.findall(r"^(?:requires|dependencies) = \[(.*)\]", project, re.M):
+        for requirement in re.findall(r'"(.+?)"', requirements):
+            assert f"    - {requirement.replace('>=', ' >=')}\n" in recipe
 
 
 def test_wheels_are_packed_into_the_same_bytes(tmp_path):

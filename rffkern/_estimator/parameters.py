@@ -115,11 +115,10 @@ WARM_START = Parameter(
     "not in model files.")
 MAX_SECONDS = Parameter(
     "max_seconds", Number(float, 0, 1e9, open_low=True, optional=True),
-    "Seconds after which `fit` ends early and keeps the best rounds so far, counted from its call.  Time is looked at "
-    "after each round, so that there is always one; `fit` takes longer by what a round and the last steps take.  Which "
-    "rounds are kept then depends on the speed of the machine; a fit that ends before has the bits of one without a "
-    "limit.  With `warm_start`, the next call goes on, with as many seconds anew.  None: no limit.  Not kept in model "
-    "files.")
+    "Seconds after which `fit` stops and keeps the best rounds so far.  The time is checked after each round, so that "
+    "at least one is trained, and `fit` exceeds the limit by one round and the last steps.  Which rounds are kept then "
+    "depends on the speed of the machine; a fit that ends before has the bits of one without a limit.  With "
+    "`warm_start`, the next call goes on for as many seconds.  None: no limit.  Not kept in model files.")
 CLASS_WEIGHT = Parameter(
     "class_weight", ClassWeights(), 'Factor on the weights of the rows of each label; "balanced" gives all classes '
     "the same sum of weights.  None: 1.")
@@ -139,7 +138,7 @@ COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto", "search"),
                     "missing values when it predicts; with a map they are imputed.")
 RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
 N_JOBS = Parameter("n_jobs", Jobs(),
-                   "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  "
+                   "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  "
                    "The result is the same to the last bit for any number.  Not kept in model files.")
 VERBOSE = Parameter("verbose", Number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 

@@ -112,7 +112,7 @@ class Classifier(Explained):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most likely label of each row of X.
 
-        Labels have the dtype of those given to `fit`; text is of NumPy's dtype of text, whatever held it.
+        Labels have the dtype of those given to `fit`; text has a NumPy dtype of text.
 
         Notes
         -----
@@ -238,7 +238,7 @@ class Classifier(Explained):
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the (weighted) share of rows of X whose label in y is predicted."""
+        """Return the accuracy: the (weighted) share of rows of X whose label is predicted."""
         from .._rows.weights import check_weights  # which scoring rows of a file does not need
 
         now = self._snapshot()
@@ -465,7 +465,7 @@ class StagedClassifier(Classifier):
         return (scores[:, 0] if scores.shape[1] == 1 else scores for scores in stages)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield `predict(X)` after each round kept; the last equals it but for ties that rounding decides."""
+        """Yield `predict(X)` after each round kept; the last equals it, except for ties decided by rounding."""
         now = self._snapshot()
         return map(now._labels_of, now._staged(X))
 

@@ -59,7 +59,7 @@ def _setter(method: str, names: Sequence[str]) -> Callable[..., Any]:
 
     set_request.__name__ = f"set_{method}_request"
     set_request.__doc__ = (
-        f"Say which arguments scikit-learn hands on to `{method}` where it routes them; return self.\n\n"
+        f"Set which arguments scikit-learn passes on to `{method}` when it routes metadata; return self.\n\n"
         "Each is True, False, None (which makes passing it an error) or the name that callers pass it by.")
     kinds = inspect.Parameter
     parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD),

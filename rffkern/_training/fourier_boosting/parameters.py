@@ -296,10 +296,10 @@ PARAMETERS = (
               "5,000, 2 on 30,000, and 1 from 300,000 on; of more than 25 classes fewer, four tenths from 200 on."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier and linear terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
-              "interpolated in between.  That of trees is a sixth of it for up to 1,000 rows and three fifths for "
-              "30,000 or more, also of a number given here.  The loss multiplies both by factors, given here for up to "
-              "1,000 and for 30,000 or more rows.  More than two classes: 2 and 0.6, trees 4 and 1.2.  Quantiles: 2 "
-              "and 1, trees 4 and 2.  Other losses of regressors: 1 and 0.8, trees 2 and 1.5."),
+              "interpolated in between.  Trees take a sixth of it on up to 1,000 rows and three fifths on 30,000 or "
+              "more.  Losses multiply this by a factor, on few and on many rows: 2 and 0.6 (trees 4 and 1.2) for more "
+              "than two classes, 2 and 1 (trees 4 and 2) for quantiles, 1 and 0.8 (trees 2 and 1.5) for other losses "
+              "of regressors."),
     Parameter("base_learners", Distinct("base_learners", BASE_LEARNERS),
               'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
@@ -312,9 +312,9 @@ PARAMETERS = (
               "The weights of both in the sum are those of the lowest loss on out-of-fold rows.  \"auto\" "
               f'tries it on n >= {FEWEST_ROWS:,} rows of d mapped columns with n d up to {MOST_NUMBERS:,} and, for n '
               f'up to {MOST_ROWS:,}, n^2 (2 d + 16) up to {MOST_WORK:.0e}; it keeps it where this loss falls by '
-              f'{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  A trial on small regions, of up to '
-              '256, then 512 and 1,024 rows, comes first: it ends as soon as the outcome is clear, and takes about a '
-              f'fifth of the operations of the bags at most, or up to three where much may be gained.  '
+              f'{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  A trial on regions of 256, then 512 '
+              'and 1,024 rows comes first.  It ends when the outcome is clear, and costs a fifth of the operations of '
+              'the bags at most, or three fifths where much may be gained.  '
               f'More than {MOST_ROWS:,} rows are '
               f'divided by a binary tree of thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}. '
               'Each has a regression of its own, trained on its rows and on the nearest rows of other regions; three '
@@ -342,9 +342,9 @@ PARAMETERS = (
               'up to the lowest are kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are '
               "kept."),
     Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
-              "Share of the rows, of each class for labels, that a bag holds out where there is no `eval_set`.  "
-              "Different bags hold out disjoint rows, the folds of one division, until fewer rows than this share are "
-              'left; then rows are divided into folds anew.  "auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
+              "Share of the rows, in each class, that a bag holds out where there is no `eval_set`.  Bags hold out "
+              "different folds of one division of the rows; when all folds are used, the rows are divided anew.  "
+              '"auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
               "or more."),
     Parameter("validation", Choice(("random", "last")),
               'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: the '
@@ -359,11 +359,9 @@ PARAMETERS = (
               "depends on, are an error.  For n rows, k outputs and M bags, a model keeps n M (9 + 4 k) bytes and "
               "all terms for this, not in model files."),
     MAX_SECONDS.described(
-        MAX_SECONDS.text + "  Bags share the time: each gets an equal part of what is left when it begins, and those "
-        "that it has ended early go on, as long as time is left that others have not used; for n rows, k outputs and "
-        "M bags this takes up to 4 n k M bytes more.  Kernel ridge regression is "
-        "trained in the time that is left once all bags have ended by themselves, and is not used if that is too "
-        "short."),
+        MAX_SECONDS.text + "  Bags share the time equally, and use what others leave over; for n rows, k outputs and M "
+        "bags this takes up to 4 n k M bytes more.  Kernel ridge regression is trained in the time that is left when "
+        "all bags have ended by themselves, and not used if that is too short."),
     COLUMNS.described(
         '"auto" maps the columns of any table by `ColumnMap(("standard", "rank"))`.  Another `ColumnMap` takes its '
         "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
@@ -374,7 +372,7 @@ PARAMETERS = (
         "or of groups a number for each group, "
         "and for each bag a `permutation` of its training rows."),
     N_JOBS.described(
-        "Number of threads, at most the CPUs that are there; None and -1 for those this process may use.  Bags are "
+        "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  Bags are "
         "trained side by side, and share threads beyond their number.  The result is the same to the last bit for any "
         "number.  Not kept in model files."),
     VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
@@ -386,8 +384,7 @@ ATTRIBUTES = (
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the training rows and of the validation rows, averaged over bags.  Entry t is the loss "
               "after t rounds, up to the largest number of rounds kept; a bag with fewer rounds counts with its last."),
-    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before scores are calibrated in "
-                           "the end."),
+    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before calibration."),
     TIMED_OUT_,
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
