@@ -216,6 +216,23 @@ def xrfm(X, y, X_test, is_class, seed):
     return _xrfm(X, y, X_test, is_class, seed, N_FOLDS, **best)
 
 
+def linear(X, y, X_test, is_class, seed):
+    """Ridge regression, or logistic regression, by cross-validation on standardised columns and levels of words."""
+    from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+
+    if hasattr(X, "columns"):
+        import pandas as pd
+
+        both = pd.get_dummies(pd.concat([X, X_test]), dtype=float).to_numpy()
+        X, X_test = both[: len(X)], both[len(X) :]
+    middle = np.nanmedian(X, axis=0)
+    X, X_test = standardised(*(np.where(np.isnan(rows), middle, rows) for rows in (X, X_test)))
+    by_folds = LogisticRegressionCV(Cs=6, cv=3, scoring="neg_log_loss") if is_class else RidgeCV(
+        np.geomspace(0.1, 1e5, 13))
+    model = by_folds.fit(X, y)
+    return lambda: model.predict_proba(X_test) if is_class else model.predict(X_test)
+
+
 def tfidf_linear(X, y, X_test, is_class, seed):
     """Logistic regression, or ridge regression by cross-validation, on tf-idf of the words of a column of text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -231,7 +248,7 @@ def tfidf_linear(X, y, X_test, is_class, seed):
 
 
 RIVALS = {
-    "tfidf-linear": tfidf_linear,
+    "linear": linear, "tfidf-linear": tfidf_linear,
     "fourier-last": functools.partial(own("FourierBoosting"), validation="last"),
     "fourier": own("FourierBoosting"),
     "fourier-terms": functools.partial(own("FourierBoosting"), kernel_ridge=False),  # without kernel ridge regression
