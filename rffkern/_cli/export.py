@@ -18,7 +18,7 @@ from .verify import judge, read_rows
 
 def run(arguments: argparse.Namespace) -> None:
     """Check the options, load the model and write the file."""
-    options = {name: getattr(arguments, name) for name in ("name", "precision", "table", "key")}
+    options = {name: getattr(arguments, name) for name in ("name", "precision", "table", "key", "compiler")}
     try:
         options_for(arguments.to, **options)
     except InvalidInputError as error:

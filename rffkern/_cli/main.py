@@ -389,6 +389,9 @@ def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("--precision", choices=PRECISIONS, help="of an ONNX graph and its input (default: double)")
     export.add_argument("--table", metavar="NAME", help="the table that the SELECT reads (default: rows)")
     export.add_argument("--key", metavar="NAME", help="the column of that table that identifies a row (default: id)")
+    export.add_argument("--compiler", metavar="COMMAND",
+                        help="of html: score by the WebAssembly that this C compiler makes, such as 'zig cc' or clang "
+                             "(default: JavaScript)")
     export.add_argument("--explain", action="store_true",
                         help="of c, js and html: also write the contributions of columns to the scores of a row, those "
                              "of predict --explain")

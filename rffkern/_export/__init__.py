@@ -14,7 +14,7 @@ class ExportTarget(NamedTuple):
 TARGETS = {
     "c": ExportTarget("loops", (".c", ".h"), {"name": "model"}),
     "js": ExportTarget("loops", (".js", ".mjs"), {}),
-    "html": ExportTarget("html_file", (".html", ".htm"), {}),
+    "html": ExportTarget("html_file", (".html", ".htm"), {"compiler": ""}),
     "numpy": ExportTarget("numpy_file", (".py",), {}),
     "onnx": ExportTarget("onnx_file", (".onnx",), {"precision": "double"}),
     "sql": ExportTarget("sql_file", (".sql",), {"table": "rows", "key": "id"}),

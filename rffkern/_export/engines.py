@@ -231,6 +231,7 @@ def _packed(cell: Any) -> bytes:
 _SCRIPT = """
 import * as model from "./{name}";
 import {{ readFileSync, writeSync }} from "node:fs";
+await model.ready;
 const rows = JSON.parse(readFileSync(0, "utf8"));
 const width = {k} + {a} + 1, out = new Float64Array(rows.length * width);
 rows.forEach((cells, i) => {{

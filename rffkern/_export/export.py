@@ -16,7 +16,7 @@ Target: TypeAlias = Literal["c", "js", "html", "numpy", "onnx", "sql"]
 
 def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name: str | None = None,
            precision: Precision | None = None, table: str | None = None, key: str | None = None,
-           interval: float | None = None, explain: bool = False) -> None:
+           compiler: str | None = None, interval: float | None = None, explain: bool = False) -> None:
     """Write a trained model as a file that needs neither this package nor, but for "numpy", Python.
 
     What the file computes is the function of `decision_function`, `predict_proba` and `predict` in double precision, up
@@ -37,6 +37,9 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
         Precision of an ONNX graph and its rows.
     table, key : str, default "rows" and "id"
         The table that the SELECT reads, and its column that identifies rows.
+    compiler : str or None
+        For "html": a command that compiles C to WebAssembly, such as "zig cc" or "clang", which is run; the page scores
+        by what it makes, and without one by JavaScript.
     interval : float above 0 and below 1 or None
         Of a regressor, write the ends of intervals of this coverage too, those of `predict_interval`.
     explain : bool, default False
@@ -54,7 +57,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     OSError
         If the file cannot be written.
     """
-    options = options_for(to, name=name, precision=precision, table=table, key=key)
+    options = options_for(to, name=name, precision=precision, table=table, key=key, compiler=compiler)
     try:
         target = os.fsdecode(path)
     except TypeError as error:

@@ -4,32 +4,62 @@ The page loads nothing and sends nothing, which its content security policy says
 """
 
 import html
+import os
+import shlex
+import subprocess
+import tempfile
 from string import Template
 
+from ..errors import InvalidInputError
 from .function import Function
-from .loops import js_file
+from .loops import js_file, wasm_source
 
 # What stands between the two is the ES module of the model, as the target "js" writes it.
 MODULE_BEGINS, MODULE_ENDS = '<script type="module">\n', "\n// --- the page\n"
 
 
-def html_file(function: Function) -> str:
-    """The page."""
+def html_file(function: Function, compiler: str) -> str:
+    """The page, whose scores are WebAssembly where a compiler is named."""
     # Text within a script element may not end it, nor begin what hides its end; in texts of JavaScript, which alone
     # have such characters next to each other, a backslash before / or ! means nothing.
-    module = js_file(function).replace("</", "<\\/").replace("<!", "<\\!")
+    wasm = compiled(function, compiler) if compiler else b""
+    module = js_file(function, wasm).replace("</", "<\\/").replace("<!", "<\\!")
     return Template(_PAGE).substitute(
         title=html.escape(function.title), style=_STYLE, begins=MODULE_BEGINS, module=module, ends=MODULE_ENDS,
-        page=_SCRIPT)
+        page=_SCRIPT, policy=" 'wasm-unsafe-eval'" if wasm else "", by=", by WebAssembly" if wasm else "")
+
+
+def compiled(function: Function, compiler: str) -> bytes:
+    """WebAssembly of a model, with vectors; InvalidInputError if the compiler does not make it."""
+    source, names = wasm_source(function)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model")
+        with open(path + ".c", "w", encoding="utf-8") as file:
+            file.write(source)
+        try:
+            subprocess.run([*shlex.split(compiler), *_FLAGS, *(f"-Wl,--export={name}" for name in names),
+                            "-o", path + ".wasm", path + ".c"], check=True, capture_output=True)
+            with open(path + ".wasm", "rb") as file:
+                return file.read()
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            said = getattr(error, "stderr", b"") or str(error).encode()
+            raise InvalidInputError(
+                f"compiler must be a command that compiles C to WebAssembly, such as 'zig cc' or 'clang', got "
+                f"{compiler!r}, which says: {said.decode(errors='replace').strip()[:500]}; without one the page "
+                "scores by JavaScript") from error
+
+
+_FLAGS = ["-target", "wasm32-freestanding", "-std=gnu99", "-O3", "-ffp-contract=off", "-fno-builtin", "-nostdlib",
+          "-Wl,--no-entry"]
 
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
+ content="default-src 'none'; script-src 'unsafe-inline'$policy; style-src 'unsafe-inline'">
 <title>Predictions: $title</title><style>$style</style></head>
 <body><main><h1>Predictions</h1>
-<p class="sub">$title. The file is read and scored in this page; nothing leaves your computer.</p>
+<p class="sub">$title. The file is read and scored in this page$by; nothing leaves your computer.</p>
 <label id="drop"><input type="file" id="file" accept=".csv,.tsv,.txt,text/csv"><b>Drop a CSV file here</b>
 <span>or choose one</span></label>
 <p id="state" role="status"></p>
@@ -145,6 +175,7 @@ async function score(file) {
     const mine = ++job;
     at("result").hidden = true;
     say("Reading " + file.name);
+    if (typeof ready !== "undefined") await ready;
     const [names, ...rows] = parseCsv(await file.text());
     if (!names || !rows.length) throw new RangeError("the file has no rows below its line of names");
     const places = columns.map((name) => names.indexOf(name));

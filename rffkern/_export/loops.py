@@ -1,5 +1,6 @@
 """C, and JavaScript as the same program with other words."""
 
+import base64
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,13 +48,21 @@ _TRANSLATIONS: list[tuple[str, Any]] = [
     (r"-?0x[0-9a-f.]+p[+-]?\d+", lambda found: repr(float.fromhex(found[0])).removesuffix(".0")),
 ]
 
-# Where the first is nan, the second is given.
-_EXTREMES = {
-    "larger": "static double larger(double a, double b)\n{\n    return a > b ? a : b;\n}\n",
-    "smaller": "static double smaller(double a, double b)\n{\n    return a < b ? a : b;\n}\n",
+# What other functions may take.  Of two numbers the second may be nan, which `larger` and `smaller` then give.
+_HELPERS = {
+    "larger": """
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
 }
-
-_RANK = """
+""",
+    "smaller": """
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+""",
+    "rank": """
 /* The piecewise linear function through knots and heights, constant beyond them. */
 static double rank(double x, const double *knots, const double *heights, int n)
 {
@@ -66,15 +75,15 @@ static double rank(double x, const double *knots, const double *heights, int n)
     double slope = (heights[low] - heights[low - 1]) / (knots[low] - knots[low - 1]);
     return $rank;
 }
-"""
-
-# A polynomial of what is left of u after a whole number n of half turns, whose sign n has.
-_COSINE = """
+""",
+    "within": """
 static double within(double u, double limit)
 {
     return u < -limit ? -limit : u > limit ? limit : u;
 }
-
+""",
+    # A polynomial of what is left of u after a whole number n of half turns, whose sign n has.
+    "cosine": """
 /* cos(pi u), |u| at most 2^51. */
 static double cosine(double u)
 {
@@ -82,7 +91,8 @@ static double cosine(double u)
     double n = near - 0x1.8p52, z = (u - n) * (u - n);
     return (1 - 4 * fabs(0.5 * n - (even - 0x1.8p52))) * $cosine;
 }
-"""
+""",
+}
 
 # The row as parts read it.
 _PREPARE = """
@@ -426,6 +436,43 @@ cells of a row: text, or a number where the text is NULL; missing are NULL with 
  * Dates are seconds since 1970, or text such as 2024-03-01 12:30:15.5+01:00.
  * Functions return 0, or 1 + j if the cell j of all rows cannot be read, and ${name}_class then -(1 + j)"""
 
+# The functions that read arrays, for WebAssembly without a C library; numbers go in and out by two arrays.
+_WASM_HEAD = """\
+#include <float.h>
+#define ROUNDED double
+#define INFINITY __builtin_inf()
+#define isnan __builtin_isnan
+#define fabs __builtin_fabs
+#define floor __builtin_floor
+#define sqrt __builtin_sqrt
+__attribute__((import_module("math"), import_name("exp"))) double exp(double);
+
+double given[$n_values], found[$n_found];
+"""
+_WASM_FUNCTION = """
+void $function(void)
+{
+    row_$function(given, found);
+}
+"""
+_JS_OF_WASM = """
+let wasm, given, found;
+export const ready = WebAssembly.instantiate(Uint8Array.from(atob(
+    "$wasm"
+), (letter) => letter.charCodeAt(0)), { math: Math }).then(({ instance }) => {
+    wasm = instance.exports;
+    given = new Float64Array(wasm.memory.buffer, wasm.given.value, $n_values);
+    found = new Float64Array(wasm.memory.buffer, wasm.found.value, $n_found);
+});
+"""
+_JS_OF_WASM_FUNCTION = """
+function fill_$function(x, out) {
+    given.set(x);
+    wasm.$function();
+    out.set(found.subarray(0, out.length));
+}
+"""
+
 _JS_HEAD = """\
 // $title, as rffkern exported it.  A row x is $row.
 export const columns = $columns;
@@ -494,11 +541,11 @@ def c_file(function: Function, name: str) -> str:
               "row": missing if mapping is None else Template(_C_ROW_OF_CELLS).substitute(words)}
     text = Template(_C_HEAD).substitute(words)
     if mapping is None:
-        text += _with_extremes(_program(function, name, name))
+        text += _c_program(function, name, name)
     else:
         text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
                             "#include <stdlib.h>\n#include <string.h>")
-        text += c_type(name) + _with_extremes(_program(function, "row", name, "static "))
+        text += c_type(name) + _c_program(function, "row", name, "static ")
         text += c_cells(mapping, name, _hexadecimal)
         outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
         outputs |= {"interval": "y"} if function.intervals else {}
@@ -513,9 +560,12 @@ def c_file(function: Function, name: str) -> str:
     return text + ("" if labels is None else _c_labels(name, labels))
 
 
-def _with_extremes(program: str) -> str:
-    """A program with the extremes that it takes, as no compiler likes functions that are not used."""
-    return "".join(text for name, text in _EXTREMES.items() if f"{name}(" in program) + program
+def _with_helpers(program: str, without: Sequence[str] = ()) -> str:
+    """A program with the helpers that it takes."""
+    words = {"rank": write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope", x="x",
+                           knot="knots[low - 1]"), "cosine": write(COSINE, _WRITER, z="z")}
+    return "".join(Template(text).substitute(words) for name, text in _HELPERS.items()
+                   if name not in without and f"{name}(" in program) + program
 
 
 def _c_labels(name: str, labels: Sequence[Any]) -> str:
@@ -543,12 +593,30 @@ def _js_labels(labels: Sequence[Any] | None) -> str:
     return js_text(labels)
 
 
-def js_file(function: Function) -> str:
-    """One ES module."""
-    labels, mapping, program = function.answer.labels, function.cells, _program(function, "fill", "")
+def wasm_source(function: Function) -> tuple[str, list[str]]:
+    """C of the functions that read arrays, for WebAssembly, and the names that it has to export."""
+    names = _functions_of_rows(function)
+    text = Template(_WASM_HEAD).substitute(_words(function, "row"))
+    text += _with_helpers(_scores(function, "row", "", "static "))
+    return text + "".join(Template(_WASM_FUNCTION).substitute(function=name) for name in names), [
+        "given", "found", *names]
+
+
+def _functions_of_rows(function: Function) -> list[str]:
+    return ["scores", *(["contributions"] if function.contributions else [])]
+
+
+def js_file(function: Function, wasm: bytes = b"") -> str:
+    """One ES module, of which the functions that read arrays may be WebAssembly."""
+    labels, mapping, words = function.answer.labels, function.cells, _words(function, "fill")
+    program = ("" if wasm else _scores(function, "fill", "", "")) + _answers(function, "fill", "fill", "")
+    program = _with_helpers(program, without=("larger", "smaller"))  # which JavaScript has
     for pattern, by in _TRANSLATIONS:
         program = re.sub(pattern, by, program)
-    words = _words(function, "fill") | {
+    if wasm:
+        program = Template(_JS_OF_WASM).substitute(words, wasm=base64.b64encode(wasm).decode()) + "".join(
+            Template(_JS_OF_WASM_FUNCTION).substitute(function=name) for name in _functions_of_rows(function)) + program
+    words |= {
         "columns": js_text(function.column_names()), "classes": _js_labels(labels),
         "x": "x" if mapping is None else "read_row(x)",
         "row": f"an array of {function.n_columns} numbers" + ("" if function.mapping is None else ", NaN where missing")
@@ -567,6 +635,7 @@ def _words(function: Function, name: str) -> dict[str, Any]:
             "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers,
             "n_targets": len(function.intervals.ends) if function.intervals else 0,
             "n_contributions": function.n_columns * function.intercept.size,
+            "n_found": function.intercept.size * (function.n_columns if function.contributions else 1),
             "base_values": ", ".join(map(repr, function.contributions.base_values.tolist()))
             if function.contributions else ""}
 
@@ -579,13 +648,13 @@ def _constant(name: str, values: Array) -> str:
     return f"static const {kind} {name}[{len(texts)}] = {{\n{lines}}};\n"
 
 
-def _program(function: Function, name: str, public: str, static: str = "") -> str:
-    """Arrays, then the functions of a row, in C; those of many rows and of scores where they have a public name."""
-    return _scores(function, name, public, static) + _answers(function, name, public or name, static)
+def _c_program(function: Function, name: str, public: str, static: str = "") -> str:
+    """Arrays, and functions of numbers; those of scores have the public name."""
+    return _with_helpers(_scores(function, name, public, static) + _answers(function, name, public, static))
 
 
 def _scores(function: Function, name: str, public: str, static: str) -> str:
-    """Arrays, and the functions that read them: scores, of many rows too, and contributions."""
+    """Arrays, and the functions that read them: scores, of many rows too in C, and contributions."""
     parts, mapping = function.parts, function.mapping if function.parts else None
     is_mapped = mapping is not None or (function.bounds is not None and bool(parts))
     words = _words(function, name) | {
@@ -603,10 +672,6 @@ def _scores(function: Function, name: str, public: str, static: str) -> str:
         clip = write(CLIP, _WRITER, z="z[j]", lower="lower[j]", upper="upper[j]")
         words["copy"] += f"\n    for (int j = 0; j < {function.n_features}; j++) z[j] = {clip};"
     text = "".join(_constant(*item) for item in arrays.items())
-    if function.intervals or (mapping is not None and any(output.kind == "rank" for output in mapping.outputs)):
-        text += Template(_RANK).substitute(rank=write(FORMS["rank"], _WRITER, height="heights[low - 1]", slope="slope",
-                                                      x="x", knot="knots[low - 1]"))
-    text += Template(_COSINE).substitute(cosine=write(COSINE, _WRITER, z="z")) if "limits" in arrays else ""
     text += "" if mapping is None else "".join(_map_row(mapping))
     text += Template(_PREPARE).substitute(words) if is_mapped or (parts and public) else ""
     text += Template(_SCORES + _sums(parts, words, _ONE_ROW) + "}\n").substitute(words)

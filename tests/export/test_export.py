@@ -61,8 +61,8 @@ def test_c_names(tmp_path):
 
 
 @pytest.mark.skipif(bool(lacking("c")), reason="gcc not found")
-@pytest.mark.parametrize("case", [BOOSTED, "kernels in regions", pytest.param("several targets", marks=pytest.mark.slow),
-                                  "a constant"])
+@pytest.mark.parametrize("case", [BOOSTED, "kernels in regions", "a constant",
+                                  pytest.param("several targets", marks=pytest.mark.slow)])
 def test_many_rows_in_c_have_the_scores_of_each(case, tmp_path):
     """All bits, also of a row that is far out or has a missing number."""
     model, X = model_of(case)
@@ -102,7 +102,8 @@ int main(void)
     return 0;
 }
 """)
-    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "m.c", "-lm", "-o", "m"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "m.c", "-lm", "-o", "m"], cwd=tmp_path,
+                   check=True)
     done = subprocess.run([tmp_path / "m"], capture_output=True, text=True, check=True)
     odd, *scores, place = map(float, done.stdout.split())
     assert (odd, place) == (0, 1 + 2 * 33 + 1)

@@ -1,18 +1,27 @@
 """The page that scores a CSV file, in Chromium: what it shows is what Python gives."""
 
 import html
+import importlib.util
 import json
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
+from helpers import exported_tables
+from helpers.engines import errors_of, lacking, results_of, rows_of
+from helpers.exported import model_of
 
 import rffkern
+from rffkern._export.engines import run_html
 
 pytestmark = pytest.mark.slow
 
+ZIG = importlib.util.find_spec("ziglang") and f"{shlex.quote(sys.executable)} -m ziglang cc"
+COMPILERS = [None, pytest.param(ZIG, marks=pytest.mark.skipif(ZIG is None, reason="ziglang not found"), id="wasm")]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = ["</script><script>document.title = 'owned'</script>", "<!--<script>", 'a & b, "c"']
 _DROP = """<script type="module">
@@ -23,12 +32,12 @@ document.getElementById("drop").dispatchEvent(new DragEvent("drop", {bubbles: tr
 </script></body>"""
 
 
-def dropped(model, text, folder):
+def dropped(model, text, folder, compiler=None):
     """Title, state and rows of the page after a file was dropped into it."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium")
     path = folder / "page.html"
-    rffkern.export(model, path, to="html")
+    rffkern.export(model, path, to="html", compiler=compiler)
     page = path.read_text(encoding="utf-8")
     assert page.count("</body>") == 1
     path.write_text(page.replace("</body>", _DROP % json.dumps(text).replace("<", "\\u003c")), encoding="utf-8")
@@ -43,7 +52,8 @@ def dropped(model, text, folder):
     return html.unescape(title), html.unescape(state), rows
 
 
-def test_words_dates_gaps_and_a_row_that_cannot_be_read(tmp_path):
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_words_dates_gaps_and_a_row_that_cannot_be_read(compiler, tmp_path):
     """Columns by name, in any order and with any delimiter; labels, levels and cells are text, whatever they hold."""
     rng = np.random.default_rng(0)
     word, mass = rng.choice(HOSTILE, 300), rng.uniform(1, 900, 300)
@@ -57,7 +67,7 @@ def test_words_dates_gaps_and_a_row_that_cannot_be_read(tmp_path):
     quoted = [['"' + cell.replace('"', '""') + '"' for cell in row] for row in rows]
     lines = [f"{m};x;{w};{s}\r\n" for m, w, s in quoted]
     text = "".join(["\ufeffmass;other;</script> word;since\r\n", *lines, "5 lb;x;y;\n"])
-    title, state, shown = dropped(model, text, tmp_path)
+    title, state, shown = dropped(model, text, tmp_path, compiler)
     assert title == "Predictions: FourierBoostingClassifier"
     assert state.startswith("new.csv: 5 rows in ")
     given = {"</script> word": [w or None for _, w, _ in rows], "since": [s or None for *_, s in rows],
@@ -76,3 +86,27 @@ def test_numbers_and_what_is_missing(tmp_path):
     assert "must hold numbers, got word" in shown[1][0]
     _, state, shown = dropped(model, "x1,x2\n1,2\n", tmp_path)
     assert (state, shown) == ("the file has no column x0", [])
+
+
+@pytest.mark.skipif(ZIG is None or bool(lacking("js")), reason="ziglang or node not found")
+@pytest.mark.parametrize("case", ["words and gaps, quantiles", "kernels in regions"])
+def test_webassembly_gives_what_javascript_gives(case, tmp_path):
+    """All bits: of the exponential function too, which is JavaScript's."""
+    if case in exported_tables.CASES:
+        model, table = exported_tables.case_of(case)
+        X = table(100, 1)
+    else:
+        model, X = model_of(case)
+    expected, found = results_of(model, X), []
+    for compiler in (None, ZIG):
+        rffkern.export(model, tmp_path / "page.html", to="html", compiler=compiler)
+        found.append(run_html(str(tmp_path / "page.html"), rows_of(model, X), expected))
+    assert errors_of(found[1], found[0]) == (0, 0, 0, 1)
+
+
+def test_a_compiler_that_makes_no_webassembly(tmp_path):
+    model = rffkern.GBRFF2Classifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    for compiler in ("false", "no-such-compiler", "'"):
+        with pytest.raises(rffkern.InvalidInputError, match="compiler must be a command that compiles C"):
+            rffkern.export(model, tmp_path / "page.html", to="html", compiler=compiler)
+    assert not list(tmp_path.iterdir())
