@@ -28,6 +28,7 @@ __all__ = ["calibration", "decision_boundary", "dependence", "importance", "inte
 Double = NDArray[np.float64]
 
 _MOST_RESPONSES = 6  # lines of one plot
+_LONG = 7  # letters of labels that are written aslant, six of which share an axis
 _LOW, _HIGH, _MUTED = "#1f5fa8", "#b4501b", "#8a939c"
 
 
@@ -207,6 +208,8 @@ def _pair(rows: LabelledRows, first: int, second: int, ax: Any) -> Any:
         places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), 3 if kind == DATE else 6)).astype(int))
         names = [_text(texts[k], 14) if positions is None or kind == DATE else f"{positions[k]:.4g}" for k in places]
         axis.set_ticks(places + 0.5, names)
+    if max(len(label.get_text()) for label in ax.get_xticklabels()) > _LONG:
+        ax.tick_params(axis="x", rotation=30)
     ax.set(xlabel=_text(rows.names[first]), ylabel=_text(rows.names[second]))
     ax.figure.colorbar(mesh, ax=ax, label=f"mean {_text(rows.responses[rows.ranked_responses[0]])}")
     return ax
@@ -268,6 +271,7 @@ def waterfall(model: Any, X: Any, row: int = 0, *, output: int | None = None, ba
                     va="center", fontsize="small")
     ax.axvline(level, color=_MUTED, linestyle=":", linewidth=1)
     ax.set_yticks(list(places), names)
+    ax.use_sticky_edges = False  # bars would touch the frame, and numbers leave it
     ax.margins(x=0.15)
     of = f" of {_text(one.classes[1 if one.task == BINARY else output])}" if one.classes else ""
     ax.set_xlabel(f"score{of}: from {level:.4g} (base value) to {level + values.sum():.4g}")

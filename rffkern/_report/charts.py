@@ -205,9 +205,7 @@ def _short_texts(entry: Facts, axis: int) -> list[str]:
 
 def _some(count: int, most: int) -> list[int]:
     """Indices of at most so many of some things, evenly spaced."""
-    if count <= most:
-        return list(range(count))
-    return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})
+    return list(range(0, count, max(1, -(-(count - 1) // (most - 1)))))
 
 
 def shade_key(span: tuple[float, float]) -> str:

@@ -87,8 +87,8 @@ ul{margin:.4rem 0;padding-left:1.2rem}
 .card{background:var(--soft);padding:.7rem .9rem;border-radius:6px;font-size:.875rem;break-inside:avoid}
 .card p{margin:.2rem 0}
 @media (min-width:900px){.pair svg text{font-size:8px}}
-@media (max-width:600px){.more{display:none}td svg.strip{width:88px;height:auto}
-h2{margin-top:2rem}body{padding-top:1rem}th,td{padding-right:.6rem}}
+@media (max-width:600px){.more{display:none}td svg.strip{width:72px;min-width:0;height:auto}table{font-size:.8rem}
+h2{margin-top:2rem}body{padding-top:1rem}th,td{padding-right:.5rem}th.n{white-space:normal}td:first-child{max-width:9rem}}
 @media print{:root{--paper:#fff;--soft:#f3f5f7;--ink:#000;--muted:#444;--line:#ccc;--accent:#1f5fa8;--warm:#b4501b;
 --c0:#1f5fa8;--c1:#b4501b;--c2:#2d7a3e;--c3:#7a4aa8;--c4:#b02a4c;--c5:#5f6b76}
 body{max-width:none;padding:0;font-size:10.5pt}nav{display:none}h2{break-after:avoid}tr{break-inside:avoid}
@@ -119,8 +119,8 @@ def report_page(facts: Facts) -> str:
 
 def _table(heads: Sequence[str], lines: Iterable[Sequence[str]], kind: str = "") -> str:
     """A table of cells that are HTML; heads with # are above numbers, those with ~ are not on narrow screens."""
-    marks = [' class="n"' if head.startswith("#") else ' class="more"' if head.startswith("~") else ""
-             for head in heads]
+    classes = [" ".join(name for sign, name in (("~", "more"), ("#", "n")) if sign in head[:2]) for head in heads]
+    marks = [f' class="{each}"' if each else "" for each in classes]
     top = "".join(f"<th{mark}>{head.lstrip('#~')}</th>" for mark, head in zip(marks, heads, strict=True))
     body = "".join("<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, line, strict=True)) + "</tr>"
                    for line in lines)
@@ -265,7 +265,7 @@ def _validation(facts: Facts) -> str:
     if kept:
         text += " Columns after it are figures of the training, which the model file keeps."
     return _how(text) + _table(["", "#these rows", "#guessing", *(
-        f"#{_KEPT.get(name, name)} ({each.get('rows', 0):,} rows)" for name, each in kept.items()), "~"], lines)
+        f"~#{_KEPT.get(name, name)} ({each.get('rows', 0):,} rows)" for name, each in kept.items()), "~"], lines)
 
 
 def _calibration(facts: Facts) -> str:
@@ -322,7 +322,8 @@ def _importances(facts: Facts) -> str:
     text = (f"Permutation importance: by how much {metric[found['metric']]} where the values of a column are shuffled, "
             "with two standard errors; near 0, the column does not help on these rows. ") if measured else ""
     return (_how(text + "Training: the share of the improvement that training found in the column.")
-            + _table(["column", "permutation", "#", "training", "#"], lines) + more)
+            + _table(["column", "permutation", "#", *(("~training", "~#") if measured else ("training", "#"))], lines)
+            + more)
 
 
 def _shapley(facts: Facts) -> str:
