@@ -23,8 +23,12 @@ def log_loss(F, y):  # y is -1 or 1
     return np.logaddexp(0, -y * F), y * p, p * (1 - p)
 
 
-def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
-    """Train on rows X and targets y, with 1 and -1 for two classes; return the function that scores rows."""
+def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192, sets=(), signs=None):
+    """Train on rows X and targets y, with 1 and -1 for two classes; return the function that scores rows.
+
+    `sets` of columns are those that may interact, none where all may; `signs` has 1 or -1 for a column, of one at most,
+    along which scores rise or fall, and 0 for others.
+    """
     rng, n = np.random.default_rng(seed), len(y)
     n_folds = round(5 * 2 ** np.clip(np.log10(n / 3000), 0, 1))  # 5 up to 3,000 rows, 10 from 30,000 on
     mean, std, low, high = X.mean(axis=0), X.std(axis=0), X.min(axis=0), X.max(axis=0)
@@ -40,7 +44,8 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
         valid = folds == k % n_folds
         train = rng.permutation(np.flatnonzero(~valid))
         terms = boost(Z, y, train, np.flatnonzero(valid), edges, loss, F0, n_rounds, max_samples,
-                      np.random.default_rng(seeds[k]))
+                      np.random.default_rng(seeds[k]), [np.array(each) for each in sets],
+                      np.zeros(X.shape[1], int) if signs is None else np.array(signs))
         bags.append(terms)
         out_of_fold[valid] += F0 + sum(step * h(Z[valid]) for step, h in terms)
         counts[valid] += 1
@@ -56,7 +61,7 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192):
     return score
 
 
-def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
+def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets, signs):
     """The rounds of one bag, up to that of the lowest validation loss: a list of (step, term)."""
     rows, n_train = np.concatenate([train, valid]), len(train)
     Z, y, F = Z[rows], y[rows], np.full(len(rows), F0)
@@ -67,11 +72,12 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng):
     ridge = 0.05 if loss is squared_error else 0.01
     _, g, h = loss(F[:n_train], y[:n_train])
     chances = screened(Z[:n_train], g, h, edges) if n_train < 5 * Z.shape[1] else None
-    learners = [Fourier(fourier_rate, Z, chances, ridge=ridge, reg_lambda=0.6 / len(rows),
+    constraints = {"sets": sets, "signs": signs}
+    learners = [Fourier(fourier_rate, Z, chances, **constraints, ridge=ridge, reg_lambda=0.6 / len(rows),
                         n_tiles=max(1, max_samples // TILE)),
-                Tree(tree_rate, Z, chances, edges=edges,
+                Tree(tree_rate, Z, chances, **constraints, edges=edges,
                      depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
-                Linear(fourier_rate, Z, chances)]
+                Linear(fourier_rate, Z, chances, **constraints)]
     begins = learners[2].choose_ridge(Z, y, F, n_train, loss, chances) < loss(F, y)[0][n_train:].mean() / 2
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
@@ -138,6 +144,13 @@ class Learner:
             chance = 0.1 / d + 0.9 * evidence / evidence.sum()
         elif self.n_rounds >= 10 and self.relevances.sum() > 0:
             chance = 0.1 / d + 0.9 * self.relevances / self.relevances.sum()
+        if self.searches_steps:  # terms that keep no order
+            chance[self.signs != 0] = 0
+        if self.sets:  # one, by the sum of its chances
+            reached = np.cumsum([chance[each].sum() for each in self.sets])
+            own = self.sets[np.searchsorted(reached, rng.random() * reached[-1], side="right")]
+            chance = np.where(np.isin(np.arange(d), own), chance, 0)
+        chance = chance / chance.sum()
         times = 1.5 * np.exp(rng.random() * np.log(d + 1))
         first = np.searchsorted(chance.cumsum(), rng.random() * chance.sum(), side="right")
         chosen = rng.random(d) < 1 - np.exp(-times * chance)
@@ -216,30 +229,54 @@ class Tree(Learner):
                 n_bins = len(self.edges[j]) + 1
                 GL, HL = (np.bincount(leaf * n_bins + bins[j], each, n_bins << level).reshape(-1, n_bins)
                           .cumsum(axis=1)[:, :-1] for each in (g, h))
-                found = (GL**2 / (HL + 1) + (G - GL) ** 2 / (H - HL + 1) - G**2 / (H + 1)).sum(axis=0)
+                gain = GL**2 / (HL + 1) + (G - GL) ** 2 / (H - HL + 1) - G**2 / (H + 1)
+                against = self.signs[j] * ((G - GL) / (H - HL + 1) - GL / (HL + 1)) < 0
+                found = np.where(against, 0, gain).sum(axis=0)
                 if len(found) and found.max() > best:
                     best, split = found.max(), (j, found.argmax())
+                    whole = gain[:, split[1]].sum()
             if split is None:
                 break
             splits.append(split)
-            gains[split[0]] += best
+            gains[split[0]] += whole
             leaf = self.leaves(Z, splits)
-        values = np.bincount(leaf, g, 1 << self.depth) / (np.bincount(leaf, h, 1 << self.depth) + 1)
+        H = np.bincount(leaf, h, 1 << self.depth) + 1
+        values = self.in_order(np.bincount(leaf, g, 1 << self.depth) / H, H, splits)
         n, m = -(-len(Z) // TILE) * TILE, len(candidates)
         return (lambda Z: values[self.leaves(Z, splits)], lambda step: step * gains,
                 n * self.depth * (8 * m + 32) + (128 << self.depth) * m)
 
 
+    def in_order(self, values, weights, splits):
+        """Values of leaves, those along the column with a sign by isotonic regression."""
+        levels = sorted((b, level) for level, (j, b) in enumerate(splits) if self.signs[j])
+        if not levels:
+            return values
+        values, (j, _) = values.copy(), splits[levels[0][1]]
+        above = np.cumsum([0, *(1 << level for _, level in levels)])  # none of the thresholds, the lowest, two, ...
+        for first in np.flatnonzero((np.arange(len(values)) & above[-1]) == 0):
+            chain = (first + above)[:: self.signs[j]]
+            blocks = []  # of adjacent violators: their mean, weight and number
+            for value, weight in zip(values[chain], weights[chain], strict=True):
+                blocks.append((value, weight, 1))
+                while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+                    (a, u, m), (b, v, n) = blocks[-2:]
+                    blocks[-2:] = [((u * a + v * b) / (u + v), u + v, m + n)]
+            values[chain] = np.repeat([value for value, *_ in blocks], [n for *_, n in blocks])
+        return values
+
+
 class Linear(Learner):
-    """coefficients . z over all columns, by ridge regression of g."""
+    """coefficients . z over all columns without a sign, by ridge regression of g."""
 
     searches_steps = True
 
     def fit(self, Z, g, h, rng):
-        centred = Z - Z.mean(axis=0, dtype=float)
-        products = centred.T @ centred + len(g) * np.diag(np.broadcast_to(self.ridge, Z.shape[1]))
-        coefficients = np.linalg.solve(products, centred.T @ g)
-        n, d = -(-len(Z) // TILE) * TILE, Z.shape[1]
+        free, coefficients = self.signs == 0, np.zeros(Z.shape[1])
+        centred = (Z - Z.mean(axis=0, dtype=float))[:, free]
+        products = centred.T @ centred + len(g) * np.diag(np.broadcast_to(self.ridge, Z.shape[1])[free])
+        coefficients[free] = np.linalg.solve(products, centred.T @ g)
+        n, d = -(-len(Z) // TILE) * TILE, free.sum()
         return lambda Z: Z @ coefficients, lambda step: step**2 * coefficients**2, d * (4 * n + d)
 
     def choose_ridge(self, Z, y, F, n_train, loss, chances):

@@ -16,10 +16,13 @@ from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 TOLERANCE = 1e-4
 
 
-@pytest.mark.parametrize(("n_samples", "n_features", "loss", "seed"), [
-    (200, 4, "squared_error", 3), (200, 4, "squared_error", 5), (200, 4, "log_loss", 2), (1500, 4, "squared_error", 8),
-    (1500, 4, "log_loss", 3), (60, 20, "squared_error", 2), (60, 20, "log_loss", 2), (60, 20, "log_loss", 3)])
-def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed):
+@pytest.mark.parametrize(("n_samples", "n_features", "loss", "seed", "constraints"), [
+    (200, 4, "squared_error", 3, {}), (200, 4, "squared_error", 5, {}), (200, 4, "log_loss", 2, {}),
+    (1500, 4, "squared_error", 8, {}), (1500, 4, "log_loss", 3, {}), (60, 20, "squared_error", 2, {}),
+    (60, 20, "log_loss", 2, {}), (60, 20, "log_loss", 3, {}),
+    (200, 4, "squared_error", 3, {"sets": [[0, 1], [1, 2], [3]]}), (200, 4, "log_loss", 2, {"signs": [0, 1, 0, 0]}),
+    (200, 4, "squared_error", 4, {"sets": [[0], [1], [2], [3]], "signs": [-1, 0, 0, 0]})])
+def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed, constraints):
     rng = np.random.default_rng(seed)
     X, noise = rng.standard_normal((n_samples, n_features)), 0.3 * rng.standard_normal(n_samples)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + (X[:, 2] > 0.3) + noise
@@ -29,8 +32,9 @@ def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed):
     # Beyond 30 rounds base learners are sampled.  Blocks of rows are drawn where a bag has more rows than max_samples,
     # or 1,024.  Some rows that are scored lie outside the training range.
     model = make(45, n_bags=2, base_learners=("fourier", "tree", "linear"), columns=None, kernel_ridge=False,
-                 max_samples=512, early_stopping_rounds=1000, random_state=seed).fit(X, y)
-    score = reference.fit(X, y, getattr(reference, loss), 45, 2, seed, max_samples=512)
+                 max_samples=512, early_stopping_rounds=1000, interaction_constraints=constraints.get("sets"),
+                 monotone_constraints=constraints.get("signs"), random_state=seed).fit(X, y)
+    score = reference.fit(X, y, getattr(reference, loss), 45, 2, seed, max_samples=512, **constraints)
     rows = 1.5 * rng.standard_normal((500, n_features))
     expected = score(rows)
     scores = model.predict(rows) if loss == "squared_error" else model.decision_function(rows)
