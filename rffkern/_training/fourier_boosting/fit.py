@@ -145,9 +145,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     pairs = None if warm_start is None else warm_start.pairs
     if columns.constraints is not None and columns.constraints.n_pairs:
         if pairs is None:
-            rows, _ = open_rows(0, check_n_threads(model.n_jobs, n_train * n_features))
-            pairs = strongest_pairs(model, columns, sizes, rows, columns.constraints.n_pairs, limit)
-            del rows
+            n_threads = check_n_threads(model.n_jobs, n_train * n_features)
+            pairs = strongest_pairs(model, columns, sizes, open_rows(0, n_threads)[0],
+                                    columns.constraints.n_pairs, limit)
         columns, columns_of_bags = (each._replace(constraints=columns.constraints.with_pairs(pairs))
                                     for each in (columns, columns_of_bags))
 
