@@ -277,6 +277,7 @@ def test_blocks_of_a_page_run(page, tables, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "examples")
     folder = shutil.copytree(tables, tmp_path / "here")
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
     names = {}
     for language, code in blocks(page):
         if language == "python":
