@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
             say(printable(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
                           f"{stem}{suffixes[0]}"))
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments)
-    rows_and_results = None if arguments.data is None else read_rows(arguments, model)
+    rows_and_results = None if arguments.data is None else read_rows(arguments, model, arguments.explain)
     try:
         export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to,
                interval=arguments.interval, explain=arguments.explain, **options)

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     if wrong:
         raise Mismatch("\n".join(wrong))
     if arguments.model is not None:  # a file is run only if it is that of the receipt
-        rows, expected = read_rows(arguments, load_predictor(arguments))
+        rows, expected = read_rows(arguments, load_predictor(arguments), artefact["explain"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
               receipt["tolerance"])
     say(printable(f"{arguments.artefact}: as {arguments.receipt} says"))
@@ -51,8 +51,8 @@ def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
                          f"install one of {', '.join(engines)}")
 
 
-def read_rows(arguments: argparse.Namespace, model: Any) -> tuple[Rows, Results]:
-    """The rows of the table that is given as data, and what the model gives for them."""
+def read_rows(arguments: argparse.Namespace, model: Any, explain: bool) -> tuple[Rows, Results]:
+    """The rows of the table that is given as data, and what the model gives for them, with contributions if asked."""
     path = arguments.data
     if os.path.exists(path) and not os.path.isfile(path):
         raise UsageError(f"ROWS must be one file, whose digest a receipt has, got {path!r}")
@@ -63,4 +63,4 @@ def read_rows(arguments: argparse.Namespace, model: Any) -> tuple[Rows, Results]
     blocks = [scorer.rows(block) for block in map(parse, raw_blocks) if len(block.X)]
     if not blocks:
         raise InvalidInputError(f"{path}: the table has no rows")
-    return joined([(rows_of(model, X), results_of(model, X)) for X in blocks])
+    return joined([(rows_of(model, X), results_of(model, X, explain)) for X in blocks])

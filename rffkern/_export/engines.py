@@ -57,6 +57,7 @@ class Results(NamedTuple):
     answers: Any  # (n_rows, n_answers) probabilities, or what `predict` or `transform` gives
     labels: Any = None  # (n_rows,) of a classifier
     classes: Any = None  # their distinct values
+    contributions: Any = None  # (n_rows, n_columns * n_outputs) of columns, where the file has them
 
 
 class Errors(NamedTuple):
@@ -66,6 +67,7 @@ class Errors(NamedTuple):
     scores: float  # the largest difference of scores, over the larger of 1 and the score
     answers: float  # that of answers
     labels: float  # the share of rows with the same label
+    contributions: float | None = None  # as of scores
 
 
 def rows_of(model: Any, X: Any) -> Rows:
@@ -94,14 +96,16 @@ def _cells(kind: str, column: RawColumn) -> list[Any]:
     return [float("nan")] * len(column.values) if kind == EMPTY else column.values.tolist()
 
 
-def results_of(model: Any, X: Any) -> Results:
-    """Results of the model itself."""
+def results_of(model: Any, X: Any, explain: bool = False) -> Results:
+    """Results of the model itself, with contributions if asked for."""
+    phi = model.explain(X).values if explain else None
+    phi = None if phi is None else phi.reshape(len(phi), -1)
     if hasattr(model, "predict_proba"):
-        return Results(model._raw_scores(X), model.predict_proba(X), model.predict(X), model.classes_)
+        return Results(model._raw_scores(X), model.predict_proba(X), model.predict(X), model.classes_, phi)
     method = next(getattr(model, name) for name in ("transform", "predict", "score") if hasattr(model, name))
     answers = np.asarray(method(X))
     answers = answers.reshape(len(answers), -1)
-    return Results(model._raw_scores(X) if hasattr(model, "predict") else answers, answers)
+    return Results(model._raw_scores(X) if hasattr(model, "predict") else answers, answers, contributions=phi)
 
 
 def joined(parts: Sequence[tuple[Rows, Results]]) -> tuple[Rows, Results]:
@@ -109,8 +113,8 @@ def joined(parts: Sequence[tuple[Rows, Results]]) -> tuple[Rows, Results]:
     blocks, results = zip(*parts, strict=True)
     cells = [[cell for block in blocks for cell in block.cells[j]] for j in range(len(blocks[0].names))]
     arrays: list[Any] = [None if each[0] is None else np.concatenate(each)
-                         for each in zip(*(part[:3] for part in results), strict=True)]
-    return blocks[0]._replace(cells=cells), Results(arrays[0], arrays[1], arrays[2], results[0].classes)
+                         for each in zip(*(part._replace(classes=None) for part in results), strict=True)]
+    return blocks[0]._replace(cells=cells), Results(*arrays)._replace(classes=results[0].classes)
 
 
 def errors_of(found: Results, expected: Results) -> Errors:
@@ -123,7 +127,8 @@ def errors_of(found: Results, expected: Results) -> Errors:
     same = 1.0
     if expected.labels is not None and len(expected.labels):
         same = float(np.mean([_text(a) == _text(b) for a, b in zip(found.labels, expected.labels, strict=True)]))
-    return Errors(float(ulp), _largest(got, given), _largest(found.answers, expected.answers), same)
+    phi = None if expected.contributions is None else _largest(found.contributions, expected.contributions)
+    return Errors(float(ulp), _largest(got, given), _largest(found.answers, expected.answers), same, phi)
 
 
 def _largest(got: Array, given: Array) -> float:
@@ -182,11 +187,12 @@ _DRIVER = """
 int main(void)
 {{
     {cell} x[{d}];
-    double out[{k} + {a} + 1];
+    double out[{k} + {a} + 1 + {c}];
     while (read_numbers(x)) {{
         {check}{name}_scores(x, out){fail};
         {name}_{answers}(x, out + {k});
         out[{k} + {a}] = {label};
+        {contributions};
         fwrite(out, sizeof out, 1, stdout);
     }}
     return 0;
@@ -208,7 +214,9 @@ def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS
         cell=f"{name}_cell" if rows.of_cells else "double", d=n_columns, name=name, k=expected.scores.shape[1],
         check="if (" if rows.of_cells else "", fail=") return 1" if rows.of_cells else "",
         a=expected.answers.shape[1], answers="probabilities" if labelled else "predict",
-        label=f"{name}_class(x)" if labelled else "0"))
+        label=f"{name}_class(x)" if labelled else "0", c=_n_contributions(expected),
+        contributions=f"{name}_contributions(x, out + {expected.scores.shape[1] + expected.answers.shape[1] + 1})"
+        if _n_contributions(expected) else ""))
     with open(path, encoding="utf-8") as file, open(driver, "w", encoding="utf-8") as out:
         out.write(file.read() + content)
     subprocess.run([_compiler() or "cc", *flags, driver, "-lm", "-o", program], check=True, capture_output=True)
@@ -233,13 +241,14 @@ import * as model from "./{name}";
 import {{ readFileSync, writeSync }} from "node:fs";
 await model.ready;
 const rows = JSON.parse(readFileSync(0, "utf8"));
-const width = {k} + {a} + 1, out = new Float64Array(rows.length * width);
+const width = {k} + {a} + 1 + {c}, out = new Float64Array(rows.length * width);
 rows.forEach((cells, i) => {{
     const row = {of_cells} ? cells : cells.map((cell) => cell === null ? NaN : cell);
     const at = i * width, predicted = model.predict(row);
     out.set(model.scores(row), at);
     out.set(model.classes ? model.probabilities(row) : predicted.length ? predicted : [predicted], at + {k});
-    if (model.classes) out[at + width - 1] = model.classes.indexOf(predicted);
+    if (model.classes) out[at + {k} + {a}] = model.classes.indexOf(predicted);
+    if ({c}) out.set(model.contributions(row), at + {k} + {a} + 1);
 }});
 const bytes = Buffer.from(out.buffer);
 for (let start = 0; start < bytes.length;) start += writeSync(1, bytes, start);
@@ -252,7 +261,8 @@ def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> 
     shutil.copy(path, module)
     with open(script, "w", encoding="utf-8") as file:
         file.write(_SCRIPT.format(name="exported.mjs", of_cells="true" if rows.of_cells else "false",
-                                  k=expected.scores.shape[1], a=expected.answers.shape[1]))
+                                  k=expected.scores.shape[1], a=expected.answers.shape[1],
+                                  c=_n_contributions(expected)))
     cells = [[None if cell != cell else cell for cell in row] for row in zip(*rows.cells, strict=True)]
     done = subprocess.run(["node", script], input=json.dumps(cells).encode(), stdout=subprocess.PIPE, check=True)
     return _from_bytes(done.stdout, expected)
@@ -268,11 +278,16 @@ def run_html(path: str, rows: Rows, expected: Results, options: Options = _DEFAU
 
 
 def _from_bytes(data: bytes, expected: Results) -> Results:
-    """Results of a program: of each row the scores, the answers and the place of the label among all."""
+    """Results of a program: of each row the scores, answers, the place of the label, and contributions."""
     k, a = expected.scores.shape[1], expected.answers.shape[1]
-    out = np.frombuffer(data).reshape(-1, k + a + 1)
+    out = np.frombuffer(data).reshape(-1, k + a + 1 + _n_contributions(expected))
     return Results(out[:, :k], out[:, k : k + a],
-                   None if expected.classes is None else expected.classes[out[:, -1].astype(int)])
+                   None if expected.classes is None else expected.classes[out[:, k + a].astype(int)],
+                   contributions=None if expected.contributions is None else out[:, k + a + 1 :])
+
+
+def _n_contributions(expected: Results) -> int:
+    return 0 if expected.contributions is None else int(expected.contributions.shape[1])
 
 
 def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:

@@ -735,7 +735,7 @@ def _half_turns(arrays: Mapping[str, Array]) -> dict[str, Array]:
     `limits` keep the sum of a term, whatever the row, below 2^51.
     """
     omegas = arrays["omegas"] / np.pi
-    largest = np.count_nonzero(omegas, axis=1).max(initial=1) * np.abs(omegas).max(axis=0, initial=2.0**-1000)
+    largest = np.count_nonzero(omegas, axis=1).max(initial=1) * np.abs(omegas).max(axis=0, initial=2.0**-900)
     found = {"phases": np.fmod(arrays["phases"] / np.pi, 2), "limits": 2.0**50 / largest}
     terms, columns = np.nonzero(omegas)
     starts = np.searchsorted(terms, np.arange(len(omegas) + 1))

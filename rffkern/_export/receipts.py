@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ FORMAT = 1
 
 # The largest difference of a score, over the larger of 1 and the score, by the precision of the file.
 TOLERANCES = {"double": 1e-9, "single": 1e-3}
+
+_OF_CONTRIBUTIONS = "largest_difference_of_contributions"
 
 _KEYS = {"rffkern receipt", "artefact", "model", "rows", "tolerance", "engines", "versions"}
 
@@ -38,7 +40,7 @@ def receipt(artefact: str, to: str, options: Mapping[str, str], model: str, data
     return {
         "rffkern receipt": FORMAT,
         "artefact": {"sha256": digest(artefact), "bytes": os.path.getsize(artefact), "target": to,
-                     "options": {**options}},
+                     "options": {**options}, "explain": expected.contributions is not None},
         "model": {"sha256": digest(model)},
         "rows": {"sha256": digest(data), "n_rows": rows.n_rows},
         "tolerance": TOLERANCES[options.get("precision", "double")],
@@ -54,7 +56,8 @@ def checked(found: Any, name: str) -> dict[str, Any]:
         artefact = found["artefact"]
         texts = [artefact["sha256"], artefact["target"], found["model"]["sha256"], found["rows"]["sha256"],
                  *artefact["options"].values()]
-        if not all(isinstance(text, str) for text in texts) or not isinstance(found["engines"], dict):
+        if (not all(isinstance(text, str) for text in texts) or not isinstance(found["engines"], dict)
+                or not isinstance(artefact["explain"], bool)):
             raise ValueError("a field is malformed")
         if {*artefact["options"]} != {*TARGETS[artefact["target"]].options}:
             raise ValueError("its options are none of those of the target")
@@ -87,8 +90,8 @@ def _run(engine: Engine, artefact: str, options: Mapping[str, str], rows: Rows, 
             return found | {"failed": f"{error}: {(error.stderr or b'').decode(errors='replace')[:500]}"}
         except Exception as error:  # whatever the engine raises
             return found | {"failed": f"{type(error).__name__}: {error}"[:500]}
-    return found | {"largest_difference": errors.scores, "largest_difference_ulp": errors.ulp,
-                    "same_labels": errors.labels}
+    found |= {"largest_difference": errors.scores, "largest_difference_ulp": errors.ulp, "same_labels": errors.labels}
+    return found | ({} if errors.contributions is None else {_OF_CONTRIBUTIONS: errors.contributions})
 
 
 def mismatches(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> list[str]:
@@ -98,17 +101,21 @@ def mismatches(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> li
         if "failed" in result:
             found.append(f"{name} failed: {result['failed']}")
         elif "not run" not in result:
-            if not result["largest_difference"] <= tolerance:  # nan too
-                found.append(f"{name} gives a score that differs by {result['largest_difference']:.2g}, above "
-                             f"{tolerance:g}")
+            for what, field in (("score", "largest_difference"), ("contribution", _OF_CONTRIBUTIONS)):
+                if not result.get(field, 0.0) <= tolerance:  # nan too
+                    found.append(f"{name} gives a {what} that differs by {result[field]:.2g}, above {tolerance:g}")
             if result["same_labels"] < 1:
                 found.append(f"{name} gives other labels for {100 * (1 - result['same_labels']):.2g} % of the rows")
     return found
 
 
-def described(engines: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def described(engines: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """A line for each engine."""
-    return [f"{name}: not run, {result['not run']}" if "not run" in result else f"{name}: failed" if "failed" in result
-            else f"{name}: largest difference of a score {result['largest_difference']:.2g} "
-            f"({result['largest_difference_ulp']:g} ULP), {100 * result['same_labels']:g} % of labels equal"
-            for name, result in engines.items()]
+    for name, result in engines.items():
+        if "largest_difference" not in result:
+            yield f"{name}: " + (f"not run, {result['not run']}" if "not run" in result else "failed")
+            continue
+        contributions = f", of a contribution {result[_OF_CONTRIBUTIONS]:.2g}" if _OF_CONTRIBUTIONS in result else ""
+        yield (f"{name}: largest difference of a score {result['largest_difference']:.2g} "
+               f"({result['largest_difference_ulp']:g} ULP){contributions}, {100 * result['same_labels']:g} % of "
+               "labels equal")

@@ -52,6 +52,9 @@ _MOST_TERMS = 1500  # of which a choice is made; of more those whose scores vary
 _MOST_ROWS, _MOST_NUMBERS = 500, 1 << 24  # on which these vary; scores of terms on rows, which are thinned out
 _TERMS_TOGETHER = 32
 
+# What the metadata of a model say of how good it is.
+_FIGURES = ("held_out", "held_out_by", "cross_validation", "eval", "shrunk")
+
 # What a file keeps of the distributions of columns, and how far a mapped column may be off, in standard deviations.
 _N_VALUES, _TOLERANCE = 32, 0.01
 
@@ -140,8 +143,9 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     model._check_fitted()
     rows = _Rows(model._snapshot(), X, y, sample_weight)
     steps, files = [], []
-    for expansion, file in _models(rows):
-        steps.append(rows.step(expansion, file))
+    for expansion, header, arrays in _models(rows):
+        step, file = rows.step(expansion, header, arrays)
+        steps.append(step)
         files.append(file)
     if bytes is None:
         small = [k for k, step in enumerate(steps)
@@ -191,14 +195,19 @@ class _Rows:
 
     _first: Metric | None = None
 
-    def step(self, expansion: Expansion, file: Any) -> Step:
-        """The loss of a smaller model; of the first, the whole one, with which all others are compared."""
+    def step(self, expansion: Expansion, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Step, Any]:
+        """The loss of a smaller model, which its file has, and the file; first the whole one, to compare with."""
         rows = (self.whole if self._first is None else self.mapped)[self.judged_by]
         with np.errstate(over="ignore", invalid="ignore"):  # of targets of 1e306, whose loss may be no number
             metric = self._metric(expansion._scorer.score(rows, self.model.n_jobs))
+        if self._first is not None:
+            losses = {self.loss: metric.value, f"{self.loss}_before": self._first.value}
+            header = header | {"metadata": header["metadata"] | {"shrunk": {
+                "rows": len(self.judged_by), "terms_before": self.expansion.n_terms,
+                **{name: value for name, value in losses.items() if np.isfinite(value)}}}}
         self._first = self._first or metric
-        less = metric.less(self._first)
-        return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error)
+        less, file = metric.less(self._first), encode(header, arrays)
+        return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error), file
 
     def _metric(self, scores: Double) -> Metric:
         weights = None if self.weights.values is None else self.weights.values[self.judged_by]
@@ -216,10 +225,13 @@ def halves(places: Indices) -> tuple[Indices, Indices]:
     return np.sort(drawn[: max(1, half)]), np.sort(drawn[half:])
 
 
-def _models(rows: _Rows) -> Iterator[tuple[Expansion, bytes]]:
-    """(Function, file) of the whole model, then of smaller ones."""
-    header, arrays = _describe(rows.model)
-    yield rows.expansion, encode(header, arrays)
+def _models(rows: _Rows) -> Iterator[tuple[Expansion, dict[str, Any], dict[str, Any]]]:
+    """(Function, header and arrays of a file) of the whole model, then of smaller ones, without its figures."""
+    described, arrays = _describe(rows.model)
+    header = dict(described)
+    metadata = vars(rows.model).get("metadata_") or {}
+    yield rows.expansion, header | ({"metadata": metadata} if metadata else {}), arrays
+    header["metadata"] = {key: value for key, value in metadata.items() if key not in _FIGURES}
     curves = {name: _single(arrays[name]) for name in rows.model._fitted_curves}
     small = {key: value for key, value in header.items() if key != "out_of_fold"}
     if "reference" in small:
@@ -234,7 +246,7 @@ def _models(rows: _Rows) -> Iterator[tuple[Expansion, bytes]]:
             n_boosted = len(arrays["term_rounds_"])  # without kernels
             curves["term_rounds_"] = arrays["term_rounds_"][kept[kept < n_boosted]]
         own = _arrays_of(expansion) | curves | more
-        yield expansion, encode({**small, "arrays": [[name, list(each.shape)] for name, each in own.items()]}, own)
+        yield expansion, {**small, "arrays": [[name, list(each.shape)] for name, each in own.items()]}, own
 
 
 def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:

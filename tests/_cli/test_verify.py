@@ -24,7 +24,7 @@ def exported(command, folder):
 def test_what_a_receipt_has(exported):
     receipt = json.loads((exported / "m.py.receipt.json").read_text())
     assert receipt["artefact"] == {"sha256": sha256(exported / "m.py"), "bytes": (exported / "m.py").stat().st_size,
-                                   "target": "numpy", "options": {}}
+                                   "target": "numpy", "options": {}, "explain": False}
     assert receipt["model"] == {"sha256": sha256(exported / "m.npz")}
     assert receipt["rows"] == {"sha256": sha256(exported / "test.csv"), "n_rows": 100}
     assert receipt["engines"]["numpy"]["largest_difference"] < 1e-14
@@ -35,6 +35,21 @@ def test_the_same_receipt_again(exported, command):
     first = (exported / "m.py.receipt.json").read_bytes()
     assert command("export", "m.npz", "--to", "numpy", "-o", "m.py", "--verify", "test.csv")[0] == 0
     assert (exported / "m.py.receipt.json").read_bytes() == first
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
+def test_contributions_are_compared(command, folder):
+    args = ("export", "m.npz", "--to", "js", "--explain", "-o", "m.mjs", "--verify", "test.csv", "--drop", "answer")
+    code, _, said = command(*args)
+    assert (code, ", of a contribution " in said) == (0, True)
+    receipt = json.loads((folder / "m.mjs.receipt.json").read_text())
+    assert receipt["engines"]["node"]["largest_difference_of_contributions"] < 1e-13
+    path = folder / "m.mjs"
+    path.write_text(path.read_text().replace("return phi;", "return phi.fill(9);"))
+    receipt["artefact"]["sha256"] = sha256(path)
+    (folder / "m.mjs.receipt.json").write_text(json.dumps(receipt))
+    code, _, said = command("verify", "m.mjs", "m.mjs.receipt.json", "m.npz", "test.csv", "--drop", "answer")
+    assert (code, "node gives a contribution that differs by" in said) == (4, True)
 
 
 @pytest.mark.parametrize("target", ["c", "js", "onnx", "sql"])

@@ -43,6 +43,19 @@ def model(table):
     return FourierBoostingRegressor(**SMALL).fit(some(columns, slice(250)), value[:250])
 
 
+def test_metadata_say_what_the_smaller_model_is(table, model):
+    columns, value = table
+    X, y = some(columns, slice(250, None)), value[250:]
+    given = {"target": "value", "owner": {"name": "me"}, "held_out": {"r2": 0.9}, "held_out_by": "random"}
+    found = shrink(loads(dumps(model, metadata=given)), X, y, max_loss=0.05)
+    shrunk = found.model.metadata_.pop("shrunk")
+    assert found.model.metadata_ == {"target": "value", "owner": {"name": "me"}}
+    chosen = next(step for step in found.curve if step.n_bytes == found.size)
+    assert shrunk == {"rows": 125, "rmse": chosen.loss, "rmse_before": found.curve[0].loss,
+                      "terms_before": model.expansion_.n_terms}
+    assert found.curve[0].n_bytes == len(dumps(model, metadata=given))
+
+
 def test_the_smallest_model_within_a_loss(table, model):
     columns, value = table
     X, y = some(columns, slice(250, None)), value[250:]
