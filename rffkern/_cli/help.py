@@ -52,6 +52,10 @@ rffkern fit train.csv -o model.npz --target y --categorical zip   # numbers that
 rffkern fit train.csv -o model.npz --target y --columns search    # compares maps on validation rows
 rffkern fit train.csv -o model.npz --target y --dates dmy         # 3/4/2024 is the third of April
 """),
+    "known": ("what is known before", """\
+rffkern fit train.csv -o model.npz --target y --monotone income=1,distance=-1   # only rises, only falls
+rffkern fit train.csv -o model.npz --target y --additive     # a sum of functions of one column: a glass box
+"""),
     "drift": ("rows that are no longer like those of training", """\
 rffkern predict model.npz new.csv -o out.csv --check drift.json   # new levels, ranges, missing values, shifts
 rffkern predict model.npz new.csv -o out.csv --max-shift 0.25     # exit code 3 above it
@@ -60,6 +64,7 @@ rffkern predict model.npz new.csv -o out.csv --max-shift 0.25     # exit code 3 
 rffkern export model.npz --to c -o model.c                   # or js, numpy, onnx, sql
 rffkern export model.npz --to onnx -o model.onnx --verify new.csv
 rffkern verify model.onnx model.onnx.receipt.json
+rffkern shrink model.npz held_out.csv -o small.npz --bytes 20k   # fewer terms, for small devices
 """),
     "large": ("many rows, little time", """\
 rffkern fit train.parquet -o model.npz --target y --max-seconds 60
