@@ -1,6 +1,6 @@
 """The two tasks of estimators, classification and regression: what they check, answer and are scored by."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,11 +18,62 @@ if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.training_rows import Training
 
 Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 _ROUNDING = 1e-14  # of exponentials of scores, in units of them
 
 
-class Classifier(Explained):
+class _Predictor(Explained):
+    """What classifiers and regressors share: they are judged on rows that they were not trained on."""
+
+    def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
+        """What is kept of some rows and their weights, of rows with these scores, and labels or targets y."""
+        raise NotImplementedError
+
+    def _check_coverage(self, coverage: Any) -> None:
+        """Refuse what is no coverage, and one that nothing is known for, before rows are scored."""
+        from .conformal import check_coverage, record_for
+
+        self._check_fitted()
+        check_coverage(coverage)
+        record_for(self)
+
+    def conformalize(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Take rows that the model was not trained on for `predict_interval` or `predict_set`, in place of its own.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), table or RowBlocks
+        {y}
+        sample_weight : array of shape (n_samples,) or None
+        groups : array of shape (n_samples,) or None
+            The group of each row, such as a country: each group is then covered by itself, which takes more rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            For rows, labels or targets, weights or groups that do not belong together, and for fewer rows than two of
+            a classifier and four of a regressor.
+        """
+        from .._rows.weights import check_weights
+        from .conformal import check_largest, with_groups
+
+        now = self._snapshot()
+        now._check_fitted()
+        scores = now._raw_scores(X)
+        record_of, weights = now._records(scores, y), check_weights(sample_weight, len(scores)).values
+        self._keep_record(check_largest(with_groups(groups, len(scores), lambda rows: record_of(
+            rows, None if weights is None else weights[rows]))))
+        return self
+
+
+class Classifier(_Predictor):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
 
     class_weight: Any
@@ -183,59 +234,28 @@ class Classifier(Explained):
         average over rows, not for each of them, and neither for rows of a later time that differ, nor for classes or
         groups apart (docs/intervals.md).
         """
-        from .conformal import check_coverage, record_for
-
         now = self._snapshot()
-        now._check_fitted()
-        check_coverage(coverage)
-        record_for(now)
+        now._check_coverage(coverage)
         return now._set_of(now.predict_proba(X), coverage, groups)
 
     def _set_of(self, proba: Double, coverage: float, groups: Any) -> NDArray[np.bool_]:
         """The same for probabilities."""
-        from .conformal import check_coverage, label_sets, of_groups, record_for
+        from .conformal import label_sets, of_groups, record_for
 
-        coverage, record = check_coverage(coverage), record_for(self)
-        return of_groups(record, groups, proba, lambda part, rows: label_sets(part, rows, coverage))
+        return of_groups(record_for(self), groups, proba, lambda part, rows: label_sets(part, rows, coverage))
 
-    def conformalize(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Take rows that the model was not trained on for `predict_set`, in place of those that it has.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), table or RowBlocks
-        y : array of shape (n_samples,), labels
-        sample_weight : array of shape (n_samples,) or None
-        groups : array of shape (n_samples,) or None
-            The group of each row, such as a country: sets then cover the labels of each group, which takes more rows.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            For rows, labels, weights or groups that do not belong together, and for a single row.
-        """
-        from .._rows.weights import check_weights
-        from .conformal import check_largest, record_of_labels, with_groups
+    def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
+        from .conformal import record_of_labels
         from .metrics import known_label_codes
 
-        now = self._snapshot()
-        proba = now.predict_proba(X)
+        proba = probabilities(self._link(), scores)
         refuse_masked(y, "y")
         y = to_array(y, "y")
         if y.shape != proba.shape[:1]:
             raise InvalidInputError(f"y must have shape {proba.shape[:1]}, got {y.shape}")
-        codes = known_label_codes(y, now.classes_)
+        codes = known_label_codes(y, self.classes_)
         own = np.where(codes >= 0, proba[np.arange(len(codes)), codes], 0.0)
-        weights = check_weights(sample_weight, len(own)).values
-        self._keep_record(check_largest(with_groups(groups, len(own), lambda rows: record_of_labels(
-            own[rows], None if weights is None else weights[rows], "conformalize"))))
-        return self
+        return lambda rows, weights: record_of_labels(own[rows], weights, "conformalize")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: the (weighted) share of rows of X whose label is predicted."""
@@ -252,7 +272,7 @@ class Classifier(Explained):
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
 
 
-class Regressor(Explained):
+class Regressor(_Predictor):
     """Base of regressors: one real target, or several as the columns of y."""
 
     _has_labels = False
@@ -366,20 +386,16 @@ class Regressor(Explained):
         the model was not trained on: the promise holds on average over rows, not for each of them, and not for rows of
         a later time that differ (docs/intervals.md).
         """
-        from .conformal import check_coverage, record_for
-
         now = self._snapshot()
-        now._check_fitted()
-        check_coverage(coverage)
-        record_for(now)
+        now._check_coverage(coverage)
         return now._interval_of(now._raw_scores(X), coverage, groups)
 
     def _interval_of(self, scores: Double, coverage: float, groups: Any) -> Double:
         """The same for scores."""
-        from .conformal import check_coverage, intervals, of_groups, record_for
+        from .conformal import intervals, of_groups, record_for
 
-        coverage, record, quantiles = check_coverage(coverage), record_for(self), self._quantiles()
-        ends = of_groups(record, groups, self._outputs_of(scores),
+        quantiles = self._quantiles()
+        ends = of_groups(record_for(self), groups, self._outputs_of(scores),
                          lambda part, rows: intervals(part, rows, coverage, quantiles))
         if self._is_positive():
             ends = np.maximum(ends * (1 + _ROUNDING * np.array([-1.0, 1.0])), 0)
@@ -389,44 +405,16 @@ class Regressor(Explained):
         """Whether no target is below 0."""
         return False
 
-    def conformalize(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Take residuals of rows that the model was not trained on for `predict_interval`, in place of those it has.
+    def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
+        from .conformal import record_of_targets
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), table or RowBlocks
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,) or None
-        groups : array of shape (n_samples,) or None
-            The group of each row, such as a country: intervals then cover the targets of each group, which takes more
-            rows.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            For rows, targets, weights or groups that do not belong together, and for fewer than four rows.
-        """
-        from .._rows.weights import check_weights
-        from .conformal import check_largest, record_of_targets, with_groups
-
-        now = self._snapshot()
-        now._check_fitted()
-        predictions, quantiles = now._outputs_of(now._raw_scores(X)), now._quantiles()
-        values, several = check_targets(y, len(predictions)), quantiles is not None and len(quantiles) > 1
-        if values.shape[1] != (1 if several else predictions.shape[1]):
+        predictions, several = self._outputs_of(scores), self._n_targets() < scores.shape[1]
+        values = check_targets(y, len(predictions))
+        if values.shape[1] != self._n_targets():
             raise InvalidInputError(f"y must have {predictions.shape[1]} targets, got {values.shape[1]}")
-        weights = check_weights(sample_weight, len(predictions)).values
         residuals = values - predictions
-        self._keep_record(check_largest(with_groups(groups, len(predictions), lambda rows: record_of_targets(
-            predictions[rows].T, residuals[rows].T, None if weights is None else weights[rows], not several,
-            "conformalize"))))
-        return self
+        return lambda rows, weights: record_of_targets(predictions[rows].T, residuals[rows].T, weights, not several,
+                                                       "conformalize")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.

@@ -81,6 +81,14 @@ def requests_of(owner: Any) -> Any:
 
 
 _WIDTH, _INDENT = 112, "   "  # of the lines of a description; a blank is before each word
+_FITS = """Returns
+-------
+self
+
+Raises
+------
+InvalidInputError
+    For bad arguments or parameters; the message names which."""
 _SECTION = re.compile(r"^( *)\{(\w+)\}$", re.M)  # of a docstring, by its name
 _MOST_SHOWN = 200  # characters of a parameter in a notebook
 
@@ -153,10 +161,11 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
 
     In that of the class a line that holds only {parameters}, {other_parameters} (the rare ones) or {attributes} is
     replaced by what the class lists; in those of methods one that holds only the name of an argument, as
-    {sample_weight}, by its description in `_arguments` of the class or in `arguments`.  Of a method of a base the class
-    gets a copy, with the arguments of this class.
+    {sample_weight}, by its description in `_arguments` of the class or in `arguments`, and {fits} by what every `fit`
+    returns and raises.  Of a method of a base the class gets a copy, with the arguments of this class.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
+    sections["fits"] = lambda: _FITS
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     for name, method in members.items():
         template = method.__doc__ if inspect.isfunction(method) else None  # None: `python -OO` takes docstrings away

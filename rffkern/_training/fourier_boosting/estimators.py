@@ -121,14 +121,7 @@ class _FourierBoosting(Inspection, Model):
         {eval_metric}
         {callback}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """

@@ -118,14 +118,7 @@ class _Boosted(Model):
         {eval_set}
         {callback}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """

@@ -61,14 +61,7 @@ class _KernelRidge(Model):
         {y}
         {sample_weight}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         """
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
         with printing() if self.verbose else contextlib.nullcontext():

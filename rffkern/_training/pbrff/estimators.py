@@ -279,14 +279,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         {labels}
         {sample_weight}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         """
         training = self._check_training(X, y, sample_weight)
         with printing() if self.verbose else contextlib.nullcontext():
@@ -404,14 +397,7 @@ class PBRFFTransformer(_LandmarkKernels):
         {labels}
         {sample_weight}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         """
         self._check_params()
         rng = check_rng(self.random_state)

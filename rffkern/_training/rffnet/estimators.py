@@ -210,14 +210,7 @@ class _RFFNet(Model):
         {eval_set}
         {callback}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """

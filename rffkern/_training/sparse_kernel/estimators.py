@@ -180,14 +180,7 @@ class _SparseKernelMachine(Model):
         {eval_set}
         {callback}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters; the message names which.
+        {fits}
         """
         self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self
