@@ -15,6 +15,7 @@ from ._column_map.cells import CATEGORY, DATE
 from ._estimator.metrics import reliability
 from ._native.array_types import NDArray
 from ._protocol.arguments import check_scalar
+from ._protocol.parameters import filled
 from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
 from ._report.coverage import coverages
 from ._report.effects import dependence as dependence_of
@@ -79,21 +80,11 @@ def importance(model: Any, X: Any = None, y: Any = None, *, n_columns: int = 15,
         Labels or targets: permutation importance is shown with two standard errors.
     n_columns : int >= 1, default 15
         Columns at most, the strongest ones.
-    ax : matplotlib axes, default None
-        Those of a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib axes
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If X or y is not what `fit` saw, or one of both is missing; or without rows, if the family keeps no importances.
-    ImportError
-        If matplotlib is not installed.
     """
     check_scalar("n_columns", n_columns, int, 1)
     if (X is None) != (y is None):
@@ -135,21 +126,11 @@ def dependence(model: Any, X: Any, column: str | int | Sequence[str | int], *, a
     column : str or int, or two of them
         Names or indices.  For one column, thin lines are single rows, where there is one response; ticks at the bottom
         are values of X.  For two, shades are the response, of several the most likely, or the quantile in the middle.
-    ax : matplotlib axes, default None
-        Those of a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib axes
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If X is not what `fit` saw, or has no such column.
-    ImportError
-        If matplotlib is not installed.
     """
     rows = _rows(model, X)
     if isinstance(column, (list, tuple, np.ndarray)):
@@ -232,21 +213,11 @@ def waterfall(model: Any, X: Any, row: int = 0, *, output: int | None = None, ba
         Rows with which the row is compared; None for the distributions of columns that the model keeps.
     n_columns : int >= 1, default 10
         Columns at most, the strongest ones; all others are one bar.
-    ax : matplotlib axes, default None
-        Those of a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib axes
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If X is not what `fit` saw, or has no such row; or without background, if the model keeps no distributions.
-    ImportError
-        If matplotlib is not installed.
     """
     check_scalar("n_columns", n_columns, int, 1)
     rows = _rows(model, X)
@@ -301,21 +272,11 @@ def summary(model: Any, X: Any, *, output: int | None = None, background: Any = 
         Rows with which rows are compared; None for the distributions of columns that the model keeps.
     n_columns : int >= 1, default 12
         Columns at most, the strongest ones.
-    ax : matplotlib axes, default None
-        Those of a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib axes
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If X is not what `fit` saw; or without background, if the model keeps no distributions.
-    ImportError
-        If matplotlib is not installed.
     """
     check_scalar("n_columns", n_columns, int, 1)
     rows = _rows(model, X)
@@ -359,23 +320,13 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     X : array or table of shape (n_samples, n_features)
     y : array of shape (n_samples,)
         Labels, targets, or several targets, of which the first is shown.
-    ax : matplotlib axes, default None
-        Those of a new figure.
-
-    Returns
-    -------
-    matplotlib axes
+    {ax}
         With two standard errors of each share, in ten bins of equal numbers of rows.  Of more than two classes it is
         the probability of the most likely one; of quantiles, the share of the rows at or below each.
 
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If X or y is not what `fit` saw.
-    ImportError
-        If matplotlib is not installed.
     """
     rows = _rows(model, X, y)
     ax = _axes(ax)
@@ -405,24 +356,14 @@ def interval_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     X : array or table of shape (n_samples, n_features)
     y : array of shape (n_samples,), or (n_samples, n_targets)
         Labels or targets; over several targets the share is a mean.
-    ax : matplotlib axes, default None
-        Those of a new figure.
-
-    Returns
-    -------
-    matplotlib axes
+    {ax}
         With two standard errors of each share.
 
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     TrainingStateError
         If the model knows no rows that it was not trained on: call its `conformalize` with some.
     InvalidInputError
         If X or y is not what `fit` saw, or the model knows too few rows.
-    ImportError
-        If matplotlib is not installed.
     """
     rows = _rows(model, X, y)
     found = coverages(rows)
@@ -449,21 +390,11 @@ def learning_curve(model: Any, *, ax: Any = None) -> Any:
     Parameters
     ----------
     model : fitted model that is trained in rounds
-    ax : matplotlib axes, default None
-        Those of a new figure.
+    {ax}
 
-    Returns
-    -------
-    matplotlib axes
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If the model keeps no losses.
-    ImportError
-        If matplotlib is not installed.
     """
     model._check_fitted()
     curves = {name: np.asarray(getattr(model, attribute, ())) for name, attribute in (
@@ -493,23 +424,13 @@ def decision_boundary(model: Any, X: Any, y: Any = None, columns: Sequence[str |
     columns : two of str or int, default (0, 1)
     resolution : int in [2, 1000], default 100
         Points along each axis.
-    ax : matplotlib axes, default None
-        Those of a new figure.
-
-    Returns
-    -------
-    matplotlib axes
+    {ax}
         Of two classes the shades are the probability of the second, with a line at 1/2; of more they are the most
         likely class.
 
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
+    {raises}
     InvalidInputError
         If X or y is not what `fit` saw, or the columns are not two of numbers.
-    ImportError
-        If matplotlib is not installed.
     """
     check_scalar("resolution", resolution, int, 2, 1000)
     rows = _rows(model, X, y)
@@ -566,3 +487,23 @@ def _middle(values: Double, is_level: bool) -> float:
     if not len(present):
         return float("nan")
     return float(np.bincount(present.astype(np.intp)).argmax()) if is_level else float(np.median(present))
+
+
+# What all plots have in common.
+_SECTIONS = {
+    "ax": """ax : matplotlib axes, default None
+    Those of a new figure.
+
+Returns
+-------
+matplotlib axes""",
+    "raises": """Raises
+------
+ImportError
+    If matplotlib is not installed.
+NotFittedError
+    Before `fit`.""",
+}
+for _plot in map(globals().__getitem__, __all__):
+    if _plot.__doc__:  # not with python -OO
+        _plot.__doc__ = filled(_plot.__doc__, {name: text.__str__ for name, text in _SECTIONS.items()})

@@ -153,7 +153,7 @@ class Description:
             "parameters": lambda: entries(False), "other_parameters": lambda: entries(True),
             "attributes": lambda: "\n".join(attribute.entry() for attribute in cls._attributes),
         }
-        return _filled(self._template, sections)
+        return filled(self._template, sections)
 
 
 def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
@@ -176,12 +176,12 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
                 functools.update_wrapper(method, shared)
                 method.__kwdefaults__ = shared.__kwdefaults__
                 setattr(cls, name, method)
-            method.__doc__ = _filled(template, sections)
+            method.__doc__ = filled(template, sections)
     if cls.__doc__:
         cls.__doc__ = Description(cls.__doc__)
 
 
-def _filled(template: str, sections: Mapping[str, Callable[[], str]]) -> str:
+def filled(template: str, sections: Mapping[str, Callable[[], str]]) -> str:
     """A docstring with sections in place of the lines that name them."""
     def section(line: re.Match[str]) -> str:
         return line[1] + sections[line[2]]().replace("\n", f"\n{line[1]}")
