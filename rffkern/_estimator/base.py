@@ -189,12 +189,15 @@ class Model(Parametrised):
     def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, continues: bool | None,
                       division: "Division | None") -> "Training":
         """The same where columns are mapped."""
+        from .._column_map.column_map import map_rows
         from .._rows.training_rows import with_eval_set
-        from .columns import map_additional_rows, map_training, with_mapped_eval_set
+        from .columns import MappedTraining, map_training, with_mapped_eval_set
 
         continues = (self._keeps_map and getattr(self, "warm_start", False)) if continues is None else continues
         if continues and hasattr(self, "expansion_"):
-            mapped = map_additional_rows(vars(self).get("column_map_"), X, type(self).__name__)
+            column_map = vars(self).get("column_map_")
+            mapped = MappedTraining(X if column_map is None else map_rows(column_map, X, type(self).__name__), None,
+                                    column_map)
         else:
             mapped = map_training(self, X, y, sample_weight, self._has_labels, division)
         if eval_set is not None:

@@ -93,11 +93,6 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     return MappedTraining(mapped, None, column_map)
 
 
-def map_additional_rows(column_map: ColumnMap | None, X: Any, owner: str) -> MappedTraining:
-    """Map rows with which training continues, by the map that is already fitted."""
-    return MappedTraining(X if column_map is None else map_rows(column_map, X, owner), None, column_map)
-
-
 def with_mapped_eval_set(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
     """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
     if mapped.column_map is None:
@@ -282,28 +277,22 @@ def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
                     return first  # whose fit says why
                 others = [other for other in others if other is not candidate]
             steps.step()
-        others = [other for other in others if _gain(first, other, rows.weights, folds).mean > 0]
+        others = [other for other in others if _gain(first, other, rows.weights, folds)[0] > 0]
         if not others:
             return first
     best = first
     for candidate in others:
-        gain = _gain(best, candidate, rows.weights, folds)
-        if gain.mean > max(_LEAST_GAIN, _STANDARD_ERRORS * gain.standard_error):
+        gain, error = _gain(best, candidate, rows.weights, folds)
+        if gain > max(_LEAST_GAIN, _STANDARD_ERRORS * error):
             best = candidate
     return best
 
 
-class _Gain(NamedTuple):
-    """How much lower losses are with one map than with another."""
+def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[np.intp]) -> tuple[float, float]:
+    """How much lower losses are with the other map on validation rows of both, and its standard error.
 
-    mean: float
-    standard_error: float
-
-
-def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[np.intp]) -> _Gain:
-    """The gain over the validation rows of both; nan where a loss is infinite.
-
-    Rows differ, and so do trainings: the error is that of a mean over rows together with that of a mean over folds.
+    Both are nan where a loss is infinite.  Rows differ, and so do trainings: the error is that of a mean over rows
+    together with that of a mean over folds.
     """
     evaluated = np.flatnonzero(~np.isnan(other.losses))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -315,4 +304,4 @@ def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[
         if len(shares) > 1:
             of_folds = np.bincount(folds[evaluated], weight * gains) / shares
             variance += of_folds.var(ddof=1) / len(of_folds)
-        return _Gain(mean, float(np.sqrt(variance)))
+        return mean, float(np.sqrt(variance))

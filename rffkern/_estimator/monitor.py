@@ -163,7 +163,10 @@ class Monitor:
         info = RoundInfo(n_rounds, self.n_estimators, train_loss, eval_loss, time.perf_counter() - self.started)
         finished = self.has_finished()
         if self.verbose and (n_rounds % self.verbose == 0 or finished):
-            print(_progress_line(info, self.unit), file=sys.stderr)
+            left = info.seconds / n_rounds * (self.n_estimators - n_rounds)
+            shown = "" if eval_loss is None else f"  eval loss {eval_loss:.6g}"
+            print(f"{self.unit} {n_rounds}/{self.n_estimators}  train loss {train_loss:.6g}{shown}  {left:.1f} s left",
+                  file=sys.stderr)
         self.asked_to_stop = self.callback is not None and bool(self.callback(info))
         self.timed_out = not (finished or self.asked_to_stop) and self._limit.is_over()
         if self.verbose and self.timed_out:
@@ -185,15 +188,6 @@ class Monitor:
     def has_finished(self) -> bool:
         """Whether training ends with the rounds recorded so far."""
         n_rounds = len(self.train_loss) - 1
-        return (self.train_loss[-1] < _LOSS_FLOOR or self._has_stalled(n_rounds) or n_rounds == self.n_estimators)
-
-    def _has_stalled(self, n_rounds: int) -> bool:
-        """Whether the evaluation loss has not improved for as many rounds as are allowed."""
-        return bool(self.eval_loss and self.early_stopping_rounds
-                    and n_rounds - self.best_round >= self.early_stopping_rounds)
-
-
-def _progress_line(info: RoundInfo, unit: str) -> str:
-    left = info.seconds / info.n_rounds * (info.n_estimators - info.n_rounds)
-    eval_loss = "" if info.eval_loss is None else f"  eval loss {info.eval_loss:.6g}"
-    return f"{unit} {info.n_rounds}/{info.n_estimators}  train loss {info.train_loss:.6g}{eval_loss}  {left:.1f} s left"
+        has_stalled = bool(self.eval_loss and self.early_stopping_rounds
+                           and n_rounds - self.best_round >= self.early_stopping_rounds)
+        return self.train_loss[-1] < _LOSS_FLOOR or has_stalled or n_rounds == self.n_estimators

@@ -57,13 +57,13 @@ def test_a_gain_of_a_ten_thousandth_of_the_variance_is_no_reason(monkeypatch):
     model = GBRFFRegressor(2, n_components=2, random_state=0)
     gains = iter([3e-5] * 4 + [2e-4, 3e-4])  # after each of two parts, and at the end
     monkeypatch.setattr(column_choice, "_folds", lambda y, has_labels, division: np.arange(len(y)) % 2)
-    monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(next(gains), 1e-5))
+    monkeypatch.setattr(column_choice, "_gain", lambda *_: (next(gains), 1e-5))
     rows = column_choice._sample_rows(NORMAL, TARGET, None, False, Division())
     found = [_Candidate(each, 700) for each in (None, ColumnMap(("standard",)), ColumnMap(("rank",)))]
     assert column_choice._best(model, found, rows) is found[2]
     gains = iter([3e-5] * 6)
     assert column_choice._best(model, found, rows) is found[0]
-    monkeypatch.setattr(column_choice, "_gain", lambda *_: column_choice._Gain(0.14, 0.1))
+    monkeypatch.setattr(column_choice, "_gain", lambda *_: (0.14, 0.1))
     assert column_choice._best(model, found, rows) is found[0]
 
 
