@@ -330,6 +330,51 @@ _CONTRIBUTIONS_OF_PARTS = {
         }
     }
 """,
+    "kernels": """\
+    double of_kernels[$n_columns];
+    double mean[$n_columns];
+    double change[$n_columns];
+    double before[$n_columns];
+    double sum[$n_columns];
+    int reader[$n_columns];
+    for (int region = 0; region < $n_regions; region++) {
+        for (int t = region_starts[region]; t < region_starts[region + 1]; t++) {
+            int m = 0;
+            for (int c = 0; c < $n_columns; c++) of_kernels[c] = 0;
+            for (int j = 0; j < $n_features; j++) {
+                double d = (z[j] - centers[t * $n_features + j]) * inverse_length_scales[j];
+                int at = region * $n_features + j;
+                if (z[j] <= shapley_lows[at] || z[j] > shapley_highs[at]) d = INFINITY;
+                of_kernels[shapley_sources[j]] += d * d;
+            }
+            for (int c = 0; c < $n_columns; c++) {
+                if (shapley_kernel_reads[region * $n_columns + c] == 0) continue;
+                reader[m] = c;
+                mean[m] = shapley_kernel_means[t * $n_columns + c];
+                change[m] = exp(-0.5 * of_kernels[c]) - mean[m];
+                sum[m] = 0;
+                m = m + 1;
+            }
+            for (int q = shapley_rule_ends[m]; q < shapley_rule_ends[m + 1]; q++) {
+                double product = 1;
+                for (int g = 0; g < m; g++) {
+                    before[g] = product;
+                    product *= mean[g] + shapley_nodes[q] * change[g];
+                }
+                product = shapley_weights[q];
+                for (int g = m - 1; g >= 0; g--) {
+                    sum[g] += before[g] * product;
+                    product *= mean[g] + shapley_nodes[q] * change[g];
+                }
+            }
+            for (int g = 0; g < m; g++) {
+                for (int k = 0; k < $n_outputs; k++) {
+                    phi[reader[g] * $n_outputs + k] += weights[t * $n_outputs + k] * change[g] * sum[g];
+                }
+            }
+        }
+    }
+""",
     "linear": """\
     for (int j = 0; j < $n; j++) {
         for (int k = 0; k < $n_outputs; k++) {
@@ -703,7 +748,7 @@ def _words_of(part: Part, words: dict[str, Any], loop: dict[str, str]) -> dict[s
     n, in_regions = len(next(iter(part.arrays.values()))), part.n_regions > 1
     line = write(LINE, _WRITER, coefficient=f"coefficients[j * {words['n_outputs']} + k]",
                  x=f"(z[j{loop['row']}] - center[j])")
-    return words | loop | {"n": n, "first": "region_starts[region]" if in_regions else 0,
+    return words | loop | {"n": n, "n_regions": part.n_regions, "first": "region_starts[region]" if in_regions else 0,
                     "end": "region_starts[region + 1]" if in_regions else n, "line": line,
                     "depth": part.arrays["steps"].shape[1] if part.kind == "trees" else 0}
 

@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 from helpers.engines import lacking
+from helpers.exported import rounding_of
 
 import rffkern
 from rffkern import (
@@ -17,6 +18,7 @@ from rffkern import (
     InvalidInputError,
     KernelRidgeRegressor,
     RFFNetRegressor,
+    SparseKernelClassifier,
 )
 
 pytestmark = pytest.mark.slow
@@ -41,18 +43,26 @@ def model_of(case):
         return FourierBoostingRegressor(**SMALL, base_learners=["tree"]).fit(X, y), X[:20]
     if case == "constant":
         return FourierBoostingRegressor(**SMALL).fit(X, np.ones(300)), X[:20]
+    if case == "kernels":
+        model = SparseKernelClassifier(3, kernel={"length_scale": 2.0}, reg_lambda=0.1, random_state=0)
+        return model.fit(X, y > 0), X[:20]
+    if case == "regions":
+        model = KernelRidgeRegressor(kernel="gaussian", region_size=100, columns=ColumnMap(), random_state=0).fit(X, y)
+        assert model.expansion_.kernels.n_regions > 1
+        return model, X[:20]
     if case == "gbrff2":
         return GBRFF2Classifier(6, random_state=0).fit(X, y > 0), X[:20]
     return RFFNetRegressor(max_epochs=2, random_state=0).fit(X, y), X[:20]
 
 
-CASES = ("classes", "targets", "gaps", "trees", "constant", "gbrff2", "rffnet")
+CASES = ("classes", "targets", "gaps", "trees", "constant", "gbrff2", "rffnet", "kernels", "regions")
 
 
 def check(found, base_values, model, X):
     expected = model.explain(X)
     values = expected.values.reshape(len(expected.values), -1)
-    assert np.abs(found - values).max() <= 1e-13 * max(1, np.abs(values).max())
+    rounding = 1e-13 if model.expansion_.kernels is None else 2.0**-52 * rounding_of(model)  # of terms that cancel
+    assert np.abs(found - values).max() <= rounding * max(1, np.abs(values).max())
     np.testing.assert_allclose(base_values, np.ravel(expected.base_values), rtol=0, atol=0)
 
 
@@ -82,7 +92,7 @@ def in_js(path, rows):
     return np.array(found), np.array(base_values)
 
 
-@pytest.mark.parametrize("case", ["classes", "targets", "gaps", "rffnet"])
+@pytest.mark.parametrize("case", ["classes", "targets", "gaps", "regions"])
 def test_in_javascript(case, tmp_path):
     if lacking("js"):
         pytest.skip("there is no node")
@@ -108,7 +118,7 @@ def test_words_dates_and_gaps(tmp_path):
 def test_what_is_refused(tmp_path):
     X = np.random.default_rng(0).standard_normal((40, 2))
     model = KernelRidgeRegressor(random_state=0).fit(X, X[:, 0])
-    with pytest.raises(InvalidInputError, match="sums of kernels cannot be exported"):
+    with pytest.raises(InvalidInputError, match="mixture of 43 Gaussian ones, and the file would need 3,440 means"):
         rffkern.export(model, tmp_path / "m.c", to="c", explain=True)
     for arguments, message in (({"to": "sql", "explain": True}, "an option of the targets"),
                                ({"to": "c", "explain": 2}, "explain must be")):
