@@ -9,7 +9,7 @@ import datetime
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
@@ -21,7 +21,6 @@ from .output import JsonLog, Mismatch, NothingRan, ShiftExceeded, UsageError, di
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 EXIT_SHIFT, EXIT_MISMATCH, EXIT_NOT_RUN = 3, 4, 5
 
-_MAX_JOBS, _MAX_DIGITS, _MAX_FOLDS = 256, 15, 1000
 _EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 5 nothing to " \
               "verify with, 65 invalid data, 66 input not found, 74 input or output error; rffkern help 65 says more"
 _TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
@@ -243,9 +242,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
                               "with column names")
     predict.add_argument("--keep", action="append", default=[], metavar="COLUMNS",
                          help=f"columns to copy to OUT, before the predictions: {_COLUMNS}")
-    predict.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                         help="columns to ignore; not needed if both table and model have column names, because "
-                              "columns are then matched by name, else by position")
+    _add_drop(predict)
     predict.add_argument("--names", choices=["words", "identifiers"], default="words",
                          help="names of the written columns: 'probability of yes', or probability_yes, of letters, "
                               "digits and _ alone (default: words)")
@@ -257,7 +254,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--check", metavar="FILE",
                          help="write how the rows differ from the training rows to this JSON file: new levels, values "
                               "outside the range, missing values, and the population stability index of each column")
-    predict.add_argument("--max-shift", type=_shift, metavar="X",
+    predict.add_argument("--max-shift", type=_at_least_0, metavar="X",
                          help="exit with code 3, after the predictions are written, if the population stability index "
                               "of a column is above this; 0.25 is usually called large")
     predict.add_argument("--jobs", type=_job_count, default=1, metavar="N",
@@ -268,31 +265,28 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
                           "DATA names (needs rffkern[dask])")
 
 
+def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str = "") -> None:
+    """A model, and a table with labels or targets."""
+    _add_table_options(parser)
+    parser.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    parser.add_argument("data", metavar="DATA", help=f"{_TABLE}; {rows}")
+    parser.add_argument("--target", metavar="COLUMN",
+                        help="column of true labels or targets (default: y of a .npz, that of the training, or the "
+                             f"only column that is no feature of the model{without})")
+    _add_drop(parser)
+
+
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
-    _add_table_options(evaluate)
-    evaluate.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
-    evaluate.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
-    evaluate.add_argument("--target", metavar="COLUMN",
-                          help="column of true labels or targets (default: y of a .npz, that of the training, or the "
-                               "only column that is no feature of the model)")
+    _add_labelled_rows(evaluate, "a .npz must contain arrays X and y")
     evaluate.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
-    evaluate.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                          help="columns to ignore; not needed if both table and model have column names")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_report(report: argparse.ArgumentParser) -> None:
-    _add_table_options(report)
-    report.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
-    report.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain an array X. Only rows that the "
-                                                     "model was not trained on tell how good it is on new ones")
+    _add_labelled_rows(report, "a .npz must contain an array X. Only rows that the model was not trained on tell how "
+                       "good it is on new ones", "; without one, the report has no score")
     report.add_argument("-o", "--output", metavar="PAGE", help="HTML file to write, or - for stdout")
     report.add_argument("--json", metavar="FILE", help="JSON file to write the same numbers to, or - for stdout")
-    report.add_argument("--target", metavar="COLUMN",
-                        help="column of true labels or targets (default: y of a .npz, that of the training, or the "
-                             "only column that is no feature of the model; without one, the report has no score)")
-    report.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                        help="columns to ignore; not needed if both table and model have column names")
     report.add_argument("--date", type=_date, metavar="YYYY-MM-DD",
                         help="date to show; without it the page does not depend on the clock")
 
@@ -320,25 +314,13 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
 
 
 def _add_shrink(shrink: argparse.ArgumentParser) -> None:
-    _add_table_options(shrink)
-    shrink.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
-    shrink.add_argument("data", metavar="DATA", help=f"{_TABLE}; rows with labels or targets that the model was not "
-                                                     "trained on")
+    _add_labelled_rows(shrink, "rows with labels or targets that the model was not trained on")
     shrink.add_argument("-o", "--output", required=True, metavar="SMALL",
                         help="model file to write (.npz), or - for stdout")
     size = shrink.add_mutually_exclusive_group(required=True)
     size.add_argument("--bytes", type=_byte_count, metavar="N", help="largest size of SMALL, such as 20k (1k is 1,000)")
-    size.add_argument("--max-loss", type=_shift, metavar="SHARE",
+    size.add_argument("--max-loss", type=_at_least_0, metavar="SHARE",
                       help="by how much the loss on DATA may grow, as a share of that of MODEL, such as 0.01")
-    shrink.add_argument("--target", metavar="COLUMN",
-                        help="column of true labels or targets (default: y of a .npz, that of the training, or the "
-                             "only column that is no feature of the model)")
-    shrink.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                        help="columns to ignore; not needed if both table and model have column names")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
 
 
 def _add_what_if(what_if: argparse.ArgumentParser) -> None:
@@ -357,8 +339,7 @@ def _add_what_if(what_if: argparse.ArgumentParser) -> None:
                               "training); may be repeated")
     what_if.add_argument("--step", action="append", default=[], type=_step, metavar="NAME=SIZE",
                          help="of which multiples are added to a number: rooms=1 keeps integers; may be repeated")
-    what_if.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                         help="columns to ignore; not needed if both table and model have column names")
+    _add_drop(what_if)
     what_if.add_argument("--json", action="store_true", help="print one JSON object a row, with all digits")
 
 
@@ -377,6 +358,7 @@ def _step(text: str) -> tuple[str, float]:
         if name and 0 < float(size) < float("inf"):
             return name, float(size)
     raise argparse.ArgumentTypeError(f"expected NAME=SIZE, such as rooms=1, got {text!r}")
+
 
 def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
@@ -414,17 +396,25 @@ def _add_verify(verify: argparse.ArgumentParser) -> None:
 
 
 def _add_rows_to_verify(options: argparse.ArgumentParser) -> None:
-    options.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
-                         help="columns of ROWS to ignore; not needed if both ROWS and model have column names")
-    options.add_argument("--threads", type=_thread_count, metavar="N",
-                         help="number of threads of the model (default: the CPUs this process may use)")
+    _add_drop(options)
+    _add_threads(options)
     _add_text_options(options)
+
+
+def _add_drop(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+                         help="columns to ignore; not needed if both table and model have column names, because "
+                              "columns are then matched by name, else by position")
+
+
+def _add_threads(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--threads", type=_thread_count, metavar="N",
+                         help="number of threads (default: the CPUs this process may use)")
 
 
 def _add_table_options(options: argparse.ArgumentParser) -> None:
     """Add what every command that reads a table accepts."""
-    options.add_argument("--threads", type=_thread_count, metavar="N",
-                         help="number of threads (default: the CPUs this process may use)")
+    _add_threads(options)
     options.add_argument("--reject", metavar="FILE",
                          help="skip rows that cannot be used, and write them to this .csv with the reason (default: "
                               "the first such row is an error, exit code 65)")
@@ -463,37 +453,41 @@ def _encoding(text: str) -> str:
     return text
 
 
-def _job_count(text: str, largest: int = _MAX_JOBS) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= largest:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to {largest}, got {text!r}")
-    return int(text)
+def _whole(least: int, most: int, expected: str = "a number") -> Callable[[str], int]:
+    """What reads an integer from `least` to `most`."""
+    def read(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"expected {expected} from {least} to {most}, got {text!r}")
+        return int(text)
+
+    return read
+
+
+def _real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]:
+    """What reads a number that fits."""
+    def read(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            if fits(float(text)):
+                return float(text)
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
+
+    return read
+
+
+_job_count, _pair_count, _reason_count, _digits = _whole(1, 256), _whole(1, 1000), _whole(1, 100), _whole(0, 15)
+_seconds = _real(lambda seconds: 0 < seconds <= 1e9, "a number of seconds > 0")
+_coverage = _real(lambda share: 0 < share < 1, "a number above 0 and below 1, such as 0.9")
+_at_least_0 = _real(lambda number: 0 <= number < float("inf"), "a number >= 0")
 
 
 def _fold_count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 1 or int(text) > _MAX_FOLDS:
-        raise argparse.ArgumentTypeError(f"expected 0, or a number of folds from 2 to {_MAX_FOLDS}, got {text!r}")
-    return int(text)
+    return 0 if text == "0" else _whole(2, 1000, "0, or a number of folds")(text)
 
 
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) <= 1e9:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected a number of seconds > 0, got {text!r}")
+def _thread_count(text: str) -> int:
+    from .._protocol.arguments import MAX_THREADS  # which loads numpy
 
-
-def _coverage(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) < 1:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected a number above 0 and below 1, such as 0.9, got {text!r}")
-
-
-def _shift(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 <= float(text) < float("inf"):
-            return float(text)
-    raise argparse.ArgumentTypeError(f"expected a number >= 0, got {text!r}")
+    return _whole(1, MAX_THREADS)(text)
 
 
 def _byte_count(text: str) -> int:
@@ -511,21 +505,5 @@ def _date(text: str) -> str:
     raise argparse.ArgumentTypeError(f"expected a date such as 2024-03-01, got {text!r}")
 
 
-def _digits(text: str) -> int:
-    if not text.isdecimal() or int(text) > _MAX_DIGITS:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to {_MAX_DIGITS}, got {text!r}")
-    return int(text)
-
-
-def _pair_count(text: str) -> int:
-    return _job_count(text, 1000)
-
-
-def _reason_count(text: str) -> int:
-    return _job_count(text, 100)
-
-
-def _thread_count(text: str) -> int:
-    from .._protocol.arguments import MAX_THREADS  # which loads numpy
-
-    return _job_count(text, MAX_THREADS)
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]

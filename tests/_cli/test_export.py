@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers.command_line import run
+from helpers.command_line import run, run_process
 from helpers.expansions import kernel_expansion
 from helpers.exported import smooth_kernels
 
@@ -31,7 +31,7 @@ def test_options(command, folder):
 
 
 def test_stdout(folder):
-    done = run("export", "m.npz", "--to", "numpy", "-o", "-", cwd=folder)
+    done = run_process("export", "m.npz", "--to", "numpy", "-o", "-", cwd=folder)
     space = {}
     exec(done.stdout, space)
     X = np.zeros((1, 3))

@@ -96,6 +96,7 @@ def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # numpy leaves a bad archive open
 def test_bad_data_files(folder):
     for name, content, match in [
         ("empty.csv", b"", "contains no rows"), ("header.csv", b"a,b,c\n", "no rows below its header"),

@@ -1,9 +1,14 @@
-"""The command line through a subprocess, as a person or a script would use it."""
+"""The command line, in this process or through another one, as a person or a script would use it."""
 
+import contextlib
+import io
+import signal
 import subprocess
 import sys
+from unittest import mock
 
 from helpers.processes import PATIENCE
+from rffkern._cli.main import main
 from rffkern._cli.table import Selection
 
 COLUMNS = ["length", "width", "depth"]
@@ -20,7 +25,24 @@ def with_model(arguments):
 
 
 def run(*arguments, cwd, expect=0):
-    """Run `rffkern` with some arguments; its exit code must be `expect`, and no traceback may be shown."""
+    """Run `rffkern` in this process, in a folder; its exit code must be `expect`."""
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for name in ("stdout", "stderr")}
+    handler = signal.getsignal(signal.SIGTERM)
+    with (contextlib.chdir(cwd), mock.patch.multiple(sys, stdin=io.TextIOWrapper(io.BytesIO()), **streams),
+          mock.patch("rffkern._cli.main.discard")):
+        try:
+            code = main(with_model(arguments))
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+    texts = {name: stream.buffer.getvalue().decode() for name, stream in streams.items()}
+    assert code == expect, texts["stderr"]
+    return subprocess.CompletedProcess(arguments, code, **texts)
+
+
+def run_process(*arguments, cwd, expect=0):
+    """Run `rffkern` in a process of its own; its exit code must be `expect`, and no traceback may be shown."""
     done = subprocess.run([sys.executable, "-m", "rffkern", *with_model(arguments)], cwd=cwd, capture_output=True,
                           text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
     assert done.returncode == expect, done.stderr
