@@ -291,7 +291,7 @@ def test_the_warning_points_at_the_caller_of_fit(monkeypatch):
 @losses
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n_samples", "n_features"), [(5000, 20), (500, 300),
-                                                       pytest.param(2500, 1010, marks=pytest.mark.slow)])
+                                                       pytest.param(1200, 1010, marks=pytest.mark.slow)])
 def test_bits_do_not_depend_on_threads(loss, dtype, n_samples, n_features):
     """By conjugate gradients alone, and with factors of rows, of few columns and of many."""
     features, sign, bound = problem(2, n_samples, n_features, dtype)
