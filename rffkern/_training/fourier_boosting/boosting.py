@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
-from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner
+from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner, TreeLearner
 from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
 from .screening import screened_chances
@@ -229,7 +229,9 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
         screened = screened_chances(columns, rows, LEAF_RIDGE)
-        learners = [learner(columns, sizes, rows, screened) for learner in classes_of(model, columns)]
+        are_trees = index >= len(checkpoints) - sizes.n_tree_bags
+        learners = [learner(columns, sizes, rows, screened) for learner in classes_of(model, columns)
+                    if learner is TreeLearner or not are_trees]
         end = limit.share(-(-n_waiting // n_threads))
         metric = metrics[index] if metrics else None
 
@@ -288,7 +290,7 @@ def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequ
         screened = screened_chances(columns, rows, LEAF_RIDGE)
         learners = {each.term: each for each in (
             learner(columns, sizes, rows, screened, **bag.choices[learner.name])
-            for learner in classes_of(model, columns))}
+            for learner in classes_of(model, columns) if learner.name in bag.choices)}
         steps: list[tuple[Any, float]] = []
         for term, _ in bag.steps:
             if limit.is_over() or stop.is_set():

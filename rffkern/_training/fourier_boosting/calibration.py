@@ -1,6 +1,7 @@
 """What out-of-fold rows are for: temperature scaling of classes, shifts of quantiles, residuals, and figures."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,9 @@ _LEAST_VARIANCE = 0.1
 # Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
 _PRIOR_ROWS = 50.0
 
+# Rows whose derivatives hold the share of bags of trees alone at a half.
+_MIX_ROWS = 10.0
+
 
 def out_of_fold_scores(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double) -> tuple[Indices, Single]:
     """The rows of weight > 0 that are validation rows of some bag, and their mean scores over these bags.
@@ -48,9 +52,36 @@ def out_of_fold_scores(bags: Sequence[Bag], orders: Sequence[RowOrder], weights:
     return sums.rows[has_weight], pad_to_tiles(sums.means()[:, has_weight])
 
 
-def excess_variance(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int) -> Double:
+def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, data: LossData,
+             n_tree_bags: int) -> tuple[Indices, Single, Double]:
+    """Out-of-fold rows, their scores, and the share of each bag in the mean.
+
+    The share of all bags of trees alone is the one of lowest loss on rows that bags of either kind have held out; a
+    prior of as many as `_MIX_ROWS` rows holds it near a half.
+    """
+    if not n_tree_bags:
+        return *out_of_fold_scores(bags, orders, weights), np.full(len(bags), 1 / len(bags))
+    first = len(bags) - n_tree_bags
+    (rows, scores), (tree_rows, tree_scores) = (
+        out_of_fold_scores(bags[kind], orders[kind], weights) for kind in (slice(first), slice(first, None)))
+    rows, own, of_trees = np.intersect1d(rows, tree_rows, assume_unique=True, return_indices=True)
+    scores, tree_scores = (pad_to_tiles(each.astype(np.float64)) for each in (scores[:, own], tree_scores[:, of_trees]))
+    differences = tree_scores - scores
+    share = 0.5
+    if len(rows):
+        share = round(_lowest(data, scores, differences, data.targets[rows], weights[rows], 0.0, 1.0, 0.5,
+                              _MIX_ROWS), 2)  # 0 or 1 leaves out terms of one kind
+    shares = np.repeat([(1 - share) / first, share / n_tree_bags], [first, n_tree_bags])
+    return rows, scores + np.float32(share) * differences, shares
+
+
+def excess_variance(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int, shares: Double,
+                    n_tree_bags: int) -> Double:
     """By how much the scores of out-of-fold rows vary more than those of the mean of all bags, (n_outputs,)."""
-    return _sums_of(bags, orders, n_rows).excess_variance(len(bags))
+    first = len(bags) - n_tree_bags
+    kinds = [slice(first), slice(first, None)] if n_tree_bags else [slice(None)]
+    return sum(shares[kind].sum() ** 2 * _sums_of(bags[kind], orders[kind], n_rows).excess_variance(len(bags[kind]))
+               for kind in kinds)
 
 
 def _sums_of(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int) -> "ScoreSums":
@@ -123,23 +154,33 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
     section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows, padded to whole tiles.
     """
-    n_rows = len(weights)
-    if data.link != "softmax" or not n_rows:
+    if data.link != "softmax" or not len(weights):
         return 1.0
+    low = math.log(_LEAST_FACTOR)
+    return math.exp(_lowest(data, np.zeros_like(scores), scores, targets, weights, low, -low, 1.0, _PRIOR_ROWS,
+                            math.exp))
+
+
+def _lowest(data: LossData, scores: Single, directions: Single, targets: Single, weights: Double, low: float,
+            high: float, middle: float, prior_rows: float, step_of: Callable[[float], float] = float) -> float:
+    """The place between two whose step along directions has the lowest loss, with a prior around a middle step.
+
+    Each row of the prior has the derivative (step - middle).  Scores and directions are padded to whole tiles.
+    """
+    n_rows = len(weights)
     padded_targets, weight = np.zeros((2, scores.shape[1]), dtype=np.float32)
     padded_targets[:n_rows], weight[:n_rows] = targets, weights
-    prior = _PRIOR_ROWS * float(weight[weight > 0].mean())
-    zeros = np.zeros_like(scores)
-    low, high = np.log(_LEAST_FACTOR), -np.log(_LEAST_FACTOR)
+    prior = prior_rows * float(weight[weight > 0].mean())
     for _ in range(_N_HALVINGS):
-        factor = float(np.exp((low + high) / 2))
-        derivative, _ = boosting.step_derivatives(data.kernel, data.parameters, zeros, scores, factor, padded_targets,
-                                                  weight, scores.shape[1], 1)
-        if derivative - prior * (factor - 1) > 0:
-            low = np.log(factor)
+        place = (low + high) / 2
+        step = step_of(place)
+        derivative, _ = boosting.step_derivatives(data.kernel, data.parameters, scores, directions, step,
+                                                  padded_targets, weight, scores.shape[1], 1)
+        if derivative - prior * (step - middle) > 0:
+            low = place
         else:
-            high = np.log(factor)
-    return float(np.exp((low + high) / 2))
+            high = place
+    return (low + high) / 2
 
 
 def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:

@@ -149,6 +149,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                 settings._replace(calibration_shares=each.shares(_CALIBRATION_ROWS)), what)
     data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
     sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.name, len(data.intercept))
+    sizes = sizes._replace(n_tree_bags=0)  # which are for tables that need no partitions
 
     # Folds and bags.
     seeds, checkpoints, bag_rows = rng.integers(1 << 62, size=3), [], []
@@ -179,7 +180,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     factor = inverse_temperature(data, scores, oof_targets, oof_weights)
     quantiles = quantile_shifts(data, scores, oof_weights)
     intercept = factor * (data.intercept + quantiles)
-    expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * intercept, factor * scale)
+    shares = np.full(len(bags), 1 / len(bags))
+    expansion, term_rounds = mean_of_bags(bags, shares, columns, scaling, center + scale * intercept, factor * scale)
     record = None
     if len(oof_weights):
         source = "the evaluation set" if evaluation else "rows held out by bags"
@@ -188,7 +190,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
             data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
             center, scale, model._quantiles() if classes is None else None, source)
     importances = np.zeros(n_raw_columns)
-    importances[used] = feature_importances(bags, len(used))
+    importances[used] = feature_importances(bags, shares, len(used))
     if columns.constraints is not None:
         check_constraints(expansion, columns.constraints, columns.sources)
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS

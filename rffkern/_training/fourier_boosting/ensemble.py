@@ -14,14 +14,15 @@ from .training_rows import Columns
 Double = NDArray[np.float64]
 
 
-def mean_of_bags(bags: Sequence[Bag], columns: Columns, scaling: Scaling, intercept: Double,
+def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling: Scaling, intercept: Double,
                  scale: Double) -> tuple[Expansion, Double]:
     """The mean of the bags as a function of unscaled rows, and the round of each of its terms, cosines before trees.
 
-    Scores are in units of `scale`.  Rounds count from 1 in each bag.
+    Shares of bags sum to 1; a bag whose share is 0 is left out.  Scores are in units of `scale`.  Rounds
+    count from 1 in each bag.
     """
-    share = 1 / len(bags)
-    steps = [(term, step * share, t) for bag in bags for t, (term, step) in enumerate(bag.steps, 1)]
+    steps = [(term, step * share, t) for bag, share in zip(bags, shares.tolist(), strict=True) if share
+             for t, (term, step) in enumerate(bag.steps, 1)]
     learners = {learner.term: learner for learner in BASE_LEARNERS.values()}  # several may fit terms of one kind
     made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
             for term, learner in learners.items()]

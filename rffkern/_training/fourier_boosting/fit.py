@@ -24,7 +24,7 @@ from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .base_learners import BASE_LEARNERS, extrapolate
 from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
-from .calibration import excess_variance, inverse_temperature, out_of_fold_record, out_of_fold_scores, quantile_shifts
+from .calibration import excess_variance, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .ensemble import mean_of_bags
 from .eval_metric import check_eval_metric, validation_metrics
@@ -163,7 +163,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
-    rows, scores = out_of_fold_scores(bags, orders, weights)
+    rows, scores, shares = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_try(model.kernel_ridge, data.allows_stacking, len(training_rows),
                                len(columns.values))
@@ -194,7 +194,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     record = None
     if len(rows):
         of_bags = scores[:, : len(rows)] + quantiles[:, None]
-        excess = stack.terms**2 * excess_variance(bags, orders, len(weights))
+        excess = stack.terms**2 * excess_variance(bags, orders, len(weights), shares, sizes.n_tree_bags)
         levels = model._quantiles() if classes is None else None
         source = "the evaluation set" if evaluation else "rows held out by bags"
         record = out_of_fold_record(stack.scores(of_bags, data, rows), excess, data, rows, weights[rows], center, scale,
@@ -209,7 +209,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         bags = train_again(model, columns, sizes, bags, open_all, limit)
 
     # The mean of the bags, as one function of raw rows.
-    expansion, term_rounds = mean_of_bags(bags, columns, scaling, center + scale * (shifts + stack.shifts),
+    expansion, term_rounds = mean_of_bags(bags, shares, columns, scaling, center + scale * (shifts + stack.shifts),
                                           stack.terms * scale)
     if stack.regression is not None:
         kernels = stack.regression.kernel_terms(columns, scaling, scale * stack.kernels)
@@ -219,7 +219,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         check_constraints(expansion, columns.constraints, columns.sources)
     importances = np.zeros(n_raw_columns)
     used = np.unique(sources)  # a map leaves out constant columns
-    importances[used] = feature_importances(bags, len(used))
+    importances[used] = feature_importances(bags, shares, len(used))
     attributes = fitted_attributes(bags, set_names) | {
         "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report,
         "timed_out_": timed_out, "_out_of_fold": record}
@@ -295,13 +295,13 @@ def _clipped_to_training(columns: Columns, order: RowOrder) -> Columns:
     return columns._replace(values=values, bins=bins)
 
 
-def feature_importances(bags: Sequence[Bag], n_sources: int) -> Double:
+def feature_importances(bags: Sequence[Bag], shares: Double, n_sources: int) -> Double:
     """Of raw columns that are used: improvements by base learners, divided by the relevances of columns; sum 1."""
     total = np.zeros(n_sources)
-    for bag in bags:
+    for bag, share in zip(bags, shares, strict=True):
         if bag.steps:
-            for name, share in bag.gain_shares.items():
-                total += share * bag.relevances[name]
+            for name, gain_share in bag.gain_shares.items():
+                total += share * gain_share * bag.relevances[name]
     return total / max(total.sum(), 1e-300)
 
 

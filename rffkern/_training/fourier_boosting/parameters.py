@@ -78,6 +78,7 @@ class Hyperparameters(NamedTuple):
     reg_lambda: float  # weight of |omega|^2 for a Fourier term of scale 1
     amplitude_ridge: float = 0.0
     max_samples: int = _ALL_ROWS  # rows of the descent of a Fourier term
+    n_tree_bags: int = 0  # of the bags, the last, whose rounds add trees alone
 
 
 def _between(low: float, high: float, share: float) -> float:
@@ -136,7 +137,10 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str, n_outputs: int =
     few, many, ridge = LOSS_RATES[loss]
     size = min(max(_size(n_rows), 0.0), 1.0)
     fourier, tree = (at_few * (at_many / at_few) ** size for at_few, at_many in zip(few, many, strict=True))
-    return sizes._replace(n_folds=max(2, min(sizes.n_folds, n_rows)), fourier_rate=fourier * sizes.fourier_rate,
+    n_folds, n_tree_bags = max(2, min(sizes.n_folds, n_rows)), sizes.n_bags // 2
+    if n_tree_bags < n_folds or not {"tree"} < {*model.base_learners}:
+        n_tree_bags = 0  # each row is to be held out by bags of either kind
+    return sizes._replace(n_folds=n_folds, n_tree_bags=n_tree_bags, fourier_rate=fourier * sizes.fourier_rate,
                           tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge,
                           samples_outputs=loss == "softmax", max_samples=model.max_samples or _ALL_ROWS)
 
@@ -293,7 +297,9 @@ PARAMETERS = (
     N_ESTIMATORS.described("Largest number of rounds of a bag."),
     Parameter("n_bags", Number(int, 1, MAX_BAGS, optional=True),
               "Number of bags, boosted models whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to "
-              "5,000, 2 on 30,000, and 1 from 300,000 on; of more than 25 classes fewer, four tenths from 200 on."),
+              "5,000, 2 on 30,000, and 1 from 300,000 on; of more than 25 classes fewer, four tenths from 200 on.  If "
+              "each row can be held out twice, as by ten bags with folds of a fifth, half of the bags add trees alone, "
+              "and held-out rows choose the share of these in the mean."),
     Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier and linear terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
               "interpolated in between.  Trees take a sixth of it on up to 1,000 rows and three fifths on 30,000 or "

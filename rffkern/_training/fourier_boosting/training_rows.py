@@ -35,7 +35,7 @@ _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
 
 # Shares of rows that are copies of others for which copies count as one row, the fewest rows that are then left, and
 # an odd number that mixes the bits of hashes.
-_FEWEST_COPIES, _MOST_COPIES, _FEWEST_DISTINCT, _HASH_FACTOR = 0.1, 0.8, 50, np.uint64(0x9E3779B97F4A7C15)
+_FEWEST_COPIES, _MOST_COPIES, _FEWEST_DISTINCT, _HASH_FACTOR = 0.1, 0.8, 10, np.uint64(0x9E3779B97F4A7C15)
 
 # Newton's method along a direction: iterations, the largest move, and the least that is worth another.  Of several
 # classes both are so large for each two.

@@ -6,7 +6,12 @@ import pytest
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting.boosting import Bag
-from rffkern._training.fourier_boosting.calibration import inverse_temperature, out_of_fold_scores, quantile_shifts
+from rffkern._training.fourier_boosting.calibration import (
+    inverse_temperature,
+    mix_bags,
+    out_of_fold_scores,
+    quantile_shifts,
+)
 from rffkern._training.fourier_boosting.losses import ClassLoss, TweedieLoss, ValueLoss
 from rffkern._training.fourier_boosting.training_rows import RowOrder
 
@@ -47,6 +52,26 @@ def drawn(n_outputs, factor, n=N):
 def test_the_factor_that_made_the_labels(n_outputs, factor):
     loss = ClassLoss(max(2, n_outputs))
     assert found_factor(loss, *drawn(n_outputs, factor)) == pytest.approx(factor, rel=0.05)
+
+
+@pytest.mark.parametrize(("loss", "targets"), [(ClassLoss(2), "labels"), (ValueLoss(boosting.SQUARED), "values"),
+                                               (ValueLoss(boosting.QUANTILE, (0.5,)), "values")])
+@pytest.mark.parametrize("better", [0, 1])
+def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_out(loss, targets, better):
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((2, 200))  # of the two kinds of bags
+    y = np.where(scores[better] > 0, 1, 0) if targets == "labels" else 2 * scores[better]
+    data = loss.data(y[None].astype(float), np.ones(200))
+    orders = [RowOrder.of(np.arange(200), part, rng) for part in np.array_split(np.arange(200), 2)] * 2
+    held = 3 * scores if targets == "labels" else 2 * scores - y  # less the targets
+    bags = [Bag([], [], {}, {}, np.ascontiguousarray(held[kind : kind + 1, order.rows[order.n_train :]], np.float32))
+            for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
+    rows, mixed, shares = mix_bags(bags, orders, np.ones(200), data, 2)
+    np.testing.assert_array_equal(rows, np.arange(200))
+    assert shares.sum() == pytest.approx(1)
+    assert shares[2] == shares[3]
+    assert 2 * shares[2] == pytest.approx(better, abs=0.1)
+    np.testing.assert_allclose(mixed[:, :200], 2 * shares[0] * held[:1] + 2 * shares[2] * held[1:], atol=1e-5)
 
 
 def test_factors_have_bounds():

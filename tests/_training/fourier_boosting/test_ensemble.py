@@ -88,20 +88,22 @@ def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees):
     bags = [Bag([(pairs[0], 0.5), (None, 0.0), (tables[0], 2.0)], [], {}, {}, None),
             Bag([(tables[1], 1.0), (pairs[1], 1.0), (pairs[2], -1.0)], [], {}, {}, None)]
     scale = rng.uniform(1, 2, n_outputs)
-    expansion, rounds = mean_of_bags(bags, columns, scaling, np.arange(float(n_outputs)), scale)
+    bags.append(bags[0])  # which has no share
+    shares = np.array([0.25, 0.75, 0.0])
+    expansion, rounds = mean_of_bags(bags, shares, columns, scaling, np.arange(float(n_outputs)), scale)
 
     expected = np.tile(np.arange(float(n_outputs)), (200, 1))
-    for bag in bags:
+    for bag, share in zip(bags, shares, strict=True):
         for term, step in bag.steps:
             if term is None:
                 continue
             if isinstance(term, FourierTerm):
                 angle = rows[:, term.columns] @ term.omega
                 value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
-                expected += 0.5 * step * scale * value
+                expected += share * step * scale * value
             else:
                 leaves = sum((columns.bins[j] > b).astype(int) << level
                              for level, (j, b) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
-                expected += (0.5 * step * scale * term.values[leaves]).astype(np.float32)
+                expected += (share * step * scale * term.values[leaves]).astype(np.float32)
     np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
     assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]

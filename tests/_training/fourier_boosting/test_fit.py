@@ -21,8 +21,25 @@ def test_parameters_take_the_place_of_rules():
     found = resolve_hyperparameters(model, 400, "values")
     assert (found.n_bags, found.n_folds, found.patience) == (3, 4, None)
     plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
-    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01)
+    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01, n_tree_bags=5)
     assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
+
+
+@pytest.mark.parametrize(("params", "n_tree_bags"), [
+    ({}, 5), ({"n_bags": 9}, 0), ({"n_bags": 11}, 5), ({"n_bags": 4, "validation_fraction": 0.5}, 2),
+    ({"base_learners": ("tree",)}, 0), ({"base_learners": ("fourier", "linear")}, 0)])
+def test_half_of_the_bags_are_trees_where_each_row_is_held_out_by_either_kind(params, n_tree_bags):
+    assert resolve_hyperparameters(FourierBoostingRegressor(**params), 400, "values").n_tree_bags == n_tree_bags
+
+
+def test_bags_of_trees_learn_sharp_steps_among_many_columns():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (1100, 40)) + 0.1 * rng.random((1100, 40))
+    y = np.sign(X[:, 0] * X[:, 1]) + 0.2 * rng.standard_normal(1100)
+    params = {"n_bags": 4, "validation_fraction": 0.5, "kernel_ridge": False, "random_state": 0}
+    scores = [FourierBoostingRegressor(300, base_learners=names, **params).fit(X[:300], y[:300]).score(X[300:], y[300:])
+              for names in (("fourier", "tree", "linear"), ("tree",), ("fourier", "linear"))]
+    assert scores[0] > 0.5 * scores[1] > scores[2]
 
 
 @pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
@@ -174,7 +191,8 @@ def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
     alone = []
     for member in range(2):  # one of which each keeps its terms
         monkeypatch.setattr("rffkern._training.fourier_boosting.fit.mean_of_bags",
-                            lambda members, *rest, k=member: mean_of_bags(members[k : k + 1], *rest))
+                            lambda members, shares, *rest, k=member: mean_of_bags(members[k : k + 1], np.ones(1),
+                                                                                  *rest))
         one = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
         assert one.eval_losses_["second"].tolist() == model.eval_losses_["second"].tolist()
         probabilities = np.stack(list(one.staged_predict_proba(rows)))[:, np.arange(120), y.astype(int)]
