@@ -11,6 +11,7 @@ bound of the function, over all rows that are so near (`Neighbourhood`), stays b
 numbers may change, what is near is divided into boxes until bounds exclude those that are nearest.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ Indices = NDArray[np.intp]
 _LEAST_SHARES = (0.25, 1.0)
 
 _MOST_STEPS = 100  # of a search
+_MOST_TRADES, _TRADED_SHARES = 20, (0.3, 0.1, 0.03)  # of changes of a number for those of another
 _N_SECTIONS, _N_SHORTENINGS = 16, 12  # of the interval between a value that reaches the target and one that does not
 
 
@@ -214,7 +216,35 @@ def nearest(model: Any, neighbours: Neighbours, target: Target) -> tuple[Double,
                 other = _descended(neighbours, margins, without, share)
                 found += [] if other is None else [_shortened(neighbours, margins, other)]
             row = min(found, key=lambda each: float(neighbours.distances(each[None])[0]), default=None)
-    return best
+    return None if best is None else _traded(neighbours, margins, *best)
+
+
+def _traded(neighbours: Neighbours, margins: Any, row: Double, distance: float) -> tuple[Double, float]:
+    """The row with parts of the change of a number traded for as much change of another, as long as that shortens it.
+
+    What a trade at the same distance has beyond the target is taken off by `_shortened`.
+    """
+    numbers = [j for j in neighbours.numbers if neighbours.is_continuous(j)]
+    for _ in range(_MOST_TRADES):
+        rows = []
+        for give, take in itertools.permutations(numbers, 2):
+            move = row[give] - neighbours.own[give]
+            for share in _TRADED_SHARES if move else ():
+                amount = abs(share * move) / neighbours.units[give] * neighbours.units[take]
+                for signed in (amount, -amount):
+                    other = row.copy()
+                    other[give] -= share * move
+                    other[take] = min(max(row[take] + signed, neighbours.low[take]), neighbours.high[take])
+                    rows.append(other)
+        reached = margins(np.array(rows)) if rows else np.empty(0)
+        if not reached.size or reached.max() < 0:
+            break
+        shorter = _shortened(neighbours, margins, rows[int(reached.argmax())])
+        found = float(neighbours.distances(shorter[None])[0])
+        if not found < (1 - SLACK) * distance:
+            break
+        row, distance = shorter, found
+    return row, distance
 
 
 def _changed(neighbours: Neighbours, row: Double) -> list[int]:

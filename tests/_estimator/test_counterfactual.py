@@ -139,6 +139,17 @@ def test_steps_and_limits_are_kept(classifier):
         assert found.row[2] == TABLE["word"][k]
 
 
+def test_changes_are_traded_for_shorter_ones():
+    """Of a sum of concave functions the nearest change is of both columns, which one column at a time does not find."""
+    X = rng.uniform(0, 1.5, (N, 2))
+    model = FourierBoostingRegressor(**QUICK, base_learners=("fourier",), columns=None).fit(X, np.sin(X).sum(axis=1))
+    found = model.what_if([0.1, 0.15], 1.3)
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1.5, 301)] * 2), axis=-1).reshape(-1, 2)
+    reached = grid[model.predict(grid) >= 1.3]
+    nearest = (np.abs(reached - [0.1, 0.15]) / X.std(axis=0)).sum(axis=1).min()
+    assert found.distance < 1.001 * nearest
+
+
 def test_a_category_alone(classifier):
     k = int(np.flatnonzero((np.abs(SCORE - 0.1) < 0.15) & (WORD != "c") & (classifier.predict(TABLE) == "no"))[0])
     found = classifier.what_if(list(row_of(k).values()), "yes", change=[2])
