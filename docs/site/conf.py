@@ -61,7 +61,7 @@ def to_pages(app, _, content):
     """Links to pages beside docs/ and to the gallery are those of the site; shell above Python is two tabs."""
     for source, page in BESIDE.items():
         content[0] = re.sub(rf"\]\((?:\.\./)*{source}\.md", f"](/site/{page}.md", content[0])
-    content[0] = re.sub(r"\]\((?:\.\./)?examples/gallery(?:/(\w+)\.py)?\)",
+    content[0] = re.sub(r"\]\((?:\.\./)*examples/gallery(?:/(\w+)\.py)?\)",
                         lambda found: f"](/gallery/{found[1] or 'index'}.rst)", content[0])
     content[0] = re.sub(r"^(```sh\n(?:(?!```).)*```)\n\n(```python\n(?:(?!```).)*```)$",
                         "::::{tab-set}\n:::{tab-item} Command line\n:sync: sh\n\\1\n:::\n:::{tab-item} Python\n"
