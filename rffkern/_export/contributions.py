@@ -54,7 +54,7 @@ def contributions_of(model: Any) -> Contributions:
             reads, found = (_of_kernels(part, sources, background) if part.kind == "kernels" else
                             _of_cosines(part.omegas, expansion.center, sources, background))
             arrays |= of_sources | found
-            most = max(most, int(reads.sum(axis=1).max(initial=0)))
+            most = max(most, int(reads.sum(axis=1).max(initial=1)))
     if most:
         ends, rules = rules_of(most)
         arrays |= {"shapley_rule_ends": ends.astype(np.int64), "shapley_nodes": rules[0], "shapley_weights": rules[1]}

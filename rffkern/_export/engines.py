@@ -143,13 +143,19 @@ def _text(label: Any) -> str:
 
 # --- programs of their own
 
-def run_numpy(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
-    """Import the file."""
+def imported(path: Any) -> Any:
+    """An exported Python file as a module."""
     spec = importlib.util.spec_from_file_location("exported", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def run_numpy(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
+    """Import the file."""
+    module = imported(path)
     X = dict(zip(rows.names, rows.cells, strict=True)) if rows.of_cells else rows.matrix()
     predicted = module.predict(X)
     if expected.classes is None:

@@ -263,67 +263,71 @@ _INTERVAL = """\
     for (int k = 0; k < $n_outputs; k++) f[k] = $f;
 """
 
-# Contributions phi (n_columns, n_outputs) of raw columns to the scores of a row z: _export/contributions.py.
+# Contributions phi (n_columns, n_outputs) of raw columns to the scores of a row z: _export/contributions.py.  A product
+# has complex factors w + t u of m columns, t from 0 to 1; `sums` are the integrals over all but one.
+_INTEGRATE = """
+static void integrate(int m, const double *w, const double *u, double *before, double *sums)
+{
+    for (int g = 0; g < 2 * m; g++) sums[g] = 0;
+    for (int q = shapley_rule_ends[m]; q < shapley_rule_ends[m + 1]; q++) {
+        double re = 1, im = 0;
+        for (int g = 0; g < 2 * m; g += 2) {
+            double f_re = w[g] + shapley_nodes[q] * u[g], f_im = w[g + 1] + shapley_nodes[q] * u[g + 1];
+            double next = re * f_re - im * f_im;
+            before[g] = re;
+            before[g + 1] = im;
+            im = re * f_im + im * f_re;
+            re = next;
+        }
+        re = shapley_weights[q];
+        im = 0;
+        for (int g = 2 * m - 2; g >= 0; g -= 2) {
+            double f_re = w[g] + shapley_nodes[q] * u[g], f_im = w[g + 1] + shapley_nodes[q] * u[g + 1];
+            double next = re * f_re - im * f_im;
+            sums[g] += before[g] * re - before[g + 1] * im;
+            sums[g + 1] += before[g] * im + before[g + 1] * re;
+            im = re * f_im + im * f_re;
+            re = next;
+        }
+    }
+}
+"""
 _CONTRIBUTIONS = """
 ${static}void ${name}_contributions(const double *x, double *phi)
 {
     $z
     for (int k = 0; k < $n_contributions; k++) phi[k] = 0;
 """
+_PRODUCTS = """\
+    double exponent[$n_columns];
+    double w[$n_factors];
+    double u[$n_factors];
+    double before[$n_factors];
+    double sums[$n_factors];
+    int player[$n_columns];
+"""
 _CONTRIBUTIONS_OF_PARTS = {
     "fourier": """\
-    double angle[$n_columns];
-    double w_re[$n_columns];
-    double w_im[$n_columns];
-    double u_re[$n_columns];
-    double u_im[$n_columns];
-    double before_re[$n_columns];
-    double before_im[$n_columns];
-    double sum_re[$n_columns];
-    double sum_im[$n_columns];
-    int player[$n_columns];
     for (int t = 0; t < $n; t++) {
         int m = 0;
-        for (int c = 0; c < $n_columns; c++) angle[c] = 0;
+        for (int c = 0; c < $n_columns; c++) exponent[c] = 0;
         for (int q = omega_starts[t]; q < omega_starts[t + 1]; q++) {
             int j = omega_columns[q];
-            angle[shapley_sources[j]] += omegas[q] * within(z[j] - center[j], limits[j]);
+            exponent[shapley_sources[j]] += omegas[q] * within(z[j] - center[j], limits[j]);
         }
         for (int c = 0; c < $n_columns; c++) {
             if (shapley_reads[t * $n_columns + c] == 0) continue;
             player[m] = c;
-            w_re[m] = shapley_real[t * $n_columns + c];
-            w_im[m] = shapley_imaginary[t * $n_columns + c];
-            u_re[m] = cosine(angle[c]) - w_re[m];
-            u_im[m] = cosine(angle[c] - 0.5) - w_im[m];
-            sum_re[m] = 0;
-            sum_im[m] = 0;
+            w[2 * m] = shapley_real[t * $n_columns + c];
+            w[2 * m + 1] = shapley_imaginary[t * $n_columns + c];
+            u[2 * m] = cosine(exponent[c]) - w[2 * m];
+            u[2 * m + 1] = cosine(exponent[c] - 0.5) - w[2 * m + 1];
             m = m + 1;
         }
-        for (int q = shapley_rule_ends[m]; q < shapley_rule_ends[m + 1]; q++) {
-            double re = 1, im = 0;
-            for (int g = 0; g < m; g++) {
-                double f_re = w_re[g] + shapley_nodes[q] * u_re[g], f_im = w_im[g] + shapley_nodes[q] * u_im[g];
-                double next = re * f_re - im * f_im;
-                before_re[g] = re;
-                before_im[g] = im;
-                im = re * f_im + im * f_re;
-                re = next;
-            }
-            re = shapley_weights[q];
-            im = 0;
-            for (int g = m - 1; g >= 0; g--) {
-                double f_re = w_re[g] + shapley_nodes[q] * u_re[g], f_im = w_im[g] + shapley_nodes[q] * u_im[g];
-                double next = re * f_re - im * f_im;
-                sum_re[g] += before_re[g] * re - before_im[g] * im;
-                sum_im[g] += before_re[g] * im + before_im[g] * re;
-                im = re * f_im + im * f_re;
-                re = next;
-            }
-        }
+        integrate(m, w, u, before, sums);
         for (int g = 0; g < m; g++) {
-            double value = cosine(phases[t]) * (u_re[g] * sum_re[g] - u_im[g] * sum_im[g])
-                + cosine(phases[t] - 0.5) * (u_re[g] * sum_im[g] + u_im[g] * sum_re[g]);
+            double value = cosine(phases[t]) * (u[2 * g] * sums[2 * g] - u[2 * g + 1] * sums[2 * g + 1])
+                + cosine(phases[t] - 0.5) * (u[2 * g] * sums[2 * g + 1] + u[2 * g + 1] * sums[2 * g]);
             for (int k = 0; k < $n_outputs; k++) {
                 phi[player[g] * $n_outputs + k] += amplitudes[t * $n_outputs + k] * value;
             }
@@ -331,45 +335,29 @@ _CONTRIBUTIONS_OF_PARTS = {
     }
 """,
     "kernels": """\
-    double of_kernels[$n_columns];
-    double mean[$n_columns];
-    double change[$n_columns];
-    double before[$n_columns];
-    double sum[$n_columns];
-    int reader[$n_columns];
     for (int region = 0; region < $n_regions; region++) {
         for (int t = region_starts[region]; t < region_starts[region + 1]; t++) {
             int m = 0;
-            for (int c = 0; c < $n_columns; c++) of_kernels[c] = 0;
+            for (int c = 0; c < $n_columns; c++) exponent[c] = 0;
             for (int j = 0; j < $n_features; j++) {
                 double d = (z[j] - centers[t * $n_features + j]) * inverse_length_scales[j];
                 int at = region * $n_features + j;
                 if (z[j] <= shapley_lows[at] || z[j] > shapley_highs[at]) d = INFINITY;
-                of_kernels[shapley_sources[j]] += d * d;
+                exponent[shapley_sources[j]] += d * d;
             }
             for (int c = 0; c < $n_columns; c++) {
                 if (shapley_kernel_reads[region * $n_columns + c] == 0) continue;
-                reader[m] = c;
-                mean[m] = shapley_kernel_means[t * $n_columns + c];
-                change[m] = exp(-0.5 * of_kernels[c]) - mean[m];
-                sum[m] = 0;
+                player[m] = c;
+                w[2 * m] = shapley_kernel_means[t * $n_columns + c];
+                u[2 * m] = exp(-0.5 * exponent[c]) - w[2 * m];
+                w[2 * m + 1] = 0;
+                u[2 * m + 1] = 0;
                 m = m + 1;
             }
-            for (int q = shapley_rule_ends[m]; q < shapley_rule_ends[m + 1]; q++) {
-                double product = 1;
-                for (int g = 0; g < m; g++) {
-                    before[g] = product;
-                    product *= mean[g] + shapley_nodes[q] * change[g];
-                }
-                product = shapley_weights[q];
-                for (int g = m - 1; g >= 0; g--) {
-                    sum[g] += before[g] * product;
-                    product *= mean[g] + shapley_nodes[q] * change[g];
-                }
-            }
+            integrate(m, w, u, before, sums);
             for (int g = 0; g < m; g++) {
                 for (int k = 0; k < $n_outputs; k++) {
-                    phi[reader[g] * $n_outputs + k] += weights[t * $n_outputs + k] * change[g] * sum[g];
+                    phi[player[g] * $n_outputs + k] += weights[t * $n_outputs + k] * u[2 * g] * sums[2 * g];
                 }
             }
         }
@@ -723,7 +711,9 @@ def _scores(function: Function, name: str, public: str, static: str) -> str:
     if public:
         text += Template(_BLOCK + _sums(parts, words, _EACH_ROW) + _BLOCK_ENDS).substitute(words)
     if function.contributions is not None:
-        text += Template(_CONTRIBUTIONS).substitute(words)
+        is_product = "shapley_nodes" in arrays
+        text += (_INTEGRATE if is_product else "") + Template(
+            _CONTRIBUTIONS + (_PRODUCTS if is_product else "")).substitute(words, n_factors=2 * function.n_columns)
         text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(_words_of(part, words, _ONE_ROW))
                         for part in parts) + "}\n"
     return text

@@ -1,46 +1,46 @@
-"""Exported models give what the models give, in the programs that run them."""
+"""Exported models, of numbers and of tables, give what the models give, in the programs that run them."""
 
 import pytest
+from helpers import exported
 from helpers.engines import ENGINES, TARGETS, errors_of, lacking, results_of, rows_of
-from helpers.exported import CASES, model_of, rounding
+from helpers.exported_tables import CASES, case_of
 
 import rffkern
+from rffkern import InvalidInputError
 
-pytestmark = pytest.mark.slow
-
+QUICK = ("dates and their differences, regression", "hostile names, levels and labels")
 # What engines run that start slowly, and of which others run the same file or the same loops.
-FEW = ("fourier_boosting", "sparse_kernel", "every form, gaps", "odd column names, gaps", "four classes, odd labels",
-       "two classes, squared loss", "counts", "trees alone")
+FEW = (*CASES, "fourier_boosting", "sparse_kernel", "every form, gaps", "odd column names, gaps",
+       "four classes, odd labels", "two classes, squared loss", "counts", "trees alone")
+PAIRS = [pytest.param(engine, case, marks=[] if case in QUICK else pytest.mark.slow)
+         for case in (*CASES, *exported.CASES)
+         for engine in ("numpy", "c", "onnx", "sqlite", *(("js", "duckdb") if case in FEW else ()))]
 
 
 def check(case, engine, run, folder):
-    model, X = model_of(case)
+    model, X = (case_of(case).model, case_of(case).table(120, 1)) if case in CASES else exported.model_of(case)
     expected = results_of(model, X)
     target = ENGINES[engine][0]
     path = folder / f"model{TARGETS[target].suffixes[0]}"
+    if case.startswith("free text") and target in ("onnx", "sql"):
+        with pytest.raises(InvalidInputError, match=r"column 'review' of the model holds free text.* to 'c', 'js' or"):
+            rffkern.export(model, path, to=target)
+        return
     rffkern.export(model, path, to=target)
     errors = errors_of(run(path, rows_of(model, X), expected), expected)
-    assert errors.ulp <= rounding(case)
-    assert errors.answers <= 1e-15 * rounding(case)
+    assert errors.ulp <= exported.rounding_of(model)
+    assert errors.answers <= 1e-15 * exported.rounding_of(model)
     assert errors.labels == 1
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("engine", ["numpy", "c", "onnx", "sqlite"])
-def test_all(case, engine, tmp_path):
+@pytest.mark.parametrize(("engine", "case"), PAIRS)
+def test_all(engine, case, tmp_path):
     if lacking(engine):
         pytest.skip(f"{', '.join(lacking(engine))} not found")
     check(case, engine, ENGINES[engine][1], tmp_path)
 
 
-@pytest.mark.parametrize("case", FEW)
-@pytest.mark.parametrize("engine", ["js", "duckdb"])
-def test_some(case, engine, tmp_path):
-    if lacking(engine):
-        pytest.skip(f"{', '.join(lacking(engine))} not found")
-    check(case, engine, ENGINES[engine][1], tmp_path)
-
-
-@pytest.mark.parametrize("case", FEW)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*QUICK, *(case for case in FEW if case not in CASES)])
 def test_in_postgresql(case, server, tmp_path):
     check(case, "postgresql", server, tmp_path)

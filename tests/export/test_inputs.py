@@ -1,6 +1,5 @@
 """What rows exported files take: data frames and lists, objects by name, dates of databases, and what they refuse."""
 
-import importlib.util
 import json
 import math
 import shutil
@@ -14,6 +13,7 @@ from helpers.exported_tables import CASES, case_of
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError
 from rffkern._column_map.cells import CATEGORY, MISSING, Reading, known_level
+from rffkern._export.engines import imported
 from rffkern._export.function import Column
 
 MARKED = "numbers and dates as text, regression"
@@ -22,10 +22,7 @@ MARKED = "numbers and dates as text, regression"
 def module_of(model, path):
     """The exported Python file, imported."""
     rffkern.export(model, path, to="numpy")
-    spec = importlib.util.spec_from_file_location("exported", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported(path)
 
 
 @pytest.mark.parametrize("case", [case if case == MARKED else pytest.param(case, marks=pytest.mark.slow)

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import importlib.util
 import json
 import subprocess
 
@@ -12,6 +11,7 @@ from helpers.engines import TARGETS, lacking
 
 import rffkern
 from rffkern import ColumnMap, FourierBoostingRegressor, InvalidInputError, TrainingStateError
+from rffkern._export.engines import imported
 
 ROWS = np.random.default_rng(1).standard_normal((60, 2))
 
@@ -29,13 +29,6 @@ def model_of(case):
     if case == "several":
         return FourierBoostingRegressor(10, **params).fit(X, np.column_stack([y, X[:, 1] - y]))
     return FourierBoostingRegressor(10, **params).fit(X, y).conformalize(X, y)
-
-
-def in_numpy(path):
-    spec = importlib.util.spec_from_file_location("exported", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.predict_interval(ROWS)
 
 
 def in_c(path, n_targets):
@@ -75,7 +68,8 @@ def in_sql(path, module):
     return np.array(sorted(found))
 
 
-RUN = {"numpy": ("numpy", in_numpy), "c": ("c", in_c), "js": ("js", in_js), "onnx": ("onnx", in_onnx),
+RUN = {"numpy": ("numpy", lambda path: imported(path).predict_interval(ROWS)), "c": ("c", in_c), "js": ("js", in_js),
+       "onnx": ("onnx", in_onnx),
        "sqlite": ("sql", lambda path: in_sql(path, "sqlite3")), "duckdb": ("sql", lambda path: in_sql(path, "duckdb"))}
 
 

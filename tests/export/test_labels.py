@@ -1,6 +1,5 @@
 """Labels of exported classifiers are those of `predict`, to the last digit, or the export is refused."""
 
-import importlib.util
 import json
 import shutil
 import sqlite3
@@ -12,6 +11,7 @@ from helpers.exported import rows
 
 import rffkern
 from rffkern import GBRFF2Classifier, InvalidInputError
+from rffkern._export.engines import imported
 
 X = rows()
 THREE = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
@@ -36,10 +36,7 @@ def exported(model, path, to):
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_numpy(labels, tmp_path):
     model = fitted(labels)
-    spec = importlib.util.spec_from_file_location("exported", exported(model, tmp_path / "m.py", "numpy"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = module.predict(X)
+    found = imported(exported(model, tmp_path / "m.py", "numpy")).predict(X)
     assert found.dtype == model.predict(X).dtype
     assert found.tolist() == model.predict(X).tolist()
 

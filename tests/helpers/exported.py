@@ -78,6 +78,14 @@ def _trees_alone():
                          [[0, 0], [1, 0]], [[-0.5, 0.25], [0, nothing]], np.arange(10.0).reshape(5, 2))
 
 
+def _without_terms(value, n_classes):
+    """A model of columns that tell no rows apart."""
+    y = np.random.default_rng(0).standard_normal(60)
+    family = rffkern.FourierBoostingClassifier if n_classes else rffkern.FourierBoostingRegressor
+    labels = np.digitize(y, [0.0, 0.7][: n_classes - 1]) if n_classes else y
+    return family(5, n_bags=1, kernel_ridge=False, random_state=0).fit(np.full((60, 2), value), labels)
+
+
 SPECIAL = {
     "two classes, exponential loss": lambda: _two_classes(rffkern.GBRFF2Classifier, n_estimators=10),
     "two classes, squared loss": lambda: _two_classes(rffkern.GBRFFClassifier, n_estimators=10, n_components=5),
@@ -108,6 +116,9 @@ SPECIAL = {
     "an expansion of rough kernels": lambda: kernel_expansion(
         rows(2, n_rows=4), np.eye(4)[:, :2], [0, 1], [0.5, 0], [1.0]),
     "trees alone": _trees_alone,
+    "constant columns": lambda: _without_terms(3.5, 0),
+    "constant columns, two classes": lambda: _without_terms(3.5, 2),
+    "missing columns, three classes": lambda: _without_terms(np.nan, 3),
     "a constant": lambda: fourier_expansion(np.empty((0, 2)), [], np.empty((0, 2)), [1.5, -2.0], [0.0, 0.0]),
 }
 CASES = [*sorted(FAMILIES), *SPECIAL]
@@ -125,11 +136,6 @@ def model_of(case):
     if case == "trees alone":
         X[:3] = [[-0.5, 0], [0.25, 0], [np.nextafter(0.25, 1), 1e-300]]  # on thresholds and next to them
     return model, X
-
-
-def rounding(case):
-    """`rounding_of` the model of a case."""
-    return rounding_of(model_of(case)[0])
 
 
 def rounding_of(model):
