@@ -127,9 +127,9 @@ class ColumnMap(Parametrised):
                   "The order of day and month in dates such as 3/4/2024 where both would do; \"auto\" takes that of "
                   "other columns, else months first with a warning."),
         Parameter("date_parts", Choice(("auto", "differences", True, False)),
-                  "Whether dates also become sine and cosine of the time of day, the day of the week and the month; "
-                  "\"auto\" takes those of which training covers two days, two weeks or a year; \"differences\" takes "
-                  "these, and the time since the date in the column of dates before, which no export computes."),
+                  "Whether dates also become sine and cosine of the time of day, the day of the week and that of the "
+                  "year; \"auto\" takes those of which training covers two days, two weeks or a year; \"differences\" "
+                  "takes these, and the time since the date in the column of dates before."),
     )
     _attributes = (
         Attribute("n_features_in_", "int",

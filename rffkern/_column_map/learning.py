@@ -52,7 +52,7 @@ _FEWEST_ROWS, _SHARE_OF_RARE = 2, 0.1
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
 
 # Seconds that training covers at least where "auto" takes a part of dates: two days, two weeks, a year.
-_SPANS = {"hour": 2 * 86400.0, "weekday": 14 * 86400.0, "month": 365 * 86400.0}
+_SPANS = {"hour": 2 * 86400.0, "weekday": 14 * 86400.0, "yearday": 365 * 86400.0}
 
 N_FOLDS = 5  # of target statistics; `Division.folds` says in which a row is
 

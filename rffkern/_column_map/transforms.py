@@ -18,23 +18,28 @@ from .sketch import LevelStatistics, Summary
 
 Double = NDArray[np.float64]
 
-PARTS = ("hour", "weekday", "month")
+PARTS = ("hour", "weekday", "yearday")
 
 _NONE = np.empty(0)
 
 _DAY = 86400.0
-_SECOND_LIMIT = 1e11  # seconds from 1970 up to which months are distinguished: some 3000 years
+_SECOND_LIMIT = 1e11  # seconds from 1970 up to which days are distinguished: some 3000 years
 
 
 def date_parts(seconds: Double) -> dict[str, tuple[Double, float]]:
-    """(Values, period) of each part of dates in seconds since 1970: the time of day, the day of the week, the month."""
+    """(Values, period) of each part of dates in seconds since 1970: the time of day, the days of the week and the year.
+
+    A day of the year is its place among twelve months of 31 days, so that 24 December is the same one in all years.
+    """
     clipped = np.clip(np.where(np.isnan(seconds), 0.0, seconds), -_SECOND_LIMIT, _SECOND_LIMIT)
     days = np.floor(clipped / _DAY)
-    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    dates = days.astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    days_of_month = (dates - months.astype("datetime64[D]")).astype(np.float64)
     return {
         "hour": ((clipped - days * _DAY) / 3600, 24.0),
         "weekday": ((days + 3) % 7, 7.0),  # 1 January 1970 was a Thursday; Monday is 0
-        "month": ((months % 12).astype(np.float64), 12.0),
+        "yearday": (31 * (months.astype(np.int64) % 12) + days_of_month, 372.0),
     }
 
 
@@ -411,7 +416,7 @@ class MissingForm:
 
 
 class PartForm:
-    """Sine and cosine of the time of day, the day of the week or the month."""
+    """Sine and cosine of the time of day, the day of the week or the day of the year."""
 
     def __init__(self, part: str) -> None:
         self.part = part

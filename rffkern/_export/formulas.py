@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 # Which entry of a table an output is: of a category the place of its level, of a date its day of the week from Monday
-# on, or its month.  Years begin in March, so that a leap day is their last; 400 have 146,097 days.
+# on, or its day among twelve months of 31 days.  Here years begin in March, so that a leap day is their last; 400 have
+# 146,097 days.
 PLACES = {
     "table": "x",
     "weekday": "w = floor(max(-1e11, min(1e11, x)) / 86400) + 3\nw - 7 * floor(w / 7)",
-    "month": """\
+    "yearday": """\
 c = 4 * (floor(max(-1e11, min(1e11, x)) / 86400) + 1303856) + 3
 y = 4 * floor((c - 146097 * floor(c / 146097)) / 4) + 3
-m = floor((5 * floor((y - 1461 * floor(y / 1461)) / 4) + 2) / 153) + 2
-m - 12 * floor(m / 12)"""}
+d = floor((y - 1461 * floor(y / 1461)) / 4)
+m = floor((5 * d + 2) / 153)
+31 * (m + 2 - 12 * floor((m + 2) / 12)) + d - floor((153 * m + 2) / 5)"""}
 
 # The cosine of pi f, |f| at most 0.5 and z = f^2, by COSINE_F64 of `_native/core/polynomials.h`.
 _COSINE = """\

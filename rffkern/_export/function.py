@@ -39,9 +39,11 @@ _POSITIVE = {LogisticLink: "0.5 * (1 + tanh(0.5 * slope * h))", LinearLink: "max
 _LOG_ODDS = {SoftmaxLink: "h", LogisticLink: "min(0, slope * h) - log(1 + exp(-abs(slope * h)))",
              LinearLink: "log(0.5 * max(tail, 1 + h)) + min(0, (1 + h) / tail - 1)"}
 _TARGETS = {"scores": "h", "means": "exp(min(largest, h))"}
-# Seconds of some date of each day of the week, from Monday on, and of each month.
-_OF_EACH: dict[str, NDArray[np.float64]] = {"weekday": np.array([86400.0 * k for k in range(4, 11)]),
-            "month": np.array([f"2001-{k:02d}" for k in range(1, 13)], "M8[s]").astype(np.float64)}
+# Seconds of some date of each day of the week, from Monday on, and of the year; days that no month has are not read.
+_OF_EACH: dict[str, NDArray[np.float64]] = {
+    "weekday": np.array([86400.0 * k for k in range(4, 11)]),
+    "yearday": np.array([np.datetime64(f"2000-{month:02d}", "s") + np.timedelta64(day, "D")
+                         for month in range(1, 13) for day in range(31)]).astype(np.float64)}
 _SHORT = 5  # letters of words that are listed in all cases
 LEAST = "least"  # of all scores: the target of several quantiles
 

@@ -265,7 +265,7 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
 def _form(output: Output) -> str:
     """A mapped column."""
     x = f"x{output.source}"
-    if output.kind in ("weekday", "month"):
+    if output.kind in ("weekday", "yearday"):
         cases = " ".join(f"WHEN {k}e0 THEN {_exact(height)}" for k, height in enumerate(output.heights.tolist()))
         value = f"CASE {write(PLACES[output.kind], _WRITER, x=x)} {cases} END"
     elif output.kind == "table":

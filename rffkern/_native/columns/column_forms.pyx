@@ -10,7 +10,7 @@ import numpy as np
 
 from .core.checks cimport agree, holds
 from .columns.forms cimport VF_BOUNDED, VF_MOST_GUIDED, VF_PART, VF_RANK, VF_RAW, VF_STANDARD, VF_TABLE, VF_WITHIN
-from .columns.forms cimport VF_HOUR, VF_MONTH, VF_WEEKDAY
+from .columns.forms cimport VF_HOUR, VF_WEEKDAY, VF_YEARDAY
 from .columns.forms cimport apply_forms, bounded, vf_bits, vf_bucket, vf_knot, vf_reciprocal, vm_form
 from .core.signals cimport at_once, look_at_signals
 from .simd cimport team, use_team
@@ -23,7 +23,7 @@ cdef extern from "vecmath.h" nogil:
 
 KINDS = {"raw": VF_RAW, "standard": VF_STANDARD, "bounded": VF_BOUNDED, "rank": VF_RANK, "within": VF_WITHIN,
          "table": VF_TABLE, "part": VF_PART}
-DATE_PARTS = {"hour": VF_HOUR, "weekday": VF_WEEKDAY, "month": VF_MONTH}
+DATE_PARTS = {"hour": VF_HOUR, "weekday": VF_WEEKDAY, "yearday": VF_YEARDAY}
 
 cdef enum:
     STRIP_BYTES = 131072   # of columns that are mapped together: their tables are read into the first cache for each
@@ -122,7 +122,7 @@ cdef class ColumnForms:
             self.forms[o].c, self.forms[o].d = numbers[o, 4], numbers[o, 5]
             agree(n_knots[o] >= (1 if kinds[o] in (VF_RANK, VF_TABLE) else 0),
                   "n_knots must be at least 1 for a rank or table")
-            agree(kinds[o] != VF_PART or numbers[o, 2] in (VF_HOUR, VF_WEEKDAY, VF_MONTH),
+            agree(kinds[o] != VF_PART or numbers[o, 2] in (VF_HOUR, VF_WEEKDAY, VF_YEARDAY),
                   "a must be among DATE_PARTS for a part")
             agree(n_knots[o] <= min(knots.shape[0], heights.shape[0]) - first, "knots must have sum of n_knots entries")
             if kinds[o] == VF_RANK:

@@ -45,15 +45,16 @@ static inline void look_up(const vm_form *form, const double *restrict x, double
     }
 }
 
-/* The month of a day since 1970, from 0.  Years begin in March, so that a leap day is their last; 400 of them have
-   146097 days. */
-static inline int month_of_day(int64_t day)
+/* The place of a day since 1970 in its year, from 0: of twelve months of 31 days.  Here years begin in March, so that a
+   leap day is their last; 400 of them have 146097 days. */
+static inline int64_t place_in_year(int64_t day)
 {
     const int64_t since = day + 719468 + 146097 * 100; /* 1 March of a year that is a multiple of 400, before all */
     const int64_t of_era = since % 146097;
     const int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     const int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-    return (int)(((5 * of_year + 2) / 153 + 2) % 12);
+    const int64_t month = (5 * of_year + 2) / 153; /* from March */
+    return (month + 2) % 12 * 31 + of_year - (153 * month + 2) / 5;
 }
 
 static inline double half_turns(int part, double seconds)
@@ -61,7 +62,7 @@ static inline double half_turns(int part, double seconds)
     const double x = seconds == seconds ? held(seconds, VF_DATE_LIMIT) : 0, day = floor(x / 86400);
     if (part == VF_HOUR) return (x - day * 86400) / 43200;
     if (part == VF_WEEKDAY) return 2 * (day + 3 - 7 * floor((day + 3) / 7)) / 7; /* 1 January 1970 was a Thursday */
-    return month_of_day((int64_t)day) / 6.0;
+    return (double)place_in_year((int64_t)day) / 186;
 }
 
 static inline void turn(const vm_form *form, const double *restrict x, double *restrict out)

@@ -17,7 +17,7 @@
 #define VF_MOST_GUIDED 65535 /* knots to which a guide leads */
 #define VF_STANDARD_LIMIT 1e30
 #define VF_BOUNDED_LIMIT 1e150
-#define VF_DATE_LIMIT 1e11 /* seconds from 1970 up to which months differ: some 3000 years */
+#define VF_DATE_LIMIT 1e11 /* seconds from 1970 up to which days differ: some 3000 years */
 
 enum {
     VF_RAW,      /* x */
@@ -30,7 +30,7 @@ enum {
 };
 
 /* Parts of dates. */
-enum { VF_HOUR, VF_WEEKDAY, VF_MONTH };
+enum { VF_HOUR, VF_WEEKDAY, VF_YEARDAY };
 
 /* From this magnitude on, remainders of quotients are not too small to be exact. */
 #define VF_SMALLEST 1e-200

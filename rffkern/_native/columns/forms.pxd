@@ -15,7 +15,7 @@ cdef extern from "forms.h" nogil:
         const unsigned short *guide
         const vf_knot *knots
     int VF_MOST_GUIDED, VF_RAW, VF_STANDARD, VF_BOUNDED, VF_RANK, VF_WITHIN, VF_TABLE, VF_PART
-    int VF_HOUR, VF_WEEKDAY, VF_MONTH
+    int VF_HOUR, VF_WEEKDAY, VF_YEARDAY
     int vf_bits(float x) noexcept
     double vf_reciprocal(double b) noexcept
     int vf_bucket(const vm_form *form, double x) noexcept
