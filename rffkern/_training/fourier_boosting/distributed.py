@@ -47,6 +47,7 @@ from .training_rows import (
     bin_edges,
     binned_columns,
     clipping_bounds,
+    fenced_columns,
     find_bins,
     standardise,
     take_rows,
@@ -133,10 +134,12 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         scaling, n_raw_columns = no_scaling(n_features), column_map.n_features_in_
         sources, forms = column_map.sources_, column_map.forms_
         extrapolates &= column_map._fitted.kinds()[sources] != DATE  # rows to score are mostly later
-    binned = binned_columns(sources, forms)
+    fenced = fenced_columns(sources, forms, model)
+    binned = binned_columns(sources, forms, fenced)
     sample = np.concatenate(table.partitions.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS),
                                                    column_seed), axis=1)
-    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates)
+    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates,
+                                   fenced=fenced)
     edges = tuple(bin_edges(sample[j]) for j in binned)
     used, source_codes = np.unique(sources, return_inverse=True)  # a map leaves out constant columns
     columns = Columns(np.empty((n_features, 0), np.float32), source_codes, binned,

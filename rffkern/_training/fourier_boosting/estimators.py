@@ -161,7 +161,8 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     -----
     After mapping, each column is clipped to [min - m, max + m], where min and max are those of the training rows:
     `expansion_.lower` and `expansion_.upper`.  With "linear" among `base_learners`, m is the smaller one of
-    (2 IQR)^2 / (max - min) and max - min; otherwise it is 0.
+    (2 IQR)^2 / (max - min) and max - min; otherwise it is 0.  Standardised columns whose ranks are columns too, as by
+    default, end at 3 IQR from the quartiles.
 
     Peak memory of `fit` in bytes, X itself not counted, with n the number of rows, those of `eval_set` included, d the
     columns after mapping, e those that are binned for trees (d without a map; with one, one for each raw column), k

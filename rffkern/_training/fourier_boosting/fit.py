@@ -32,7 +32,16 @@ from .losses import in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
 from .stacking import stack_kernel_ridge, without_kernels
-from .training_rows import Columns, LocalRows, Losses, RowOrder, assign_folds, merge_copies, read_columns
+from .training_rows import (
+    Columns,
+    LocalRows,
+    Losses,
+    RowOrder,
+    assign_folds,
+    fenced_columns,
+    merge_copies,
+    read_columns,
+)
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -88,7 +97,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     else:
         sources, forms, n_raw_columns = column_map.sources_, column_map.forms_, column_map.n_features_in_
         extrapolates &= column_map._fitted.kinds()[sources] != DATE
-    columns = read_columns(parts, scaling, sources, forms, extrapolates,
+    fenced = fenced_columns(sources, forms, model)
+    columns = read_columns(parts, scaling, sources, forms, extrapolates, fenced,
                            n_threads=check_n_threads(model.n_jobs, parts[0].X.shape[0] * n_features))
     columns = columns._replace(constraints=constraints_of(model, names, column_map, sources, forms, n_raw_columns,
                                                           classes))

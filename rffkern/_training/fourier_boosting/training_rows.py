@@ -33,6 +33,9 @@ _BLOCK_SIZE, _LARGEST_VALUE = 1 << 18, 1e18
 # Forms of a column that keep the order of its values: a threshold on one is a threshold on any.
 _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
 
+# Distances of quartiles from them at which columns end whose ranks are read too.
+_FENCE = 3.0
+
 # Shares of rows that are copies of others for which copies count as one row, the fewest rows that are then left, and
 # an odd number that mixes the bits of hashes.
 _FEWEST_COPIES, _MOST_COPIES, _FEWEST_DISTINCT, _HASH_FACTOR = 0.1, 0.8, 10, np.uint64(0x9E3779B97F4A7C15)
@@ -76,10 +79,10 @@ class Columns(NamedTuple):
 
 
 def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms: NDArray[np.str_] | None,
-                 extrapolates: Flags, n_threads: int = 1) -> Columns:
+                 extrapolates: Flags, fenced: Flags = False, n_threads: int = 1) -> Columns:
     """Read LabelledRows or TargetRows, one after the other; the first are those to learn from.
 
-    The others are clipped to the bounds that the first ones give, as rows to predict are.
+    All are clipped to the bounds that the first ones give, as rows to predict are.
     """
     training, *others = parts
     n_features, n_train = training.X.shape[1], training.X.shape[0]
@@ -91,7 +94,9 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
         standardise(block, scaling, values[:, rows.start : rows.start + len(block)])
     weights = training.weights
     weighted = weights.positive() if weights.has_zeros else slice(0, n_train)
-    lower, upper = clipping_bounds(low, high, values, scaling, weighted, extrapolates)
+    lower, upper = clipping_bounds(low, high, values, scaling, weighted, extrapolates, fenced)
+    for j in np.flatnonzero((lower > low) | (upper < high)).tolist():  # which are fenced
+        np.clip(values[j, :n_train], lower[j], upper[j], out=values[j, :n_train])
     start = n_train
     for part in others:
         for rows, block in blocks(part.X):
@@ -100,8 +105,8 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
             standardise(block, scaling, values[:, first : first + len(block)])
         start += part.X.shape[0]
     _, source_codes = np.unique(sources, return_inverse=True)
-    return Columns(values, source_codes, *bin_columns(values, binned_columns(sources, forms), weighted, n_threads),
-                   lower, upper)
+    binned = binned_columns(sources, forms, fenced)
+    return Columns(values, source_codes, *bin_columns(values, binned, weighted, n_threads), lower, upper)
 
 
 def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
@@ -115,38 +120,49 @@ def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
 
 
 def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
-                    weighted: slice | Indices = slice(None), extrapolates: Flags = True) -> tuple[Double, Double]:
-    """What columns are clipped to where rows are scored, so that no row is far outside of the training rows.
+                    weighted: slice | Indices = slice(None), extrapolates: Flags = True,
+                    fenced: Flags = False) -> tuple[Double, Double]:
+    """What columns are clipped to, so that no row that is scored is far outside of the training rows.
 
     From the range of columns, and values (n_columns, n_rows) in units of the scaling.  A linear function goes on beyond
     the training range, for (2 IQR)^2 / width, with IQR the distance of the quartiles: for as long again where values
     are spread evenly, as times are, for little where few rows are far out, and in any case for no more than the width.
     Columns that are not to be extrapolated are clipped to the range, and so are all without linear functions: a cosine
     that was learned within it says nothing beyond.
+
+    Fenced columns end three IQR from their quartiles, within the training rows too: the sum of many lines is far from
+    all targets where a row is far out in all of its columns.  No normal distribution is cut, nor a column without IQR.
     """
-    if not np.any(extrapolates):
+    if not (np.any(extrapolates) or np.any(fenced)):
         return low, high
     quartiles = np.array([np.quantile(evenly_spaced(column[weighted]), (0.25, 0.75)) for column in values])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # of constant columns, and near 1e308
         half_width = 0.5 * high - 0.5 * low
         share = np.nan_to_num((quartiles[:, 1] - quartiles[:, 0]) / (half_width * scaling.inverse_scale), posinf=1)
         margin = 2 * np.minimum(share**2, 1) * half_width * extrapolates
-        return np.maximum(low - margin, -UNREACHED), np.minimum(high + margin, UNREACHED)
+        first, third = quartiles.T  # in units of the columns: a map, without which none is fenced, scales them itself
+        reach = np.where(fenced & (third > first), _FENCE * (third - first), UNREACHED)
+        return np.maximum(low - margin, first - reach), np.minimum(high + margin, third + reach)
 
 
-def binned_columns(sources: Indices, forms: NDArray[np.str_] | None) -> Indices:
+def fenced_columns(sources: Indices, forms: NDArray[np.str_] | None, model: Any) -> Flags:
+    """Standardised columns of a model with lines, of sources whose ranks, which go on, are read too.
+
+    None where some have an order: lines do not read these, and ranks do not keep it to the last bit.
+    """
+    if forms is None or "linear" not in model.base_learners or model.monotone_constraints is not None:
+        return False
+    return (forms == "standard") & np.isin(sources, sources[forms == "rank"])
+
+
+def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Flags = False) -> Indices:
     """The columns that have bins: of the ordered forms of a source one, as thresholds on the others say the same."""
     if forms is None:
         return np.arange(len(sources))
-    seen = set()
-    binned = []
-    for j, (source, form) in enumerate(zip(sources.tolist(), forms.tolist(), strict=True)):
-        ordered = form in _ORDERED_FORMS
-        if not (ordered and source in seen):
-            binned.append(j)
-        if ordered:
-            seen.add(source)
-    return np.array(binned, dtype=np.intp)
+    is_ordered = np.isin(forms, _ORDERED_FORMS)
+    ordered = np.flatnonzero(is_ordered & ~np.asarray(fenced))  # those with a fence have ranks
+    first = ordered[np.unique(sources[ordered], return_index=True)[1]]
+    return np.union1d(np.flatnonzero(~is_ordered), first).astype(np.intp)
 
 
 def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = slice(None), n_threads: int = 1

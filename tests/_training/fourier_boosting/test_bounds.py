@@ -5,6 +5,7 @@ import pytest
 from helpers.expansions import boosted_expansion
 
 from rffkern import (
+    ColumnMap,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
     InvalidInputError,
@@ -112,11 +113,26 @@ def test_without_lines_rows_are_those_at_the_edge_of_the_training_range():
 
 
 def test_training_rows_are_as_they_are():
-    for columns in ("auto", None):
+    for columns in (ColumnMap(), None):
         for rows in (X, X.astype(np.float32)):
             model = FourierBoostingRegressor(**SHORT, columns=columns).fit(rows, Y)
             mapped = rows if columns is None else model.column_map_.transform(rows)
             assert model.expansion_._scorer.clip(mapped) is mapped
+
+
+def test_lines_end_where_few_rows_are_and_trees_go_on():
+    """Only the standardised form of a column with heavy tails is cut, and its rank has the bins."""
+    step = 1.0 * (X[:, 0] > np.quantile(X[:, 0], 0.96))
+    model = FourierBoostingRegressor(**SHORT, base_learners=("tree", "linear")).fit(X, step)
+    mapped = model.column_map_.transform(X)
+    first, third = np.quantile(mapped, (0.25, 0.75), axis=0)
+    cut = mapped.max(axis=0) > 4 * third - 3 * first
+    assert model.column_map_.get_feature_names_out()[cut].tolist() == ["x0_standard"]
+    upper = model.expansion_.upper
+    np.testing.assert_allclose(upper[cut], (4 * third - 3 * first)[cut], rtol=1e-6)
+    assert (upper[~cut] >= mapped.max(axis=0)[~cut]).all()
+    assert X[step == 1, 0].min() > np.quantile(X[:, 0], 0.75) + 3 * np.ptp(np.quantile(X[:, 0], (0.25, 0.75)))
+    assert model.predict(X)[step == 1].min() > model.predict(X)[step == 0].max()
 
 
 def test_a_trend_goes_on_for_as_long_again():
