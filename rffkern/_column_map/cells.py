@@ -179,6 +179,8 @@ _BODIES = {
     ".": re.compile(r"(?:0+|0{1,3}(?:,000)+|0{1,3}(?:[ ']000)+|0{1,2}(?:,00)+,000)(?:\.0*)?|\.0+"),
     ",": re.compile(r"(?:0+|0{1,3}(?:\.000)+|0{1,3}(?:[ ']000)+)(?:,0*)?|,0+")}
 _NOT_UNITS = frozenset(("e", "st", "nd", "rd", "th", "am", "pm"))
+# Letters that also mean thousands or more, in which 1.2k is more than 900.
+_MULTIPLES = frozenset(("k", "m", "b", "g", "t", "bn", "mn", "mio", "mrd", "tsd", "cr"))
 
 
 class _NumberShape(NamedTuple):
@@ -223,15 +225,18 @@ def _numbers_of_shape(texts: list[str], shape: _NumberShape, decimal: str) -> li
 def _unit_of(shapes: Mapping[str, int]) -> str:
     """The unit of numbers, from shapes and how many cells have them: the only one that occurs.
 
-    Letters are a unit where at least half of the numbers have them; fewer are typing errors.
+    Letters are a unit where at least half of the numbers have them; fewer are typing errors.  None are fractions and
+    powers, as in 2½ and 2², and what may be a multiple where other numbers have none.
     """
     parsed = {shape: found for shape in shapes if (found := _number_shape(shape)) is not None}
     units = {found.unit for found in parsed.values()} - {""}
     if len(units) != 1:
         return ""
     (unit,) = units
-    n_with = sum(shapes[shape] for shape, found in parsed.items() if found.unit)
-    is_common = 2 * n_with >= sum(map(shapes.__getitem__, parsed))
+    n_all, n_with = sum(map(shapes.__getitem__, parsed)), sum(shapes[shape] for shape in parsed if parsed[shape].unit)
+    if (unit[0].isnumeric() and not unit[0].isalpha()) or (unit in _MULTIPLES and n_with < n_all):
+        return ""
+    is_common = 2 * n_with >= n_all
     return unit if is_common or re.fullmatch(_CURRENCY, unit) else ""
 
 

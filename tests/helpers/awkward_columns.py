@@ -71,6 +71,20 @@ def _numbers():
                  [123456.75 + 100_000 * k for k in range(9)] * 4)
     yield Column("integers of thousands", [f"{k},500" for k in range(1, ROWS)], "numeric",
                  [1000.0 * k + 500 for k in range(1, ROWS)])
+    for name, form in (("thousands", "{}k"), ("rupees", "₹{}"), ("Rs.", "Rs. {}"), ("point at the end", "{}."),
+                       ("blanks of typography", "\u00a0{}\u2009"), ("tabs", "\t{}"), ("line breaks", "{}\n"),
+                       ("sign apart", "+ {}"), ("months", "{} months"), ("square metres", "{} m²"),
+                       ("litres", "{} l/h"), ("Chinese thousands", "{}千"), ("zeros before", "000{}"),
+                       ("exponent", "{}E+00")):
+        yield Column(f"whole numbers {name}", [form.format(k) for k in range(ROWS)], "numeric",
+                     [*map(float, range(ROWS))])
+    for name, form in (("before currency", "-${:.2f}"), ("after currency", "$-{:.2f}"), ("brackets", "(${:.2f})")):
+        yield Column(f"minus {name}", [form.format(k) for k in range(1, ROWS)], "numeric",
+                     [-float(k) for k in range(1, ROWS)])
+    yield Column("a unit in any case", [f"{k}kg" if k % 2 else f"{k} KG" for k in range(ROWS)], "numeric",
+                 [*map(float, range(ROWS))])
+    yield Column("per cent and shares", [f"{k}%" if k % 2 else f"{k / 100}" for k in range(ROWS)], "numeric",
+                 [k / 100 for k in range(ROWS)])
     for k, word in enumerate(_MISSING):
         cells = [word if i % 4 == 1 else f"{value:.2f}" for i, value in enumerate(_NUMBERS)]
         values = [None if i % 4 == 1 else value for i, value in enumerate(_NUMBERS)]
@@ -202,6 +216,33 @@ def _left_alone():
         "other digits": ["\u0661\u0662", "\u0663"], "days of both orders": ["13/01/2024", "01/13/2024", "02/14/2024"],
         "open brackets": ["(5", "6", "7"], "quarters": ["2024Q1", "2024Q2"], "dimensions": ["3x4", "5x6"],
         "fractions": ["1/2", "3/4"], "plates": ["AB 12", "CD 34"], "long text": ["word " * 30, "other " * 30],
+        "ranges in words": ["1 to 4", "2 to 5"], "age bands": ["0-17", "18-34", "55+"], "halves": ["1½", "2½", "3"],
+        "wholes and parts": ["1 1/2", "2 3/4"], "squares": ["1²", "2²"], "times with points": ["9.30 pm", "10.15 am"],
+        "hours alone": ["9 pm", "10 am"], "versions with v": ["v1.2", "v1.10"], "thousands or not": ["1.2k", "900"],
+        "telephones": ["(555) 123-0001", "(555) 123-0002"], "telephones abroad": ["+49 30 000001", "+44 20 000002"],
+        "telephones with points": ["555.123.0001", "555.123.0002"], "social security": ["123-01-0037", "123-02-0074"],
+        "millions": ["$1.5M", "$900K"], "below a limit": ["<5", "7", "9"], "above a limit": [">100", "50"],
+        "about": ["~5", "~7"], "at least": ["10+", "20+"], "feet and inches": ["5'11\"", "6'2\""],
+        "angles": ["52°31'12\"N", "13°24'18\"E"], "hemispheres": ["52.5N", "33.9S"], "debit": ["5.00 CR", "7.00 DR"],
+        "per mille": ["5‰", "7‰"], "on and off": ["on", "off"], "yes in two ways": ["yes", "Y", "no"],
+        "truth and digits": ["true", "1", "0"], "month and year": ["02/2021", "03/2021"], "no date": ["0000-00-00"],
+        "day and month": ["2-Feb", "3-Mar"], "ISO weeks": ["2021-W02", "2021-W10"], "days of a year": ["2021-045"],
+        "compact times": ["20210302T120000", "20210303T130000"],
+        "Chinese dates": ["2021年2月2日", "2021年3月3日"],
+        "errors of sheets": ["#DIV/0!", "1.5", "2.5"], "short hashes": ["001eef", "003dde"], "quoted": ['"1"', '"2"'],
+        "book numbers": ["978-3-16-148410-0", "978-3-16-148411-7"], "long post codes": ["12345-6789", "00501-0001"],
+        "British post codes": ["SW1A 1AA", "EC1A 1BB"], "formulas": ['="1"', '="2"'], "apostrophes": ["'1", "'2"],
+        "invisible letters": ["\u200b1", "\u200b2"], "byte order marks": ["\ufeff1", "\ufeff2"],
+        "marks": ["3/5", "4/5"],
+        "marks in words": ["3 out of 5", "4 out of 5"], "stars": ["*", "***"], "footnotes": ["5[1]", "7[2]"],
+        "starred": ["5*", "7*"], "pressures": ["120/80", "110/70"], "ratios": ["2:1", "10:3"],
+        "results": ["2-1", "0-0"],
+        "paces": ["5:01/km", "4:30/km"], "places": ["52.5, 13.4", "48.1, 11.6"], "lists": ["[1, 2]", "[3, 4]"],
+        "objects": ['{"a": 1}', '{"a": 2}'], "tolerances": ["5 ± 2", "7 ± 1"], "Roman numbers": ["I", "IV", "X"],
+        "grades": ["A+", "B-"], "two scales": ["20°C", "68°F"], "singular and plural": ["1 year", "2 years"],
+        "years of work": ["< 1 year", "3 years", "10+ years"], "years and months": ["2yrs 1mon", "3yrs 7mon"],
+        "two sizes": ["1.5 MB", "200 KB"], "installations": ["1,000+", "10,000+"], "powers": ["1.5x10^3", "2.5x10^4"],
+        "Fortran": ["1.5D+03", "2.5D+04"], "percentages of two kinds": ["5 percent", "7 pct"],
     }
     for name, cells in groups.items():
         repeated = [cells[k % len(cells)] for k in range(ROWS)]
