@@ -7,6 +7,7 @@
     python tools/bench.py threads                       fits and scores on one and two threads
     python tools/bench.py predict                       scores of many rows, and `rffkern predict` from file to file
     python tools/bench.py explain                       Shapley values of rows, beside those of the trees of LightGBM
+    python tools/bench.py drift                         what it costs to compare rows with those of training
     python tools/bench.py exports                       exported models beside LightGBM by ONNX Runtime and others
     python tools/bench.py one-row                       a single row, step by step
     python tools/bench.py start                         a new process that loads a model and scores one row
@@ -66,6 +67,7 @@ def parse_arguments():
     predict = parser_of(commands, "predict", scoring.predict, sizes=[200_000])
     predict.add_argument("--no-files", action="store_true", help="rows in memory alone")
     parser_of(commands, "explain", scoring.explain, sizes=[4000])
+    parser_of(commands, "drift", scoring.drift, sizes=[40_000])
     parser_of(commands, "exports", exports.exports, sizes=[1, 1000])
     parser_of(commands, "one-row", scoring.one_row, repeat=9)
     count = parser_of(commands, "start", start.start, repeat=15)

