@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._column_map.cells import CATEGORY, DATE
+from ._estimator.base import index_of
 from ._estimator.metrics import reliability
 from ._native.array_types import NDArray
 from ._protocol.arguments import check_scalar
@@ -50,16 +51,6 @@ def _rows(model: Any, X: Any, y: Any = None) -> LabelledRows:
         raise InvalidInputError(f"model must be a classifier or a regressor, got a {type(model).__name__}")
     model._check_fitted()
     return LabelledRows(model._snapshot(), X, y)
-
-
-def _column(rows: LabelledRows, column: Any) -> int:
-    """Index of a column that is named or numbered."""
-    if isinstance(column, str) and column in rows.names:
-        return rows.names.index(column)
-    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(rows.names):
-        return int(column)
-    raise InvalidInputError(f"column must be the name of a column or an integer from 0 to {len(rows.names) - 1}, got "
-                            f"{column!r}")
 
 
 def _text(name: str, most: int = 40) -> str:
@@ -134,10 +125,11 @@ def dependence(model: Any, X: Any, column: str | int | Sequence[str | int], *, a
     """
     rows = _rows(model, X)
     if isinstance(column, (list, tuple, np.ndarray)):
-        if len(column) != 2 or _column(rows, column[0]) == _column(rows, column[1]):
+        pair = [index_of(rows.model, "column", each) for each in column]
+        if len(pair) != 2 or pair[0] == pair[1]:
             raise InvalidInputError(f"column must be one column, or two different ones, got {column!r}")
-        return _pair(rows, _column(rows, column[0]), _column(rows, column[1]), _axes(ax))
-    index = _column(rows, column)
+        return _pair(rows, pair[0], pair[1], _axes(ax))
+    index = index_of(rows.model, "column", column)
     found, shown = dependence_of(rows, index), rows.ranked_responses[:_MOST_RESPONSES]
     ax = _axes(ax)
     several = len(rows.responses) > 1
@@ -434,9 +426,9 @@ def decision_boundary(model: Any, X: Any, y: Any = None, columns: Sequence[str |
     """
     check_scalar("resolution", resolution, int, 2, 1000)
     rows = _rows(model, X, y)
-    if len(columns) != 2 or _column(rows, columns[0]) == _column(rows, columns[1]):
+    chosen = [index_of(rows.model, "column", column) for column in columns]
+    if len(chosen) != 2 or chosen[0] == chosen[1]:
         raise InvalidInputError(f"columns must be two different columns, got {columns!r}")
-    chosen = [_column(rows, column) for column in columns]
     axes = []
     for column in chosen:
         raw = rows.raw.columns[column]

@@ -122,7 +122,7 @@ def test_what_is_refused(models, table):
         plot.importance(rffkern.GBRFF2Classifier())
     with pytest.raises(rffkern.InvalidInputError, match="X and y, or neither"):
         plot.importance(model, table)
-    with pytest.raises(rffkern.InvalidInputError, match="name of a column or an integer from 0 to 3, got 'weight'"):
+    with pytest.raises(rffkern.InvalidInputError, match="name of one column or an integer from 0 to 3, got 'weight'"):
         plot.dependence(model, table, "weight")
     with pytest.raises(rffkern.InvalidInputError, match="two different ones"):
         plot.dependence(model, table, ("size", 0))

@@ -330,3 +330,15 @@ def _with_reference(training: "Training") -> "Training":
     from .._column_map.drift import reference_of_rows
 
     return training._replace(reference=reference_of_rows(training.rows.X, training.rows.weights))
+
+
+def index_of(model: Any, what: str, column: Any) -> int:
+    """Index of a column of a model that is named, or numbered from 0."""
+    names = getattr(model, "feature_names_in_", None)
+    if isinstance(column, str) and names is not None and column in names:
+        return int(np.flatnonzero(names == column)[0])
+    is_index = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if is_index and 0 <= column < model.n_features_in_:
+        return int(column)
+    named = "the name of one column or " if names is not None else "the index of one column, as fit saw no names, "
+    raise InvalidInputError(f"{what} must be {named}an integer from 0 to {model.n_features_in_ - 1}, got {column!r}")

@@ -21,6 +21,7 @@ from .._column_map.drift import ColumnReference
 from .._column_map.tables import RawTable
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
+from .base import index_of
 from .links import probabilities
 from .neighbours import SLACK, Neighbours, lower_bound
 
@@ -53,12 +54,13 @@ def what_if(model: Any, names: list[Any], sources: Indices, references: Sequence
     """As `Explained.what_if` of a snapshot of a fitted model, whose columns are given."""
     if isinstance(change, str) or not (change is None or isinstance(change, Iterable)):
         raise InvalidInputError(f"change must be a sequence of columns, or None, got {change!r}")
-    wanted = [_index(names, "change", column) for column in (names if change is None else change)]
+    every = range(len(names))
+    wanted = [*every] if change is None else [index_of(model, "a column of change", column) for column in change]
     table, own = _one_row(model, row)
     neighbours = Neighbours(
         model, table, own, sources, references, wanted,
-        {_index(names, "limits", column): _ends("limits", pair) for column, pair in limits.items()},
-        {_index(names, "steps", column): _step(size) for column, size in steps.items()})
+        {index_of(model, "a column of limits", column): _ends("limits", pair) for column, pair in limits.items()},
+        {index_of(model, "a column of steps", column): _step(size) for column, size in steps.items()})
     fixed = [names[j] for j in wanted if j not in neighbours.values]
     if not neighbours.values or (change is not None and fixed):
         raise InvalidInputError(f"change: expected columns of numbers or categories that vary in training, with a "
@@ -89,15 +91,6 @@ def what_if(model: Any, names: list[Any], sources: Indices, references: Sequence
         return Counterfactual(after, changes, distance, model._labels_of(there).tolist()[0],
                               float(probabilities(model._link(), there)[0, goal.code]), bound)
     return Counterfactual(after, changes, distance, float(model._targets_of(there)[0, output or 0]), None, bound)
-
-
-def _index(names: list[Any], what: str, column: Any) -> int:
-    """The index of a column that is named, or numbered from 0."""
-    if column in names:
-        return names.index(column)
-    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
-        return int(column)
-    raise InvalidInputError(f"{what} must name columns of the model, such as {names[0]!r}, got {column!r}")
 
 
 def _ends(what: str, pair: Any) -> tuple[float | None, float | None]:

@@ -213,7 +213,7 @@ def test_units_of_counts_and_outputs():
     ({"probability": 1.0}, "probability must be a number above 0"),
     ({"output": 0}, "output must be None for a classifier"),
     ({"change": "age"}, "change must be a sequence of columns"),
-    ({"change": ["wage"]}, "change must name columns of the model, such as 'age', got 'wage'"),
+    ({"change": ["wage"]}, "a column of change must be the name of one column or an integer from 0 to 3, got 'wage'"),
     ({"change": ["constant"]}, "change: expected columns of numbers or categories that vary"),
     ({"change": []}, "change: expected columns of numbers or categories that vary"),
     ({"change": ["age"], "limits": {"age": (0.0, 1.0)}}, "within its limits, got 'age'"),

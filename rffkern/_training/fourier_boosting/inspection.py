@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._column_map.cells import NUMERIC
 from ..._column_map.tables import RawColumn, as_given
+from ..._estimator.base import index_of
 from ..._estimator.explanations import names_of, rows_in_memory, sources_of
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
@@ -102,7 +103,7 @@ class Inspection:
         now = self._snapshot()
         check_scalar("n_points", n_points, int, 1, 10_000)
         table = _table(now, X)
-        index = _index(now, "column", column)
+        index = index_of(now, "column", column)
         raw = _raw_column(now, X, index)
         rows, scores = partial_dependence(table, index, raw.values, n_points)
         return PartialDependence(as_given(raw, rows), _of_outputs(scores))
@@ -133,7 +134,7 @@ class Inspection:
         """
         now = self._snapshot()
         table = _table(now, X)
-        columns = [_index(now, *each) for each in (("first", first), ("second", second))]
+        columns = [index_of(now, *each) for each in (("first", first), ("second", second))]
         if columns[0] == columns[1]:
             raise InvalidInputError(f"first and second must be two columns, got {first!r} twice")
         strength, _ = interaction(table, *columns)
@@ -192,18 +193,6 @@ def _raw_column(model: Any, X: Any, column: int) -> RawColumn:
         raw: RawColumn = column_map._fitted_map().read(X, type(model).__name__).columns[column]
         return raw
     return RawColumn(NUMERIC, check_array(X)[:, column].astype(np.float64))
-
-
-def _index(model: Any, name: str, column: Any) -> int:
-    """Index of a column that is named or numbered."""
-    names = getattr(model, "feature_names_in_", None)
-    if isinstance(column, str) and names is not None and column in names:
-        return int(np.flatnonzero(names == column)[0])
-    is_index = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
-    if is_index and 0 <= column < model.n_features_in_:
-        return int(column)
-    named = "the name of one column or " if names is not None else "the index of one column, as fit saw no names, "
-    raise InvalidInputError(f"{name} must be {named}an integer from 0 to {model.n_features_in_ - 1}, got {column!r}")
 
 
 def _of_outputs(scores: Double) -> Double:
