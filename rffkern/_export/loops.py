@@ -1,6 +1,7 @@
 """C, and JavaScript as the same program with other words."""
 
 import base64
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -388,11 +389,11 @@ _CONTRIBUTIONS_OF_PARTS = {
 
 # Of cells: the same functions, which read the row first.
 _C_OF_CELLS = """
-int ${name}_$function(const ${name}_cell *cells, double *$out)
+int ${name}_$function(const ${name}_cell *cells, double *out)
 {
     double x[$n_values];
     const int odd = read_row(cells, x);
-    if (!odd) row_$function(x, $out);
+    if (!odd) row_$function(x, out);
     return odd;
 }
 """
@@ -512,47 +513,27 @@ export const columns = $columns;
 """
 _JS_ROW_OF_CELLS = """an array of {} cells, or an
 // object that has them by name: text, numbers, booleans or Date, and null, NaN or empty text where missing"""
-_JS_TAIL = """
-// Scores of a row.
-export function scores(x) {
-    const h = new Float64Array($n_outputs);
-    fill_scores($x, h);
-    return h;
+_JS_FUNCTION = """
+// $said
+export function $name(x) {
+    const out = new Float64Array($size);
+    fill_$function($x, out);
+    return $result;
 }
 """
-_JS_PREDICT = """
-// What the model predicts of a row: a number, or an array of several.
-export function predict(x) {
-    const y = new Float64Array($n_answers);
-    fill_predict($x, y);
-    return $n_answers === 1 ? y[0] : y;
+# (What it gives, how many numbers, result) of the functions that fill an array.
+_JS_FUNCTIONS = {
+    "scores": ("Scores of a row.", "$n_outputs", "out"),
+    "probabilities": ("Probabilities of the classes.", "$n_answers", "out"),
+    "predict": ("What the model predicts of a row: a number, or an array of several.", "$n_answers",
+                "$n_answers === 1 ? out[0] : out"),
+    "interval": ("The lower and the upper end of an interval; of several targets an array of such.", "2 * $n_targets",
+                 "$n_targets === 1 ? [...out] : Array.from({ length: $n_targets }, (_, k) => [...out.subarray(2 * k, "
+                 "2 * k + 2)])"),
+    "contributions": ("Contributions of each column to each score, which with base_values add up to the scores.",
+                      "$n_contributions", "out"),
 }
-"""
-_JS_INTERVAL = """
-// The lower and the upper end of an interval: an array of two numbers, or of such arrays of several targets.
-export function predict_interval(x) {
-    const y = new Float64Array(2 * $n_targets);
-    fill_interval($x, y);
-    return $n_targets === 1 ? [y[0], y[1]] : Array.from({ length: $n_targets }, (_, k) => [y[2 * k], y[2 * k + 1]]);
-}
-"""
-_JS_CONTRIBUTIONS = """
-// Contributions of each column to each score, $n_contributions in all; with base_values they add up to the scores.
-export const base_values = [$base_values];
-export function contributions(x) {
-    const phi = new Float64Array($n_contributions);
-    fill_contributions($x, phi);
-    return phi;
-}
-"""
-_JS_CLASSES = """
-// Probabilities of the classes.
-export function probabilities(x) {
-    const p = new Float64Array($n_answers);
-    fill_probabilities($x, p);
-    return p;
-}
-
+_JS_CLASS = """
 // The most likely class.
 export const classes = $classes;
 export function predict(x) {
@@ -580,17 +561,20 @@ def c_file(function: Function, name: str) -> str:
                             "#include <stdlib.h>\n#include <string.h>")
         text += c_type(name) + _c_program(function, "row", name, "static ")
         text += c_cells(mapping, name, _hexadecimal)
-        outputs = {"scores": "h"} | ({"predict": "y"} if labels is None else {"probabilities": "p"})
-        outputs |= {"interval": "y"} if function.intervals else {}
-        outputs |= {"contributions": "phi"} if function.contributions else {}
-        text += "".join(Template(_C_OF_CELLS).substitute(words, function=each, out=out)
-                        for each, out in outputs.items()) + Template(_C_ROWS_OF_CELLS).substitute(words)
+        text += "".join(Template(_C_OF_CELLS).substitute(words, function=each) for each in _filled(function))
+        text += Template(_C_ROWS_OF_CELLS).substitute(words)
         text += "" if labels is None else Template(_C_CLASS_OF_CELLS).substitute(words)
     if function.contributions:
         values = ", ".join(map(_hexadecimal, function.contributions.base_values.tolist()))
         declaration = f"const double {name}_base_values[{function.intercept.size}]"
         text += f"\nextern {declaration};\n{declaration} = {{{values}}};\n"
     return text + ("" if labels is None else _c_labels(name, labels))
+
+
+def _filled(function: Function) -> list[str]:
+    """The functions of a row that fill an array."""
+    answers = ["scores", "predict" if function.answer.labels is None else "probabilities"]
+    return answers + ["interval"] * bool(function.intervals) + ["contributions"] * bool(function.contributions)
 
 
 def _with_helpers(program: str, without: Sequence[str] = ()) -> str:
@@ -654,11 +638,15 @@ def js_file(function: Function, wasm: bytes = b"") -> str:
         "x": "x" if mapping is None else "read_row(x)",
         "row": f"an array of {function.n_columns} numbers" + ("" if function.mapping is None else ", NaN where missing")
         if mapping is None else _JS_ROW_OF_CELLS.format(function.n_columns)}
-    head, tail = (Template(text).substitute(words)
-                  for text in (_JS_HEAD, _JS_TAIL + (_JS_PREDICT if labels is None else _JS_CLASSES)
-                                + (_JS_INTERVAL if function.intervals else "")
-                                + (_JS_CONTRIBUTIONS if function.contributions else "")))
-    return head + program + ("" if mapping is None else js_cells(mapping)) + tail
+    tail = _JS_CLASS if labels is not None else ""
+    for each in _filled(function):
+        said, size, result = _JS_FUNCTIONS[each]
+        tail += Template(_JS_FUNCTION).safe_substitute(
+            name="predict_interval" if each == "interval" else each, said=said, size=size, function=each, result=result)
+    if function.contributions:
+        tail += f"export const base_values = {json.dumps(function.contributions.base_values.tolist())};\n"
+    return (Template(_JS_HEAD).substitute(words) + program + ("" if mapping is None else js_cells(mapping))
+            + Template(tail).substitute(words))
 
 
 def _words(function: Function, name: str) -> dict[str, Any]:
@@ -668,9 +656,7 @@ def _words(function: Function, name: str) -> dict[str, Any]:
             "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers,
             "n_targets": len(function.intervals.ends) if function.intervals else 0,
             "n_contributions": function.n_columns * function.intercept.size,
-            "n_found": function.intercept.size * (function.n_columns if function.contributions else 1),
-            "base_values": ", ".join(map(repr, function.contributions.base_values.tolist()))
-            if function.contributions else ""}
+            "n_found": function.intercept.size * (function.n_columns if function.contributions else 1)}
 
 
 def _constant(name: str, values: Array) -> str:
