@@ -1,7 +1,10 @@
 /* Compile this file alone: rffkern.h says what it offers. */
 #include <errno.h>
 
-/* A file is read once: little code matters more than speed. */
+/* A file is read once: little code matters more than speed.  Scores are to be fast unless the program is to be small. */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define RFF_FAST
+#endif
 #ifdef __OPTIMIZE__
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((minsize)), apply_to = function)

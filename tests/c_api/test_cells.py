@@ -25,13 +25,6 @@ pytestmark = [pytest.mark.skipif(compiler() is None, reason="there is no C compi
 N_ROWS = 300
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    """The installed sources as a library of this process."""
-    source = pathlib.Path(rffkern.get_include(), "rffscore.c")
-    return ctypes.CDLL(str(build(tmp_path_factory.mktemp("library"), ("-shared", "-fPIC", "-O1"), source)))
-
-
 def some_table(rng):
     """Columns of every kind and format, some of them with missing values."""
     n, x = N_ROWS, rng.standard_normal(N_ROWS)
@@ -392,7 +385,7 @@ def test_decimal_numbers_are_rounded_as_in_python(tmp_path):
     texts += [str(2.0**k) for k in range(-1074, 1024, 5)]
     texts = [text for text in texts if len(text) < 1990]
     (tmp_path / "decimals.c").write_text(DECIMALS)
-    program = build(tmp_path, ("-O1", *SANITIZERS), tmp_path / "decimals.c")
+    program = build(tmp_path, ("-Os", *SANITIZERS), tmp_path / "decimals.c")
     done = subprocess.run([program], input="".join(f"{text}\n" for text in texts), text=True, capture_output=True,
                           check=True)
     for text, line in zip(texts, done.stdout.splitlines(), strict=True):

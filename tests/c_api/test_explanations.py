@@ -1,14 +1,12 @@
 """Ends of intervals and contributions of columns in C, beside those of Python."""
 
-import ctypes
 import json
-import pathlib
 
 import numpy as np
 import pytest
 from helpers import damaged_files
 from helpers.c_cells import CELL, COVERAGE, NOT_KEPT, OK, UNSUPPORTED, CellModel
-from helpers.c_reader import build, compiler
+from helpers.c_reader import compiler
 
 import rffkern
 from rffkern import (
@@ -35,13 +33,6 @@ TABLE = {"city": [["Bern", "Basel", None, "x"][k] for k in RNG.choice(4, 400, p=
          "end": [f"20{k % 20 + 11}-0{k % 7 + 1}-{k % 20 + 10}" for k in range(400)],
          "note": [" ".join(["bright", "gloomy", "day", "Straße"][j] for j in RNG.integers(4, size=6)) + f" {k}"
                   for k in range(400)]}
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    """The installed sources as a library of this process."""
-    source = pathlib.Path(rffkern.get_include(), "rffscore.c")
-    return ctypes.CDLL(str(build(tmp_path_factory.mktemp("library"), ("-shared", "-fPIC", "-O1"), source)))
 
 
 # --- intervals

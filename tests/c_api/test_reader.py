@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from helpers import damaged_files
 from helpers.c_cells import Cell, ColumnInfo, Info
-from helpers.c_reader import SANITIZERS, CReader, build, compiler
+from helpers.c_reader import SANITIZERS, STRICT, CReader, build, compiler
 from helpers.expansions import fourier_expansion
 from helpers.model_files import archive, members_of, sign, small_model
 
@@ -30,7 +30,6 @@ HEADER = pathlib.Path(rffkern.get_include(), "rffkern.h").read_text()
 CODES = {name: int(number) for name, number in re.findall(r"RFF_(E_\w+|OK) = (\d+)", HEADER)}
 DECLARED = set(re.findall(r"^RFF_API [\w *]*?(rff_\w+)\(", HEADER, re.MULTILINE))
 KINDS = "function", "classifier", "regressor", "transformer", "column map"
-STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror")
 
 
 class Label(ctypes.Structure):
@@ -43,16 +42,6 @@ class Label(ctypes.Structure):
         """The label in Python."""
         return [None, bool(self.integer), self.integer, self.whole, self.real,
                 self.text.decode() if self.text is not None else None][self.kind]
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    built = build(tmp_path_factory.mktemp("library"), ("-shared", "-fPIC", *STRICT, "-Wno-unknown-pragmas"),
-                  pathlib.Path(rffkern.get_include(), "rffscore.c"))
-    found = ctypes.CDLL(str(built))
-    found.rff_error_text.restype = found.rff_feature_name.restype = ctypes.c_char_p
-    found.rff_free.restype = None
-    return found
 
 
 @pytest.fixture
@@ -319,7 +308,7 @@ def test_files_cannot_ask_for_much_memory(tmp_path, content):
         with_header(content, labels_and_keys(n)), damaged_files.many_labels(np.random.default_rng(3), content),
         archive([("header.npy", npy_prefix("|u1", (len(values),)) + values), *members_of(content)[1:]]),
         with_header(content, lambda header: header | {"arrays": [["omegas", [2**58, 2**58]], *header["arrays"][1:]]})]
-    with CReader(build(tmp_path, ("-O1",))) as reader:
+    with CReader(build(tmp_path, ("-Os",))) as reader:
         refusals = [reader.verdict(data) for data in hostile]
         peak = re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{reader.pid}/status").read_text())
     assert [why for _, why in refusals] == [

@@ -12,6 +12,7 @@ import rffkern
 
 DRIVER = pathlib.Path(__file__).with_suffix(".c")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror")
 ACCEPTED, UNSUPPORTED = 0, 9
 
 
