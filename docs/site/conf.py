@@ -7,6 +7,7 @@ build/site/site/index.html is the first page; neither it nor the search needs a 
 elsewhere: formulas are MathML.
 """
 
+import pathlib
 import re
 
 import latex2mathml.converter
@@ -37,7 +38,8 @@ numpydoc_show_class_members = False
 default_role = "literal"
 suppress_warnings = ["config.cache"]  # functions below are part of the configuration
 
-BESIDE = {"README": "index", "CHANGELOG": "changes", "CONTRIBUTING": "contributing"}  # pages beside docs/, and here
+BESIDE = {"README": "site/index", "CHANGELOG": "site/changes", "CONTRIBUTING": "site/contributing",
+          "examples/gallery": "gallery/index"}  # pages beside docs/, and here
 GREY = "#808080"  # seen on white and on black
 
 
@@ -60,12 +62,28 @@ sphinx_gallery_conf = {
 def to_pages(app, _, content):
     """Links to pages beside docs/ and to the gallery are those of the site; shell above Python is two tabs."""
     for source, page in BESIDE.items():
-        content[0] = re.sub(rf"\]\((?:\.\./)*{source}\.md", f"](/site/{page}.md", content[0])
+        content[0] = re.sub(rf"\]\((?:\.\./)*{source}\.md", f"](/{page}.md", content[0])
     content[0] = re.sub(r"\]\((?:\.\./)*examples/gallery(?:/(\w+)\.py)?\)",
                         lambda found: f"](/gallery/{found[1] or 'index'}.rst)", content[0])
     content[0] = re.sub(r"^(```sh\n(?:(?!```).)*```)\n\n(```python\n(?:(?!```).)*```)$",
                         "::::{tab-set}\n:::{tab-item} Command line\n:sync: sh\n\\1\n:::\n:::{tab-item} Python\n"
                         ":sync: python\n\\2\n:::\n::::", content[0], flags=re.MULTILINE | re.DOTALL)
+
+
+def add_menu(app, page, content):
+    """The guide, docs/index.md, is the menu of the site: its bold words are captions, and its links entries."""
+    if page != root_doc:
+        return
+    guide = (pathlib.Path(app.srcdir) / "index.md").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^\*\*(.+?)\*\*.*$", guide, flags=re.MULTILINE)
+    for caption, text in zip(parts[::2], parts[1::2], strict=True):
+        lines = [":hidden:", f":caption: {caption}", ""]
+        for title, target in re.findall(r"\[([^]]+)\]\((\S+?)(?:\.md|\.rst)?\)", text):
+            name = target.removeprefix("../")
+            place = BESIDE.get(name, name)
+            if place != root_doc:
+                lines.append(f"{title} </{place}>")
+        content[0] += "\n".join(["\n```{toctree}", *lines, "```\n"])
 
 
 def as_restructured_text(app, kind, name, item, options, lines):
@@ -97,5 +115,6 @@ def setup(app):
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))
     app.connect("autodoc-process-docstring", as_restructured_text, priority=0)
     app.connect("doctree-read", index_questions)
+    app.connect("source-read", add_menu)
     app.connect("source-read", to_pages)
     app.connect("include-read", lambda app, path, name, content: to_pages(app, name, content))
