@@ -155,12 +155,8 @@ def _with_error(value: float | None, error: float | None) -> str:
         return ""
     if not error:
         return _number(value, 4)
-    places = max(0, min(8, 1 - _exponent(error)))
+    places = max(0, min(8, 1 - int(f"{error:e}".partition("e")[2])))
     return f"{value:.{places}f} \N{PLUS-MINUS SIGN} {error:.{places}f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _exponent(value: float) -> int:
-    return int(f"{abs(value):e}".partition("e")[2])
 
 
 # --- sections
@@ -174,14 +170,11 @@ def _head(facts: Facts, links: str) -> str:
                "rows here": f"{head['rows']:,}", "columns": f"{head['columns']:,}", "terms": terms,
                "date": head["date"]}
     listed = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in entries.items() if text)
-    sentence = f'<p class="lead">{_sentence(head["sentence"])}</p>' if head.get("sentence") else ""
+    text = head.get("sentence") or ""
+    said = escape(f"{text[:1].upper()}{text[1:]}.").replace("+-", "\N{PLUS-MINUS SIGN}").replace("R^2", "R<sup>2</sup>")
+    sentence = f'<p class="lead">{said}</p>' if text else ""
     return (f"<header><h1>{escape(head['class'])} on {escape(head['data'] or 'rows', 80)}</h1>{sentence}"
             f'<dl class="facts">{listed}</dl><nav>{links}</nav></header>')
-
-
-def _sentence(text: str) -> str:
-    return escape(f"{text[:1].upper()}{text[1:]}.").replace("+-", "\N{PLUS-MINUS SIGN}").replace(
-        "R^2", "R<sup>2</sup>")
 
 
 def _data(facts: Facts) -> str:
@@ -411,9 +404,11 @@ def _worst(facts: Facts) -> str:
                     f"<strong>{', '.join(_number(y, 5) for y in each['predicted'])}</strong></p>")
         reasons = each.get("reasons")
         if reasons:
-            listed = "".join(f"<li>{escape(reason['column'], 40)} = {escape(reason['value'], 40)}: "
-                             f"{_signed(reason['contribution'])}</li>" for reason in reasons)
-            rest = f"<p>{_because(each)}, in units of the score:</p><ul>{listed}</ul>"
+            signed = [f"{reason['contribution']:+.3g}".replace("-", "\N{MINUS SIGN}") for reason in reasons]
+            listed = "".join(f"<li>{escape(reason['column'], 40)} = {escape(reason['value'], 40)}: {sign}</li>"
+                             for reason, sign in zip(reasons, signed, strict=True))
+            what = f"speaks for {escape(each['predicted'], 40)}" if "label" in each else "moves the prediction"
+            rest = f"<p>What {what}, in units of the score:</p><ul>{listed}</ul>"
         else:
             values = list(each["values"].items())
             rest = '<p class="sub">' + "; ".join(f"{escape(name, 30)} {escape(value, 30)}"
@@ -422,14 +417,6 @@ def _worst(facts: Facts) -> str:
         cards.append(f'<div class="card"><p class="sub">row {each["row"]:,}</p>{said}{rest}</div>')
     return (_how("The rows that the model is most wrong about: errors of the data, or cases that it does not know.")
             + f'<div class="cards">{"".join(cards)}</div>')
-
-
-def _because(row: Facts) -> str:
-    return f"What speaks for {escape(row['predicted'], 40)}" if "label" in row else "What moves the prediction"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _intervals(facts: Facts) -> str:
