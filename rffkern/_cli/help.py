@@ -62,6 +62,7 @@ rffkern predict model.npz new.csv -o out.csv --max-shift 0.25     # exit code 3 
 """),
     "export": ("models that run without Python", """\
 rffkern export model.npz --to c -o model.c                   # or js, numpy, onnx, sql
+rffkern export model.npz --to html -o page.html              # a page that scores CSV files
 rffkern export model.npz --to onnx -o model.onnx --verify new.csv
 rffkern verify model.onnx model.onnx.receipt.json
 rffkern shrink model.npz held_out.csv -o small.npz --bytes 20k   # fewer terms, for small devices

@@ -501,6 +501,7 @@ export const ready = WebAssembly.instantiate(Uint8Array.from(atob(
 """
 _JS_OF_WASM_FUNCTION = """
 function fill_$function(x, out) {
+    given.fill(NaN);
     given.set(x);
     wasm.$function();
     out.set(found.subarray(0, out.length));
