@@ -35,6 +35,7 @@ try:
     from ._training.distributed.dask_workers import (
         DaskWorkers,
         check_workers,
+        gather,
         losses_named,
         map_on_workers,
         threads_of_worker,
@@ -113,10 +114,9 @@ def _run(client: Any, pieces: Sequence[Piece], function: Callable[..., Any], *ar
     shared = [delayed(each, traverse=False) for each in arguments]
     futures = client.compute([delayed(function, pure=False)(k, *pieces[k], *shared) for k in chosen])
     try:
-        found: list[Any] = client.gather(futures)
+        return gather(client, futures)
     finally:
         client.cancel(futures)
-    return found
 
 
 def _pieces(X: Any, y: Any, sample_weight: Any, what: str) -> list[Piece]:
@@ -303,8 +303,8 @@ class _KernelRidge(_DaskModel):
         Notes
         -----
         Length scales and regions are chosen here, on at most 6,000 rows and on all.  The rows of a region, with those
-        of its neighbours that it learns from, go to one worker; about two regions for each worker are on their way at
-        once.  This process takes n (40 d + 100) bytes for n rows of d columns, and a worker what
+        of its neighbours that it learns from, go to one worker; three regions for each thread of a worker are on their
+        way at once.  This process takes n (40 d + 100) bytes for n rows of d columns, and a worker what
         `KernelRidgeClassifier` takes for the rows of one region.
         """
         model, client = copy.copy(self._model), _client_of(self.client)
@@ -312,31 +312,23 @@ class _KernelRidge(_DaskModel):
             pieces = _pieces(X, y, sample_weight, "")
             model._check_params()
             check_workers(client)
-            shapes = _run(client, pieces, _shape)
-            n_rows, n_columns = sum(n for n, _ in shapes), max(d for _, d in shapes)
-            n_bytes, limit = n_rows * (40 * n_columns + 100), distributed.system.MEMORY_LIMIT
+            sizes = _run(client, pieces, lambda _, X, *others: (len(X), X.size))
+            n_rows, n_numbers = map(sum, zip(*sizes, strict=True))
+            n_bytes, limit = 40 * n_numbers + 100 * n_rows, distributed.system.MEMORY_LIMIT
             if n_bytes > limit:
                 raise InvalidInputError(
-                    f"X must have rows that this process has memory for, because the model keeps all of them: "
-                    f"{n_rows} rows of {n_columns} columns take {n_bytes / 1e9:.3g} GB, and it has {limit / 1e9:.3g}: "
+                    "X must have rows that this process has memory for, because the model keeps all of them: "
+                    f"{n_rows} rows, {n_numbers} numbers, take {n_bytes / 1e9:.3g} GB, and it has {limit / 1e9:.3g}: "
                     "train on a sample of them, or train DaskFourierBoosting* on all")
-            rows, targets, weights = (_joined(each) for each in zip(*_run(client, pieces, _rows), strict=True))
+            parts = _run(client, pieces, lambda _, *piece: piece)
+            rows, targets, weights = (_joined(each) for each in zip(*parts, strict=True))
             training = model._check_training(rows, targets, weights)
             with printing() if model.verbose else nullcontext():
-                model._keep(fit_kernel_ridge(model, training, check_rng(model.random_state),
-                                             partial(map_on_workers, client, _solve, "regions")))
+                model._keep(fit_kernel_ridge(
+                    model, training, check_rng(model.random_state),
+                    lambda learners: map_on_workers(client, _solve, "regions", ((each,) for each in learners))))
         self._model = model
         return self
-
-
-def _shape(number: int, X: Any, y: Any, sample_weight: Any) -> tuple[int, int]:
-    """Of the rows of a partition."""
-    return len(X), X.shape[1]
-
-
-def _rows(number: int, X: Any, y: Any, sample_weight: Any) -> Piece:
-    """The rows of a partition."""
-    return X, y, sample_weight
 
 
 def _joined(parts: Sequence[Any]) -> Any:

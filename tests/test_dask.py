@@ -10,7 +10,14 @@ from helpers.partitions import LocalPartitions, cut
 from helpers.processes import wait_until
 
 import rffkern
-from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFRegressor, InvalidInputError, NotFittedError
+from rffkern import (
+    GBRFF1Classifier,
+    GBRFF2Classifier,
+    GBRFFRegressor,
+    InvalidInputError,
+    NotFittedError,
+    TrainingStateError,
+)
 from rffkern._estimator.monitor import listening
 from rffkern._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from rffkern._training.gbrff.partitions import fit_partitions as fit_gbrff
@@ -20,6 +27,7 @@ pytest.importorskip("dask")
 import dask.array as da  # noqa: E402
 
 from rffkern import dask as on_dask  # noqa: E402
+from rffkern._training.distributed import dask_workers  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # those of the cluster are its own
 
@@ -70,29 +78,6 @@ def fitted_here(model, *columns):
     return model
 
 
-@pytest.mark.parametrize("here", ["FourierBoostingClassifier", "FourierBoostingRegressor"])
-def test_fourier_boosting_has_the_bits_of_the_partitions_here(client, rng, table, here):
-    X, y = table
-    y = X[:, 0] * X[:, 1] if here == "FourierBoostingRegressor" else y
-    weights = rng.integers(0, 3, N_ROWS).astype(float)
-    params = {"n_bags": 2, "max_samples": 256, "columns": None, "random_state": 0}
-    model = getattr(on_dask, "Dask" + here)(12, client=client, **params).fit(*on_cluster(X, y, weights))
-    local = getattr(rffkern, here)(12, kernel_ridge=False, **params)
-    assert type(model.to_local()) is type(local)
-    assert same(model.to_local(), fitted_here(local, X, y, weights))
-
-
-def test_fourier_boosting_loses_a_worker_and_no_bit(client, table):
-    X, y = table
-    killed, kill = killer(client, 9)
-    params = {"n_bags": 2, "max_samples": 256, "columns": None, "random_state": 0}
-    model = on_dask.DaskFourierBoostingClassifier(20, client=client, **params)
-    model.fit(*on_cluster(X, y), callback=kill)
-    assert len(killed) == 1
-    local = rffkern.FourierBoostingClassifier(20, kernel_ridge=False, **params)
-    assert same(model.to_local(), fitted_here(local, X, y))
-
-
 def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
     model = on_dask.DaskFourierBoostingClassifier(30, n_bags=1, random_state=0, client=client)
     params = model.get_params()
@@ -105,29 +90,71 @@ def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
     assert (model.predict(dX).compute() == y).mean() > 0.9
 
 
-@pytest.mark.parametrize(("on", "here", "params"), [
-    ("DaskGBRFF1Classifier", "GBRFF1Classifier", {"max_samples": 256}),
-    ("DaskGBRFF2Classifier", "GBRFF2Classifier", {"max_samples": 256, "class_weight": "balanced"}),
-    ("DaskGBRFFClassifier", "GBRFFClassifier", {}),
-    ("DaskGBRFFRegressor", "GBRFFRegressor", {"landmarks": "random"}),
+BOOSTING = {"n_bags": 2, "max_samples": 256, "columns": None}
+
+
+@pytest.mark.parametrize(("here", "n_rounds", "params"), [
+    ("FourierBoostingClassifier", 12, BOOSTING),
+    ("FourierBoostingRegressor", 12, BOOSTING),
+    ("GBRFF1Classifier", 4, {"max_samples": 256}),
+    ("GBRFF2Classifier", 4, {"max_samples": 256, "class_weight": "balanced"}),
+    ("GBRFFClassifier", 4, {}),
+    ("GBRFFRegressor", 4, {"landmarks": "random"}),
 ])
-def test_bits_are_those_of_the_partitions_here(client, rng, table, on, here, params):
+def test_bits_are_those_of_the_partitions_here(client, rng, table, here, n_rounds, params):
     X, y = table
-    y = X[:, 0] * X[:, 1] if here == "GBRFFRegressor" else y
-    weights = rng.uniform(0, 2, N_ROWS)
-    model = getattr(on_dask, on)(4, random_state=0, client=client, **params).fit(*on_cluster(X, y, weights))
-    assert type(model.to_local()) is getattr(rffkern, here)
-    assert same(model.to_local(), fitted_here(getattr(rffkern, here)(4, random_state=0, **params), X, y, weights))
+    y = X[:, 0] * X[:, 1] if here.endswith("Regressor") else y
+    weights = rng.integers(0, 3, N_ROWS) * rng.uniform(0, 2, N_ROWS)
+    model = getattr(on_dask, f"Dask{here}")(n_rounds, random_state=0, client=client, **params)
+    model.fit(*on_cluster(X, y, weights))
+    local = getattr(rffkern, here)(n_rounds, random_state=0, **params)
+    local.set_params(**{"kernel_ridge": False} if "Boosting" in here else {})
+    assert type(model.to_local()) is type(local)
+    assert same(model.to_local(), fitted_here(local, X, y, weights))
 
 
-def test_a_worker_that_dies_changes_no_bit(client, table):
+@pytest.mark.parametrize(("here", "n_rounds", "params"), [
+    ("FourierBoostingClassifier", 20, BOOSTING | {"kernel_ridge": False}),
+    ("GBRFF2Classifier", 8, {"max_samples": 256})])
+def test_a_worker_that_dies_changes_no_bit(client, table, here, n_rounds, params):
     """Killed in the middle of the fit; the scheduler opens its partitions anew, from arrays that it can make again."""
     X, y = table
     killed, kill = killer(client, 3)
-    model = on_dask.DaskGBRFF2Classifier(8, random_state=0, max_samples=256, client=client)
+    model = getattr(on_dask, f"Dask{here}")(n_rounds, random_state=0, client=client, **params)
     model.fit(*on_cluster(X, y), callback=kill)
     assert len(killed) == 1
-    assert same(model.to_local(), fitted_here(GBRFF2Classifier(8, random_state=0, max_samples=256), X, y))
+    assert same(model.to_local(), fitted_here(getattr(rffkern, here)(n_rounds, random_state=0, **params), X, y))
+
+
+@pytest.mark.parametrize("columns", ["auto", None])
+def test_a_partition_that_takes_its_workers_down_is_named(client, table, columns):
+    """The scheduler gives up after so many workers; that a few may die is a setting of Dask."""
+    X, y = on_cluster(*table)
+    first = X.blocks[0].map_blocks(lambda block: block if block is None else os._exit(1), dtype=X.dtype, meta=X._meta)
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    try:
+        model = on_dask.DaskGBRFF2Classifier(3, client=client, columns=columns)
+        with pytest.raises(TrainingStateError, match=r"partition (0 )?of X was lost with each worker that held it: gi"):
+            model.fit(da.concatenate([first, X.blocks[1:]]), y)
+    finally:
+        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
+    assert not client.futures
+
+
+@pytest.mark.parametrize(("lost", "expected"), [
+    ("scheduler", r"the scheduler .* was lost, and with it what its workers held: start a cluster"),
+    ("workers", r"the scheduler .* has had no worker for 1\.0 s: start some, and run this again")])
+def test_a_cluster_that_ends_is_an_error(client, table, monkeypatch, lost, expected):
+    """Dask waits for new workers without end."""
+    monkeypatch.setattr(dask_workers, "SECONDS_WITHOUT_WORKERS", 1.0)
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, \
+            distributed.Client(cluster, set_as_default=False) as other:
+
+        def close(info):
+            cluster.sync((cluster.scheduler if lost == "scheduler" else cluster.workers[0]).close)
+
+        with pytest.raises(TrainingStateError, match=expected):
+            on_dask.DaskGBRFF2Classifier(5, client=other, columns=None).fit(*on_cluster(*table), callback=close)
 
 
 def test_rounds_wait_for_no_tasks(client, table, monkeypatch):
@@ -194,6 +221,7 @@ def test_data_frames(client, table, cls):
     proba = model.predict_proba(dframe[["a", "b", "c"]]).compute()
     expected = model.to_local().predict(frame[["a", "b", "c"]])
     assert isinstance(predicted.compute(), pandas.Series)
+    assert predicted.divisions == dframe.divisions
     assert predicted.compute().tolist() == expected.tolist()
     assert proba.columns.tolist() == ["no", "yes"]
     assert proba.index.equals(frame.index)
@@ -262,7 +290,7 @@ def test_kernel_ridge_solves_regions_on_workers(client, rng, on):
 
 def test_kernel_ridge_says_how_many_rows_it_has_room_for(client, table, monkeypatch):
     monkeypatch.setattr(distributed.system, "MEMORY_LIMIT", 200_000)
-    with pytest.raises(InvalidInputError, match=r"1200 rows of 3 columns take 0.000264 GB, and it has 0.0002: train"):
+    with pytest.raises(InvalidInputError, match=r"1200 rows, 3600 numbers, take 0\.000264 GB, and it"):
         on_dask.DaskKernelRidgeClassifier(client=client).fit(*on_cluster(*table))
 
 

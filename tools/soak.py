@@ -23,7 +23,7 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the parent forks, so that it must have no threads
 
 import numpy as np
-from soaking import calls, files, interrupts, sanitizers, saving, training
+from soaking import calls, clusters, files, interrupts, sanitizers, saving, training
 
 JOBS = {  # name: (function, share of the time, unit, number of units in a case)
     "damaged_files": (files.damaged_files, 5, "files", files.FILES_PER_CASE),
@@ -38,7 +38,8 @@ JOBS = {  # name: (function, share of the time, unit, number of units in a case)
     "interrupts": (interrupts.interrupts, 2, "calls", 1),
 }
 USUAL = list(JOBS)
-JOBS |= sanitizers.JOBS  # which take minutes to build, and run if they are asked for
+# These take packages that the package does not need, or minutes to build, and run if they are asked for.
+JOBS |= {"lost_workers": (clusters.lost_workers, 1, "kills", clusters.N_KILLS)} | sanitizers.JOBS
 
 
 def run_case(name, seed, number):

@@ -45,7 +45,7 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
     with open_cluster(arguments) as (client, n_workers):
         target = frame[names[roles.target]]
-        kind = _kind_of_target(target, f"{arguments.data}: column {names[roles.target]!r}")
+        kind = _kind_of_target(client, target, f"{arguments.data}: column {names[roles.target]!r}")
         has_labels = kind.has_labels if len(models) > 1 else next(iter(models))
         if kind.is_text and not has_labels:
             raise InvalidInputError(f"{arguments.data}: column {names[roles.target]!r} is the target of a regression, "
@@ -94,12 +94,9 @@ def _open(arguments: argparse.Namespace) -> tuple[Table, Any]:
 @contextlib.contextmanager
 def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
     """A client of the cluster at an address, or of one of processes here, which ends with it; and its size."""
-    try:
-        import distributed
+    workers = require_dask()
+    import distributed
 
-        from .._training.distributed.dask_workers import check_workers, losses_named
-    except ImportError as error:
-        raise UsageError(_EXTRA) from error
     connect: Any = distributed.Client
     start: Any = distributed.LocalCluster
     with contextlib.ExitStack() as stack:
@@ -111,8 +108,17 @@ def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
             client = stack.enter_context(connect(address, set_as_default=False))
         except (OSError, ValueError) as error:
             raise UsageError(f"--dask: no scheduler answers at {address!r} ({error})") from error
-        with losses_named(client, "a file of DATA"):
-            yield client, check_workers(client)
+        with workers.losses_named(client, "a file of DATA"):
+            yield client, workers.check_workers(client)
+
+
+def require_dask() -> Any:
+    """What talks to workers, or an error that says what to install."""
+    try:
+        from .._training.distributed import dask_workers
+    except ImportError as error:
+        raise UsageError(_EXTRA) from error
+    return dask_workers
 
 
 class _TargetKind(NamedTuple):
@@ -136,9 +142,10 @@ class _TargetKind(NamedTuple):
         return self.is_text or (self.is_whole and few)
 
 
-def _kind_of_target(target: Any, name: str) -> _TargetKind:
+def _kind_of_target(client: Any, target: Any, name: str) -> _TargetKind:
     """What the targets are, by all partitions."""
-    found: list[_TargetKind] = list(target.map_partitions(_describe, meta=(None, object)).compute())
+    described = client.compute(target.map_partitions(_describe, meta=(None, object)))
+    found: list[_TargetKind] = list(require_dask().gather(client, [described])[0])
     n_missing = sum(each.n_missing for each in found)
     if n_missing:
         raise InvalidInputError(f"{name}: expected a target in each row, got {n_missing} rows without one")

@@ -57,10 +57,11 @@ class _Setup(NamedTuple):
 def score_on_cluster(arguments: argparse.Namespace, table: Table, selection: Selection, scorer: Any, totals: Any,
                      log: JsonLog | None) -> None:
     """Score the files of a table side by side, each into a part of the same name, and add up what is known of rows."""
-    from .cluster import open_cluster  # which loads training
+    from .cluster import open_cluster, require_dask  # which loads training
 
+    workers = require_dask()
     scorer.model.set_params(n_jobs=1)  # files are scored side by side on the threads of a worker
-    path, files = (os.path.abspath(arguments.data), [*map(os.path.abspath, input_files(arguments.data))])
+    path, files = os.path.abspath(arguments.data), [*map(os.path.abspath, input_files(arguments.data))]
     form = csv_format(arguments)._replace(delimiter=getattr(table, "delimiter", None))
     names = list(getattr(scorer.model, "feature_names_in_", ()))
     setup = _Setup(path, files, form, names, selection, scorer, totals)
@@ -69,38 +70,21 @@ def score_on_cluster(arguments: argparse.Namespace, table: Table, selection: Sel
     parts = [part if ending(part) == last else part + last for part in (os.path.relpath(file, base) for file in files)]
     sizes, started = [*map(os.path.getsize, files)], time.monotonic()
     with _whole_folder(arguments.output) as folder, open_cluster(arguments) as (client, n_workers):
-        found: dict[int, Any] = {}
         for part in parts:
             os.makedirs(os.path.dirname(os.path.join(folder, part)), exist_ok=True)
         tasks = [(file, os.path.join(folder, part)) for file, part in zip(files, parts, strict=True)]
         with Progress("scoring", sum(sizes)) as bar:
-            for k, each in _completed(client, setup, tasks):
-                found[k] = each
-                done, n_rows = sum(sizes[k] for k in found), sum(each.n_rows for each in found.values())
-                bar.update(done, n_rows)
+            shared = workers.submit(client, _given, setup)
+            for k, scored in enumerate(workers.map_on_workers(client, _score_part, "parts",
+                                                              ((shared, *task) for task in tasks))):
+                totals.merge(scored)
+                bar.update(sum(sizes[: k + 1]), totals.n_rows)
                 if log is not None:
-                    log.add(event="part", file=files[k], part_rows=each.n_rows, rows=n_rows,
-                            done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
-    for k in range(len(files)):
-        totals.merge(found[k])
+                    log.add(event="part", file=files[k], part_rows=scored.n_rows, rows=totals.n_rows,
+                            done=round(sum(sizes[: k + 1]) / max(1, sum(sizes)), 4),
+                            seconds=round(time.monotonic() - started, 3))
     say(printable(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
                   f"{time.monotonic() - started:.2f} s: {arguments.output}"))
-
-
-def _completed(client: Any, setup: _Setup, tasks: Sequence[tuple[str, str]]) -> Iterator[tuple[int, Any]]:
-    """The number of each part and the totals of its rows, as workers complete them."""
-    import distributed
-    from dask.delayed import delayed
-
-    shared = delayed(setup, traverse=False)
-    futures: list[Any] = client.compute([delayed(_score_part, pure=False)(shared, *task) for task in tasks])
-    numbers = {future.key: k for k, future in enumerate(futures)}
-    completed: Any = distributed.as_completed
-    try:
-        for future, totals in completed(futures, loop=client.loop, with_results=True):
-            yield numbers[future.key], totals
-    finally:
-        client.cancel(futures)
 
 
 @contextlib.contextmanager
@@ -122,6 +106,11 @@ def _whole_folder(path: str) -> Iterator[str]:
 
 
 # On the workers.
+
+
+def _given(setup: _Setup) -> _Setup:
+    """What all tasks need: sent to the cluster once, and anew if it is lost."""
+    return setup
 
 
 def _score_part(setup: _Setup, file: str, output: str) -> Any:

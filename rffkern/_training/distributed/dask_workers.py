@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -19,6 +20,12 @@ from ..._native import simd
 from ..._version import __version__
 from ...errors import InvalidInputError, TrainingStateError
 from .partition import Partition, Request, open_partition
+
+# How long a cluster may have no worker, as when new machines start: as long as Dask waits for a silent worker.
+SECONDS_WITHOUT_WORKERS = 300.0
+
+# Arguments for each thread of a worker that are sent before results come.
+_N_AHEAD = 3
 
 
 def check_workers(client: Any) -> int:
@@ -50,20 +57,44 @@ def losses_named(client: Any, what: str) -> Iterator[None]:
                                  f"held: start a cluster, and run this again ({type(error).__name__})") from error
 
 
-def map_on_workers(client: Any, function: Any, work: str, arguments: Iterator[Any]) -> Iterator[Any]:
-    """The results of a function, in order; about two arguments for each worker are on their way at once."""
+def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """The results of futures; TrainingStateError where no worker has been there for long, for which Dask waits."""
+    last = time.monotonic()
+    wait: Any = distributed.wait
+    while True:
+        try:
+            with client.as_current():  # which `wait` asks
+                wait(futures, timeout=min(5.0, SECONDS_WITHOUT_WORKERS))
+        except TimeoutError:
+            if client.nthreads():
+                last = time.monotonic()
+            elif time.monotonic() - last > SECONDS_WITHOUT_WORKERS:
+                raise TrainingStateError(f"the scheduler {client.scheduler.address} has had no worker for "
+                                         f"{SECONDS_WITHOUT_WORKERS} s: start some, and run this again") from None
+        else:
+            found: list[Any] = client.gather(futures)
+            return found
+
+
+def submit(client: Any, function: Any, *arguments: Any) -> Any:
+    """A future of a call, whose arguments may be large: the scheduler keeps them, whatever workers are lost."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        return client.submit(function, *arguments, pure=False)
+
+
+def map_on_workers(client: Any, function: Any, work: str, arguments: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
+    """The results of a function, in order; some arguments for each thread of a worker are on their way at once."""
     pending: deque[Any] = deque()
-    n_ahead, n_done = 2 * len(client.nthreads()), 0
+    n_ahead, n_done = _N_AHEAD * sum(client.nthreads().values()), 0
     try:
         for argument in itertools.chain(arguments, itertools.repeat(None)):
             if argument is not None:
-                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-                    pending.append(client.submit(function, argument, pure=False))
+                pending.append(submit(client, function, *argument))
                 if len(pending) <= n_ahead:
                     continue
             if not pending:
                 return
-            yield pending[0].result()
+            yield gather(client, [pending[0]])[0]
             pending.popleft()
             n_done += 1
             report_progress(work, n_done, None)
@@ -119,7 +150,7 @@ class DaskWorkers:
             return []
         tasks = [self._client.submit(Partition.answer, self._futures[k], request, pure=False) for k in which]
         try:
-            answers: list[Any] = self._client.gather(tasks)
+            answers = gather(self._client, tasks)
         except BaseException as error:
             died = [self._numbers[k] for k, task in zip(which, tasks, strict=True) if task.status == "error"]
             self._client.cancel(tasks)
