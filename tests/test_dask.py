@@ -157,6 +157,12 @@ def test_a_cluster_that_ends_is_an_error(client, table, monkeypatch, lost, expec
             on_dask.DaskGBRFF2Classifier(5, client=other, columns=None).fit(*on_cluster(*table), callback=close)
 
 
+def test_a_worker_of_another_version_is_named(client, table, monkeypatch):
+    monkeypatch.setattr(dask_workers, "__version__", "9.9")
+    with pytest.raises(InvalidInputError, match=r"the worker tcp://\S+ has rffkern \S+, and this process 9\.9; inst"):
+        on_dask.DaskGBRFF2Classifier(3, client=client).fit(*on_cluster(*table))
+
+
 def test_rounds_wait_for_no_tasks(client, table, monkeypatch):
     """A task takes ten times as long as a call of a worker; only the first question waits for partitions to open."""
     X, y = table

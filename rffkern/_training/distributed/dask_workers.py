@@ -30,10 +30,13 @@ _N_AHEAD = 3
 
 def check_workers(client: Any) -> int:
     """The number of workers; refuse those whose results may differ: by another version or instruction set."""
-    here, found = _versions(), client.run(_versions)
+    here, found = _versions(), client.run(_versions, on_error="return")
     for address, there in found.items():
+        if isinstance(there, Exception) and not isinstance(there, OSError):
+            raise InvalidInputError(f"client: the worker {address} must have rffkern {__version__}, got "
+                                    f"{type(there).__name__}: {there}")
         for name, version in here.items():
-            if there[name] != version:
+            if isinstance(there, dict) and there[name] != version:  # a worker that has just died tells nothing
                 raise InvalidInputError(f"client: the worker {address} has {name} {there[name]}, and this process "
                                         f"{version}; install one version everywhere"
                                         f"{', or set RFFKERN_SIMD to one level' if name == 'simd' else ''}")
@@ -85,17 +88,18 @@ def submit(client: Any, function: Any, *arguments: Any) -> Any:
 def map_on_workers(client: Any, function: Any, work: str, arguments: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
     """The results of a function, in order; some arguments for each thread of a worker are on their way at once."""
     pending: deque[Any] = deque()
-    n_ahead, n_done = _N_AHEAD * sum(client.nthreads().values()), 0
+    n_done = 0
     try:
         for argument in itertools.chain(arguments, itertools.repeat(None)):
             if argument is not None:
                 pending.append(submit(client, function, *argument))
-                if len(pending) <= n_ahead:
+                if len(pending) <= _N_AHEAD * sum(client.nthreads().values()):
                     continue
             if not pending:
                 return
-            yield gather(client, [pending[0]])[0]
-            pending.popleft()
+            found = gather(client, [pending[0]])[0]
+            client.cancel([pending.popleft()])  # the frames of an exception that was caught may still refer to it
+            yield found
             n_done += 1
             report_progress(work, n_done, None)
     finally:
@@ -150,13 +154,13 @@ class DaskWorkers:
             return []
         tasks = [self._client.submit(Partition.answer, self._futures[k], request, pure=False) for k in which]
         try:
-            answers = gather(self._client, tasks)
-        except BaseException as error:
+            return gather(self._client, tasks)
+        except distributed.KilledWorker as error:
             died = [self._numbers[k] for k, task in zip(which, tasks, strict=True) if task.status == "error"]
-            self._client.cancel(tasks)
             with losses_named(self._client, f"partition {(died or self._numbers)[0]} of {self._what}X"):
                 raise error
-        return answers
+        finally:  # the frames of an exception that was caught may still refer to them
+            self._client.cancel(tasks)
 
     def close(self) -> None:
         """Release all partitions."""
