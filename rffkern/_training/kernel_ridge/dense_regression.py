@@ -45,7 +45,7 @@ class DenseRegression:
 
     def __init__(self, rows: ChoiceRows, shape: str) -> None:
         self.rows, self._shape = rows, shape
-        self._inverse, self._coefficients = np.empty((0, 0)), np.empty((0, 0))
+        self._inverse, self.coefficients = np.empty((0, 0)), np.empty((0, 0))
         self._lengths = np.empty(0)
 
     def fit(self, choice: Choice) -> bool:
@@ -59,14 +59,14 @@ class DenseRegression:
         system.matrix.flat[:: len(X) + 1] += noise.astype(dtype)
         if not system.factorise():
             return False
-        self._coefficients = system.solve(targets.T).T
+        self.coefficients = system.solve(targets.T).T
         self._inverse = np.empty_like(system.matrix)
         system.invert(self._inverse)
-        return bool(np.isfinite(self._coefficients).all())
+        return bool(np.isfinite(self.coefficients).all())
 
     def residuals(self) -> Double:
         """Of each row without it alone, (n_outputs, n_rows)."""
-        return self._coefficients / self._inverse.diagonal()
+        return self.coefficients / self._inverse.diagonal()
 
     def signal_variance(self) -> Double:
         """The variance s^2 of a Gaussian process with the covariance s^2 k, (n_outputs,).
@@ -75,7 +75,7 @@ class DenseRegression:
         expects: that of row i has the variance s^2 / (A^-1)_ii (S. Sundararajan and S. Keerthi, 2001, "Predictive
         approaches for choosing hyperparameters in Gaussian processes", equation 10).
         """
-        found: Double = (self._coefficients**2 / self._inverse.diagonal()).mean(axis=1)
+        found: Double = (self.coefficients**2 / self._inverse.diagonal()).mean(axis=1)
         return found
 
     def residuals_without(self, folds: Indices) -> Double:
@@ -86,14 +86,14 @@ class DenseRegression:
             block = DenseSystem(len(rows), self.rows.n_threads, DOUBLE)
             block.matrix[:] = self._inverse[np.ix_(rows, rows)]
             if block.factorise():
-                residuals[:, rows] = block.solve(self._coefficients[:, rows].T).T
+                residuals[:, rows] = block.solve(self.coefficients[:, rows].T).T
         return residuals
 
     def predict(self, X: Double) -> Double:
         """Predictions of other rows, (n_outputs, n_rows)."""
         kernels = np.empty((len(self.rows.X), len(X)))
         DenseKernels(X, self.rows.X, self.rows.n_threads).fill(self._lengths, self._shape, kernels)
-        return self._coefficients @ kernels
+        return self.coefficients @ kernels
 
 
 def standard_deviations(kernels: KernelTerms, reg_lambda: float, signal_variance: Double, rows: Double,

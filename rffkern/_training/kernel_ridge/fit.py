@@ -43,6 +43,10 @@ _LARGEST_LENGTH = 1e150
 # Regions among which that of the largest variance of targets is the one that length scales and lambda are chosen on.
 _N_COMPARED = 3
 
+# Systems, one for each fold and output, from which on one inverse serves all where rows are at most so many for each
+# system, and no more than the last number.
+_MANY_SYSTEMS, _ROWS_PER_SYSTEM, _MOST_DENSE = 60, 8, 4000
+
 # Values of columns are divided in single precision up to this, and larger ones in units in which they are; regions
 # learn from so many times their size at most.
 _LARGEST_VALUE, _MOST_SIZES = 1e18, 3
@@ -240,15 +244,36 @@ class RegionLearner(NamedTuple):
 
     def solve(self, work: str = "kernel ridge") -> Regressions:
         """The regression of all rows."""
+        rows = np.arange(len(self.shuffled))
+        dense = self._solve_dense()
+        if dense is not None:
+            return Regressions(rows, np.array([0, len(rows)]), dense[0], rows, dense[1], 0, 0.0)
         matrix = KernelMatrix(pack_rows(self.X, self.units, self.kernel, self.hidden, self.precision, self.n_jobs),
                               self.cache_bytes, self.n_jobs)
         systems = RidgeSystems(matrix, self.folds, self.weights, np.sort(self.shuffled[: self.n_landmarks]),
                                self.n_jobs)
         solutions = systems.solve([(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)],
                                   self.targets, self.tol, self.max_iter, work)
-        rows = np.arange(len(self.shuffled))
         return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows,
                            solutions.out_of_fold(self.folds), solutions.n_iter, solutions.residual)
+
+    def _solve_dense(self) -> tuple[Double, Double] | None:
+        """Coefficients and out-of-fold predictions by one inverse, which all folds and outputs share.
+
+        None where conjugate gradients are cheaper, or the matrix is not positive definite.
+        """
+        n_rows, n_systems = len(self.shuffled), (self.n_folds + 1) * len(self.targets)
+        is_cheaper = n_systems >= _MANY_SYSTEMS and n_rows <= min(_ROWS_PER_SYSTEM * n_systems, _MOST_DENSE)
+        if not is_cheaper or self.precision != "single" or not (self.weights > 0).all():
+            return None
+        few = ChoiceRows(_scaled(self.X, np.arange(n_rows), self.units), self.targets, self.weights, self.n_jobs)
+        regression = DenseRegression(few, self.kernel)
+        if not regression.fit(Choice(Lengths(np.ones(few.X.shape[1]), 1.0), self.reg_lambda, 0.0)):
+            return None
+        folds = np.where(self.folds < self.n_folds, self.folds, -1)
+        residuals = np.where(folds >= 0, regression.residuals_without(folds),
+                             self.reg_lambda / few.weights * regression.coefficients)
+        return regression.coefficients, few.targets - residuals
 
 
 def join_regions(regions: Sequence[Regressions | None]) -> Regressions:

@@ -222,6 +222,18 @@ def test_bad_parameters_are_refused():
             KernelRidgeRegressor(**given).fit(X, y)
 
 
+def test_one_inverse_serves_many_outputs(rng, monkeypatch):
+    """Its scores are those of conjugate gradients."""
+    X = rng.normal(size=(96, 3))
+    y, weights = np.arange(96) % 12, rng.uniform(0.5, 2, 96)
+    X += y[:, None] / 4
+    dense = KernelRidgeClassifier(**GIVEN, random_state=0).fit(X, y, weights)
+    monkeypatch.setattr("rffkern._training.kernel_ridge.fit._MOST_DENSE", 95)
+    iterated = KernelRidgeClassifier(**GIVEN, tol=1e-8, random_state=0).fit(X, y, weights)
+    assert dense.n_iter_ == 0 < iterated.n_iter_
+    np.testing.assert_allclose(dense.decision_function(X), iterated.decision_function(X), atol=1e-4)
+
+
 def test_progress_is_told(rng, capsys):
     X, y = waves(rng, 300)
     KernelRidgeRegressor(random_state=0, verbose=1).fit(X, y)
