@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._native.array_types import ArrayLike, NDArray
+from .._rows.sparse_rows import FEWEST_SPARSE, SparseRows
 from .._rows.threads import check_n_threads
 from .._rows.validation import check_array
 from ..errors import InvalidInputError
@@ -75,13 +76,14 @@ class Expansion(Immutable):
     n_features: int
     n_outputs: int
     _scorers: list[Scorer]  # one, once it is needed
+    _narrow: list[Any]  # for sparse rows, the same: the columns that are read but for linear terms, and what reads them
     _explainers: list[Any]  # one, of the distributions that its model keeps, once it is needed
 
     def __init__(self, intercept: ArrayLike, center: ArrayLike, *parts: Part, lower: ArrayLike | None = None,
                  upper: ArrayLike | None = None) -> None:
         own = vars(self)
         own.update(intercept=frozen("intercept", intercept, 1), center=frozen("center", center, 1), lower=None,
-                   upper=None, _scorers=[], _explainers=[])
+                   upper=None, _scorers=[], _narrow=[], _explainers=[])
         own.update({part.kind: None for part in PARTS} | {part.kind: part for part in parts})
         own["parts"] = tuple(own[part.kind] for part in PARTS if own[part.kind] is not None)
         own.update(n_terms=sum(part.n_terms for part in parts), n_features=len(self.center),
@@ -181,6 +183,53 @@ class Expansion(Immutable):
                 raise InvalidInputError(f"X must have {self.n_features} features, got {X.shape[1]}")
         check_n_threads(n_jobs, 0)  # also where so few rows are scored that no thread is started
         return self._scorer.score(X, n_jobs) if scored is None else scored
+
+    def _score_sparse(self, rows: SparseRows, n_threads: int | None) -> Double | None:
+        """Scores of sparse rows that are checked, in time in proportion to their filled cells.
+
+        None where it had better be dense rows: few columns, or many of them in other terms than linear ones.  Sums have
+        another order than those of dense rows.
+        """
+        if self.n_features < FEWEST_SPARSE or self.kernels is not None:
+            return None
+        if not self._narrow:
+            fourier, trees = self.fourier, self.trees
+            reads = np.zeros(self.n_features, dtype=bool)
+            if fourier is not None:
+                reads |= fourier.omegas.any(axis=0)
+            if trees is not None:
+                reads[trees.tree_columns[trees.tree_thresholds < UNREACHED].astype(np.intp)] = True
+            self._narrow.append(self._of_columns(np.flatnonzero(reads)))
+        columns, narrow = self._narrow[0]
+        if 2 * len(columns) > self.n_features:
+            return None
+        dense = [narrow._scorer.score(block.of_columns(columns).astype(np.float64, copy=False), n_threads)
+                 for block in rows.blocks(max(1, len(columns)))]
+        scores: Double = np.concatenate(dense)
+        if self.linear is not None:
+            cells, empty = rows.data.astype(np.float64), np.zeros(self.n_features)
+            if self.lower is not None and self.upper is not None:
+                empty = empty.clip(self.lower, self.upper)
+                cells = cells.clip(self.lower[rows.indices], self.upper[rows.indices])
+            rows = SparseRows(rows.indptr, rows.indices, cells - empty[rows.indices], rows.n_columns)
+            scores += np.einsum("j,jk->k", empty - self.center, self.linear.coefficients)
+            scores += rows.products(self.linear.coefficients, check_n_threads(n_threads, rows.nnz))
+        return scores
+
+    def _of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], "Expansion"]:
+        """Columns, one at least, and the function of these by all parts but the linear one, which read no others."""
+        columns = columns if len(columns) else np.zeros(1, dtype=np.intp)
+        parts: list[Part] = []
+        if self.fourier is not None:
+            parts.append(FourierTerms(self.fourier.omegas[:, columns], self.fourier.phases, self.fourier.amplitudes))
+        if self.trees is not None:
+            places = np.zeros(self.n_features)
+            places[columns] = np.arange(len(columns))
+            trees = self.trees
+            parts.append(TreeTerms(places[trees.tree_columns.astype(np.intp)], trees.tree_thresholds,
+                                   trees.tree_values))
+        lower, upper = (None if bound is None else bound[columns] for bound in (self.lower, self.upper))
+        return columns, Expansion(self.intercept, self.center[columns], *parts, lower=lower, upper=upper)
 
     @property
     def _scorer(self) -> Scorer:

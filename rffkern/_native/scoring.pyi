@@ -52,3 +52,6 @@ def score_rows(
     X: Real, center: Double, omegas: Real, uses: NDArray[np.int32], numbers: Real, shifts: Real, amplitudes: Real,
     intercept: Double, out: Double, scratch: Real, n_threads: int,
 ) -> None: ...
+def sparse_products(
+    indptr: NDArray[np.intp], indices: NDArray[np.int32], cells: Double, vectors: Double, out: Double, n_threads: int,
+) -> None: ...

@@ -2,6 +2,7 @@
 
 include "columns/csv_numbers.pyx"
 include "core/packing.pyx"
+include "core/sparse_products.pyx"
 include "models/embedding.pyx"
 include "models/scorer.pyx"
 include "models/many_rows.pyx"

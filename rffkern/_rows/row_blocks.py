@@ -14,7 +14,7 @@ from .._native import scoring
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, is_sparse
-from .validation import check_array, feature_names
+from .validation import check_array, check_sparse_rows, feature_names
 
 Double = NDArray[np.float64]
 PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
@@ -207,11 +207,16 @@ def check_rows(X: Any, name: str = "X", min_samples: int = 1,
         X = RowBlocks(X)
     if isinstance(X, RowBlocks):
         return X._check(name, min_samples), feature_names(X)
+    if isinstance(X, SparseRows):  # of a family that trains on them
+        check_sparse_rows(X, name, min_samples)
+        return X, feature_names(X, expected)
     return check_array(X, name, min_samples), feature_names(X, expected)
 
 
 def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
-    """Return rows of an array or of RowBlocks as float64, in the order of the indices, which may repeat."""
+    """Return rows of an array, SparseRows or RowBlocks as float64, in the order of the indices, which may repeat."""
+    if isinstance(X, SparseRows):
+        return X.take(indices).toarray().astype(np.float64, copy=False)
     taken = np.empty((len(indices), X.shape[1]))
     for rows, block in blocks(X):
         here = (indices >= rows.start) & (indices < rows.stop)

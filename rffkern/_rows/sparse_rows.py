@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._native import scoring
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 
@@ -15,6 +16,9 @@ Indices = NDArray[np.intp]
 
 # Bytes that sparse rows may take where all are made dense together, and about how many numbers a block of them has.
 DENSE_BYTES, BLOCK_NUMBERS = 1 << 30, 1 << 20
+
+# The fewest columns of sparse rows that may be trained on, and scored, as they are.
+FEWEST_SPARSE = 512
 
 
 def is_sparse(data: Any) -> bool:
@@ -149,9 +153,9 @@ class SparseRows:
         cells = slice(indptr[0], indptr[-1])
         return type(self)(indptr - indptr[0], self.indices[cells], self.data[cells], self.n_columns, self.columns)
 
-    def blocks(self) -> Iterator[Self]:
-        """The rows in blocks that are small when they are dense; one block where there are none."""
-        size = max(1, BLOCK_NUMBERS // max(1, self.n_columns))
+    def blocks(self, n_columns: int | None = None) -> Iterator[Self]:
+        """The rows in blocks that are small when so many columns, or all, are dense; one block where there are none."""
+        size = max(1, BLOCK_NUMBERS // max(1, n_columns or self.n_columns))
         return (self.rows(start, start + size) for start in range(0, max(1, len(self)), size))
 
     def take(self, rows: Indices) -> Self:
@@ -160,6 +164,30 @@ class SparseRows:
         indptr = np.concatenate([[0], np.cumsum(counts)])
         cells = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], counts)
         return type(self)(indptr, self.indices[cells], self.data[cells], self.n_columns, self.columns)
+
+    __getitem__ = take
+
+    def of_columns(self, columns: Indices) -> NDArray[Any]:
+        """Some columns of the rows as an array."""
+        places = np.full(self.n_columns, -1, dtype=np.intp)
+        places[columns] = np.arange(len(columns))
+        of_cells = places[self.indices]
+        found, out = of_cells >= 0, np.zeros((len(self), len(columns)), dtype=self.data.dtype)
+        out[np.repeat(np.arange(len(self)), np.diff(self.indptr))[found], of_cells[found]] = self.data[found]
+        return out
+
+    def transposed(self) -> Self:
+        """The columns as rows."""
+        order = np.argsort(self.indices, kind="stable")
+        rows = _narrow(np.repeat(np.arange(len(self)), np.diff(self.indptr)), len(self))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(self.indices, minlength=self.n_columns))])
+        return type(self)(indptr, rows[order], self.data[order], len(self))
+
+    def products(self, vectors: NDArray[np.float64], n_threads: int) -> NDArray[np.float64]:
+        """The rows, whose cells are float64 and columns int32, times vectors (n_columns, n_vectors)."""
+        out = np.empty((len(self), vectors.shape[1]))
+        scoring.sparse_products(self.indptr, self.indices, self.data, vectors, out, n_threads)
+        return out
 
     def toarray(self) -> NDArray[Any]:
         """The rows as an array."""

@@ -12,7 +12,7 @@ import numpy as np
 from .._native import scoring
 from .._native.array_types import NDArray
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
-from .sparse_rows import dense_rows, is_sparse
+from .sparse_rows import SparseRows, dense_rows, is_sparse
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -127,10 +127,14 @@ def check_finite(array: NDArray[Any], name: str) -> None:
     index = scoring.find_unbounded(array.ravel(), limit)
     if index >= 0:
         i, j = divmod(index, array.shape[1])
-        value = array[i, j]
-        found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
-        raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
-                                f"got {found} at row {i}, column {j}")
+        raise not_finite(name, array[i, j], i, j)
+
+
+def not_finite(name: str, value: float, row: int, column: int) -> InvalidInputError:
+    """The error that says where a value stands that is too large or not finite."""
+    found = "NaN" if math.isnan(value) else "infinity" if math.isinf(value) else f"{value:.3g}"
+    return InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude), "
+                             f"got {found} at row {row}, column {column}")
 
 
 def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
@@ -158,6 +162,16 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
     array = np.ascontiguousarray(array)
     check_finite(array, name)
     return array
+
+
+def check_sparse_rows(rows: SparseRows, name: str, min_samples: int = 1) -> None:
+    """Refuse SparseRows that `check_array` would refuse if they were dense."""
+    bad = scoring.find_unbounded(rows.data, LARGEST_VALUE if rows.data.itemsize == 8 else LARGEST_FLOAT32)
+    if bad >= 0:
+        row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+        raise not_finite(name, float(rows.data[bad]), row, int(rows.indices[bad]))
+    if len(rows) < min_samples:
+        check_array(rows.rows(0, len(rows)).toarray(), name, min_samples)
 
 
 def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:

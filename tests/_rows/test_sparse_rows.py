@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, RowBlocks
+from rffkern._native import scoring
 from rffkern._rows import sparse_rows
 from rffkern._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from rffkern._rows.validation import check_array
@@ -41,8 +42,32 @@ def test_canonical_rows_are_the_dense_ones(matrix):
     chosen = np.arange(len(dense))[::-1].repeat(2)
     np.testing.assert_array_equal(rows.take(chosen).toarray(), dense[chosen])
     np.testing.assert_array_equal(SparseRows.of_dense(dense.astype(np.float64)).indices, rows.indices)
+    some = np.arange(dense.shape[1])[::2]
+    np.testing.assert_array_equal(rows.of_columns(some), dense[:, some])
+    np.testing.assert_array_equal(rows.transposed().toarray(), dense.T)
     for array, old in zip((matrix.indptr, matrix.indices, matrix.data), before, strict=True):
         np.testing.assert_array_equal(array, old)  # what is given stays as it is
+
+
+@given(st.integers(0, 200), st.integers(1, 6), st.integers(1, 5), st.integers(1, 3), st.integers(0, 9))
+def test_products_with_vectors(n_rows, n_columns, n_vectors, n_threads, seed):
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((n_rows, n_columns)) < 0.3, rng.normal(size=(n_rows, n_columns)), 0)
+    vectors = rng.normal(size=(n_columns, n_vectors))
+    rows = SparseRows.of_dense(dense)
+    found = rows.products(vectors, n_threads)
+    np.testing.assert_allclose(found, dense @ vectors, atol=1e-12)
+    np.testing.assert_array_equal(found, rows.products(vectors, 1))
+
+
+@pytest.mark.parametrize(("arrays", "message"), [
+    (([0, 2], [0, 3]), "indices must be columns"), (([0, 2], [0, -1]), "indices must be columns"),
+    (([0, 1], [0, 1]), "indptr must be from 0"), (([0, 3, 2], [0, 1]), "indptr must not fall"),
+    (([0, 2], [0]), "indices must have shape")])
+def test_products_refuse_what_is_no_matrix(arrays, message):
+    indptr, indices = np.array(arrays[0]), np.array(arrays[1], dtype=np.int32)
+    with pytest.raises(ValueError, match=message):
+        scoring.sparse_products(indptr, indices, np.ones(2), np.ones((3, 1)), np.empty((len(indptr) - 1, 1)), 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.bool_, ">f8", np.float16])

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
-from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner, TreeLearner
+from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner, LinearLearner, TreeLearner
 from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
 from .screening import screened_chances
+from .sparse_columns import SparseLinearLearner
 from .training_rows import BaggedRows, Columns, Losses
 
 Double = NDArray[np.float64]
@@ -268,8 +269,13 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
 
 
 def classes_of(model: Any, columns: Columns) -> list[Any]:
-    """The base learners of a model: all, or where all columns have an order those that keep it."""
+    """The base learners of a model: all, or where all columns have an order those that keep it.
+
+    Of sparse rows a linear function of all columns is one of them in any case: no other reads them.
+    """
     classes = [BASE_LEARNERS[name] for name in model.base_learners]
+    if columns.sparse is not None:
+        return [*(learner for learner in classes if learner is not LinearLearner), SparseLinearLearner]
     all_ordered = columns.constraints is not None and columns.constraints.ordered.all()
     return [learner for learner in classes if learner.keeps_order or not all_ordered]
 

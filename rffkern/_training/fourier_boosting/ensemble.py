@@ -9,6 +9,7 @@ from ..._model.expansion import Expansion
 from ..._rows.scaling import Scaling
 from .base_learners import BASE_LEARNERS
 from .boosting import Bag
+from .sparse_columns import SparseLinearLearner
 from .training_rows import Columns
 
 Double = NDArray[np.float64]
@@ -23,9 +24,14 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     """
     steps = [(term, step * share, t) for bag, share in zip(bags, shares.tolist(), strict=True) if share
              for t, (term, step) in enumerate(bag.steps, 1)]
-    learners = {learner.term: learner for learner in BASE_LEARNERS.values()}  # several may fit terms of one kind
+    # Several may fit terms of one kind.
+    learners = {learner.term: learner for learner in (*BASE_LEARNERS.values(), SparseLinearLearner)}
     made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
             for term, learner in learners.items()]
-    expansion = Expansion(intercept, scaling.center, *(part for part, _ in made if part is not None),
-                          lower=columns.lower, upper=columns.upper)
+    parts = [part for part, _ in made if part is not None]
+    center, lower, upper, sparse = scaling.center, columns.lower, columns.upper, columns.sparse
+    if sparse is not None:
+        parts = [sparse.widened(part) for part in parts]
+        center, lower, upper = sparse.center, sparse.of_all(lower, sparse.lower), sparse.of_all(upper, sparse.upper)
+    expansion = Expansion(intercept, center, *parts, lower=lower, upper=upper)
     return expansion, np.concatenate([np.array(rounds, dtype=np.float64) for _, rounds in made])

@@ -12,6 +12,7 @@ from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Auto, Choice, Number, RandomSource
+from ..._rows.sparse_rows import SparseRows, is_sparse
 from ...errors import InvalidInputError
 from .inspection import Inspection, check_term_rounds
 from .parameters import (
@@ -66,6 +67,19 @@ class _FourierBoosting(Inspection, Model):
         if self.interaction_constraints is not None and self.kernel_ridge is True:
             raise InvalidInputError("kernel_ridge must be False or 'auto' with interaction_constraints, got True: it "
                                     "reads all columns together")
+
+    def _checked(self, check: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
+                 continues: bool | None = None, division: Any = None) -> Any:
+        """Sparse rows of many columns stay sparse, and have no map, unless a parameter is for dense columns alone."""
+        is_plain = (self.kernel_ridge is not True and not self.warm_start and self.monotone_constraints is None
+                    and self.interaction_constraints is None and (self.columns is None or self.columns == "auto"))
+        if is_plain and is_sparse(X):
+            from .sparse_columns import check_sparse, n_dense_columns
+
+            rows = SparseRows.of(X)
+            if n_dense_columns(len(rows), rows.n_columns, rows.nnz) is not None:
+                return check_sparse(check, rows, y, sample_weight, eval_set)
+        return super()._checked(check, X, y, sample_weight, eval_set, continues, division)
 
     def _imputes(self) -> bool:
         return not has_order(self.monotone_constraints) and self.interaction_constraints is None

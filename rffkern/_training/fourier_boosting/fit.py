@@ -18,6 +18,7 @@ from ..._model.expansion import Expansion
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
 from ..._rows.scaling import measure_scaling, no_scaling
+from ..._rows.sparse_rows import SparseRows
 from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
@@ -31,6 +32,7 @@ from .eval_metric import check_eval_metric, validation_metrics
 from .losses import in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, KernelRidgeReport, Reason, reason_not_to_try, resolve_hyperparameters
+from .sparse_columns import dense_training
 from .stacking import stack_kernel_ridge, without_kernels
 from .training_rows import (
     Columns,
@@ -83,14 +85,17 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     if training.classes is None and model.loss in LOG_LINKS:
         training = in_units_of_mean(training, model.loss)
 
-    # Training rows and those of evaluation sets, column by column.
+    # Training rows and those of evaluation sets, column by column; of sparse rows the fullest columns.
+    sparse = None
+    if isinstance(training.rows.X, SparseRows):
+        training, sparse = dense_training(training)
     names, classes, center, scale = training.names, training.classes, training.center, training.scale
     column_map, reference = training.column_map, training.reference
     set_names = [name for name, _ in training.eval_sets] or ["valid_0"]
     parts = [training.rows, *(rows for _, rows in training.eval_sets)]
     n_train, n_features = parts[0].X.shape
     in_order = model.validation == "last" and len(parts) == 1  # an evaluation set decides alone
-    extrapolates = np.full(n_features, extrapolate(model.base_learners) and not in_order)
+    extrapolates = np.full(n_features, extrapolate(model.base_learners) and not in_order and sparse is None)
     sources, forms, scaling, n_raw_columns = np.arange(n_features), None, no_scaling(n_features), n_features
     if column_map is None:
         scaling = measure_scaling(parts[0].X, parts[0].weights, n_threads=model.n_jobs)
@@ -101,7 +106,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     columns = read_columns(parts, scaling, sources, forms, extrapolates, fenced,
                            n_threads=check_n_threads(model.n_jobs, parts[0].X.shape[0] * n_features))
     columns = columns._replace(constraints=constraints_of(model, names, column_map, sources, forms, n_raw_columns,
-                                                          classes))
+                                                          classes), sparse=sparse)
     weights = np.concatenate([part.weights.each for part in parts])
     targets = np.concatenate([np.atleast_2d(part.codes if isinstance(part, LabelledRows) else part.values.T)
                               for part in parts], axis=1)
@@ -109,7 +114,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     training_rows, *evaluation = (start + part.weights.positive() for start, part in zip(starts[:-1], parts,
                                                                                         strict=True))
     row_groups = None if groups is None else _groups_of_rows(groups, y, sample_weight, n_train)
-    if model.validation == "random":  # copies in order of time are rows of their own
+    if model.validation == "random" and sparse is None:  # copies in order of time are rows of their own
         weights = merge_copies(columns.values, targets, weights, training_rows,
                                None if row_groups is None else row_groups[training_rows])
         training_rows = training_rows[weights[training_rows] > 0]
@@ -177,6 +182,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_try(model.kernel_ridge, data.allows_stacking, len(training_rows),
                                len(columns.values))
+    if sparse is not None and model.kernel_ridge is not False:
+        reason = Reason.SPARSE
     if reason is None and columns.constraints is not None and not columns.constraints.allow_kernels:
         reason = Reason.CONSTRAINTS
     if reason is None and (was_stopped or timed_out):
@@ -229,7 +236,12 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         check_constraints(expansion, columns.constraints, columns.sources)
     importances = np.zeros(n_raw_columns)
     used = np.unique(sources)  # a map leaves out constant columns
-    importances[used] = feature_importances(bags, shares, len(used))
+    if sparse is None:
+        importances[used] = feature_importances(bags, shares, len(used))
+    else:
+        importances = feature_importances([bag._replace(relevances={
+            name: each if name == "linear" else sparse.of_all(each) for name, each in bag.relevances.items()})
+            for bag in bags], shares, sparse.rows.n_columns)
     attributes = fitted_attributes(bags, set_names) | {
         "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report,
         "timed_out_": timed_out, "_out_of_fold": record}

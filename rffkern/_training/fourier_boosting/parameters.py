@@ -158,6 +158,7 @@ class Reason(IntEnum):
     CONSTRAINTS = 7
     GAINS = 8
     ASKED = 9
+    SPARSE = 10
 
 
 _SENTENCES = {
@@ -172,6 +173,7 @@ _SENTENCES = {
     Reason.GAINS: "used: validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} with it",
     Reason.PARTITIONS: "not used: the rows are in partitions",
     Reason.CONSTRAINTS: "not used: interaction_constraints, or monotone_constraints of all columns",
+    Reason.SPARSE: "not used: the rows are sparse, of many columns",
     Reason.ASKED: "used: kernel_ridge=True; validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} "
                   "with it",
 }

@@ -35,6 +35,18 @@ class LinearTerm(NamedTuple):
         boosting.evaluate_linear(rows.columns, self.columns, self.coefficients, out, rows.n_threads)
 
 
+class SparseLinearTerm(NamedTuple):
+    """coefficients . x', over all columns."""
+
+    coefficients: Single  # (n_columns, n_outputs)
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
+        coefficients = self.coefficients.astype(np.float64)
+        np.subtract(rows.cells.rows.products(coefficients, rows.n_threads).T,
+                    np.einsum("j,jk->k", rows.cells.means, coefficients)[:, None], out=out, casting="same_kind")
+
+
 class TreeTerm(NamedTuple):
     """values[leaf] of a symmetric tree; bit l of the leaf is 1 if the bin of columns[l] is above threshold_bins[l]."""
 
@@ -47,4 +59,4 @@ class TreeTerm(NamedTuple):
         boosting.evaluate_tree(rows.bins, self.columns, self.threshold_bins, self.values, out, rows.n_threads)
 
 
-Term = FourierTerm | LinearTerm | TreeTerm
+Term = FourierTerm | LinearTerm | SparseLinearTerm | TreeTerm

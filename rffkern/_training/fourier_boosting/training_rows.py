@@ -56,6 +56,7 @@ class Columns(NamedTuple):
     lower: Double  # (n_columns,) what raw rows are clipped to
     upper: Double
     constraints: Constraints | None = None  # that terms keep
+    sparse: Any = None  # `SparseColumns` of which these are the fullest, where rows are sparse
 
     @property
     def n_sources(self) -> int:
@@ -347,8 +348,9 @@ class LocalRows:
     """Rows of a bag that are here, training rows first, with their scores, gradient and Hessian."""
 
     def __init__(self, data: LossData, columns: Single, bins: Bins, weight: Single, scores: Single, targets: Single,
-                 n_train: int, least_losses: tuple[float, float] = (0.0, 0.0), n_threads: int = 1) -> None:
-        self.n_threads = n_threads
+                 n_train: int, least_losses: tuple[float, float] = (0.0, 0.0), n_threads: int = 1,
+                 cells: Any = None) -> None:
+        self.n_threads, self.cells = n_threads, cells
         self.columns, self.bins, self.weight, self.scores, self.n_train = columns, bins, weight, scores, n_train
         self._targets, self._least_losses = targets, least_losses
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
@@ -366,7 +368,8 @@ class LocalRows:
         least = np.where(used, weights[rows] * data.least_losses[rows], 0.0)
         training, validation = (float(part.sum()) for part in np.split(least, [order.n_train]))
         return cls(data, take_rows(columns.values, rows), take_rows(columns.bins, rows), weight, scores,
-                   data.targets[rows], order.n_train, (training, validation), n_threads)
+                   data.targets[rows], order.n_train, (training, validation), n_threads,
+                   None if columns.sparse is None else columns.sparse.of_bag(order))
 
     @property
     def sample(self) -> "LocalRows":

@@ -1,0 +1,251 @@
+"""Sparse rows of many columns: a linear function of all columns, and the fullest columns for all other base learners.
+
+Nothing has a number for every row and column: time and memory are in proportion to the filled cells.  The columns that
+are filled in most rows are made dense, about as many as a few times the filled cells of a row; Fourier terms and trees
+read these, whichever bag they are of: which columns are full says nothing of the targets, so that validation rows stay
+what they are.  Columns that hardly any row fills are of no use for thresholds and cosines; all of them together are for
+a linear function, by ridge regression of the gradient.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._column_map.drift import reference_of_rows
+from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
+from ..._rows.scaling import Scaling
+from ..._rows.sparse_rows import FEWEST_SPARSE, SparseRows, is_sparse
+from ..._rows.training_rows import Training, is_set, named_sets, with_eval_set
+from ..._rows.validation import check_array
+from .base_learners import BaseLearner, Steps
+from .parameters import Hyperparameters
+from .terms import SparseLinearTerm
+from .training_rows import BaggedRows, Columns, RowOrder
+
+Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Dense cells for each filled one, and dense columns at least.
+_CELLS, _FEWEST_DENSE = 6, 64
+
+# Ridges to choose among, as multiples of the sum of the weights of the rows, for columns in units of their standard
+# deviations to these powers: with 0.5 columns that few rows fill have larger coefficients than with 0.  Each is tried
+# by some steps of this share of the best one.  The largest ridge that gains this share of what the best gains leaves
+# most to trees: a linear function of more columns than rows fits all that it may.
+_RIDGES, _POWERS, _TRIAL_STEPS, _TRIAL_RATE, _ENOUGH = (1000.0, 100.0, 10.0, 1.0, 0.1), (0.5, 0.0), 2, 0.5, 0.8
+
+# Iterations of conjugate gradients at most, and the residual at which they end.
+_MAX_ITER, _TOLERANCE = 8, 1e-2
+
+
+def n_dense_columns(n_rows: int, n_columns: int, n_filled: int) -> int | None:
+    """How many columns of sparse rows are made dense; None where it had better be all."""
+    n_dense = max(_FEWEST_DENSE, -(-_CELLS * n_filled // max(1, n_rows)))
+    return n_dense if n_columns >= FEWEST_SPARSE and 2 * n_dense <= n_columns else None
+
+
+class BagCells(NamedTuple):
+    """The cells of the rows of a bag: all, row by row, and those of training rows, column by column."""
+
+    rows: SparseRows  # (n_rows, n_columns), with those of padding, which are empty
+    columns: SparseRows  # (n_columns, n_train)
+    means: Double  # (n_columns,) of the training rows of the fit
+
+
+class SparseColumns(NamedTuple):
+    """All columns of the rows to learn from and of evaluation sets, in units of their standard deviations, not centred.
+
+    What is learned of columns is in units of x' = (x - center) * inverse_scale, with the scaling of the training rows.
+    """
+
+    rows: SparseRows  # x * inverse_scale, float64
+    dense: Indices  # the columns that other base learners read, sorted
+    center: Double  # (n_columns,)
+    inverse_scale: Double  # (n_columns,), 0 for columns that do not vary
+    lower: Double  # (n_columns,) the range of the training rows, and 0
+    upper: Double
+
+    @classmethod
+    def of(cls, parts: list[Any]) -> Self:
+        """Of LabelledRows or TargetRows, the first of which are those to learn from."""
+        X, weights = parts[0].X, parts[0].weights
+        n_columns, filled = X.n_columns, X.data.astype(np.float64)
+        dense = np.argsort(-np.bincount(X.indices, minlength=n_columns), kind="stable")
+        lower, upper = np.zeros((2, n_columns))
+        np.minimum.at(lower, X.indices, filled)
+        np.maximum.at(upper, X.indices, filled)
+        # Columns are first brought to magnitude 1, so that squares neither over- nor underflow.
+        unit = np.maximum(upper, -lower)
+        unit[unit == 0] = 1
+        each = np.repeat(weights.each, np.diff(X.indptr)) / weights.total
+        filled /= unit[X.indices]
+        mean = np.bincount(X.indices, each * filled, n_columns)
+        # The sum of w (z - mean)^2, of which empty cells have a share of mean^2.
+        share = np.bincount(X.indices, each, n_columns)
+        variance = np.bincount(X.indices, each * (filled - mean[X.indices]) ** 2, n_columns)
+        variance += np.maximum(1 - share, 0) * mean**2
+        with np.errstate(divide="ignore"):
+            inverse_scale = np.where(variance > np.finfo(np.float64).eps, 1 / np.sqrt(variance), 0.0)
+        data = [filled * inverse_scale[X.indices]]
+        for part in parts[1:]:
+            clipped = part.X.data.clip(lower[part.X.indices], upper[part.X.indices])
+            data.append(clipped / unit[part.X.indices] * inverse_scale[part.X.indices])
+        starts = np.cumsum([0, *(part.X.nnz for part in parts)])
+        rows = SparseRows(np.concatenate([[0], *(start + part.X.indptr[1:] for start, part in
+                                                 zip(starts, parts, strict=False))]),
+                          np.concatenate([part.X.indices for part in parts]).astype(np.int32, copy=False),
+                          np.concatenate(data), n_columns)
+        n_dense = n_dense_columns(len(X), n_columns, X.nnz) or n_columns
+        return cls(rows, np.sort(dense[:n_dense]), mean * unit, inverse_scale / unit, lower, upper)
+
+    def of_bag(self, order: RowOrder) -> BagCells:
+        """The rows of a bag in its order."""
+        rows = self.rows.take(order.rows[order.used])
+        indptr = np.zeros(len(order.rows) + 1, dtype=np.intp)
+        indptr[1:][order.used] = np.diff(rows.indptr)
+        rows = SparseRows(np.cumsum(indptr), rows.indices, rows.data, rows.n_columns)
+        return BagCells(rows, rows.rows(0, order.n_train).transposed(), self.center * self.inverse_scale)
+
+    def widened(self, part: Part) -> Part:
+        """A part of the function of the dense columns as one of all columns."""
+        if isinstance(part, TreeTerms):
+            return TreeTerms(self.dense[part.tree_columns.astype(np.intp)], part.tree_thresholds, part.tree_values)
+        if isinstance(part, FourierTerms):
+            omegas = np.zeros((part.n_terms, self.rows.n_columns))
+            omegas[:, self.dense] = part.omegas
+            return FourierTerms(omegas, part.phases, part.amplitudes)
+        return part  # linear functions are of all columns
+
+    def of_all(self, values: Double, others: Double | float = 0.0) -> Double:
+        """Values of the dense columns among others."""
+        found = np.full(self.rows.n_columns, 0.0) + others
+        found[self.dense] = values
+        return found
+
+
+def check_sparse(check: Callable[..., Training], X: SparseRows, y: Any, sample_weight: Any, eval_set: Any) -> Training:
+    """Training rows by a check, with X and the rows of evaluation sets sparse, whatever these are."""
+    def sparse(each: Any) -> SparseRows:
+        if is_sparse(each):
+            return SparseRows.of(each, "eval_set X")
+        rows = SparseRows.of_dense(check_array(each, "eval_set X"))
+        rows.columns = getattr(each, "columns", None)
+        return rows
+
+    if eval_set is not None:
+        eval_set = {name: (sparse(each[0]), *each[1:]) if is_set(each) else each for name, each in named_sets(eval_set)}
+    training = with_eval_set(check(X, y, sample_weight), eval_set)
+    return training._replace(reference=reference_of_rows(training.rows.X, training.rows.weights))
+
+
+def dense_training(training: Training) -> tuple[Training, SparseColumns]:
+    """The same rows with their fullest columns alone, as arrays, and all columns."""
+    sets = [rows for _, rows in training.eval_sets]
+    sparse = SparseColumns.of([training.rows, *sets])
+
+    def dense(rows: Any) -> Any:
+        return rows._replace(X=rows.X.of_columns(sparse.dense).astype(np.float64, copy=False))
+
+    return training._replace(rows=dense(training.rows), eval_sets=tuple(
+        (name, dense(rows)) for name, rows in training.eval_sets)), sparse
+
+
+class SparseLinearLearner(BaseLearner):
+    """Linear functions of all columns, by ridge regression of the gradient with some steps of conjugate gradients.
+
+    The ridge is that of the lowest validation loss after some steps.
+    """
+
+    name, term = "linear", SparseLinearTerm
+    searches_step = True
+
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, screened: Double | None = None,
+                 ridge: tuple[float, float] | None = None) -> None:
+        assert columns.sparse is not None
+        super().__init__(columns.sparse.rows.n_columns, sizes.fourier_rate)
+        self._varies = columns.sparse.inverse_scale > 0
+        self._ridges, best = np.empty(0), 0.0
+        if ridge is None:
+            ridge = _RIDGES[0], _POWERS[0]
+            for power in _POWERS:
+                gains: list[float] = []
+                for each in _RIDGES:
+                    self._ridges = self._ridges_of(columns.sparse, each, power)
+                    gains.append(rows.losses.validation - self._loss_after_steps(rows))
+                    if gains[-1] < max(gains):
+                        break
+                if max(gains) > best:
+                    best = max(gains)
+                    ridge = next(each for each, gain in zip(_RIDGES, gains, strict=False)
+                                 if gain >= _ENOUGH * best), power
+        self._ridges, self.choices = self._ridges_of(columns.sparse, *ridge), {"ridge": ridge}
+
+    def _ridges_of(self, sparse: SparseColumns, ridge: float, power: float) -> Double:
+        """Ridges of the columns, (n_columns, 1), of geometric mean `ridge`."""
+        logs = 2 * (1 - power) * np.log(np.where(self._varies, sparse.inverse_scale, 1.0))
+        mean = logs[self._varies].mean() if self._varies.any() else 0.0
+        ridges: Double = ridge * np.exp(np.clip(logs - mean, -30, 30))[:, None]
+        return ridges
+
+    def _loss_after_steps(self, rows: BaggedRows) -> float:
+        """The lowest validation loss after one of some steps with the ridges, all of which are taken back."""
+        lowest, added = math.inf, []
+        for _ in range(_TRIAL_STEPS):
+            term = self.fit(rows, None)
+            step = _TRIAL_RATE * (rows.best_step() if rows.searches_step else 1.0)
+            lowest = min(lowest, rows.add_step(step).validation)
+            added.append((term, step))
+        for term, step in reversed(added):
+            rows.set_direction(term)
+            rows.add_step(-step)
+        return lowest
+
+    def fit(self, rows: BaggedRows, rng: Any) -> SparseLinearTerm:
+        """Solve (X' W X + ridges) b = X' g for the gradient g, from 0 on, by preconditioned conjugate gradients."""
+        local = rows.sample
+        cells, n_train, n_threads = local.cells, local.n_train, local.n_threads
+        assert cells is not None
+        means, weight, total = cells.means[:, None], local.weight[:n_train, None].astype(np.float64), local.totals[0]
+
+        def transposed_products(vectors: Double) -> Double:
+            found: Double = cells.columns.products(vectors, n_threads) - means * vectors.sum(axis=0)
+            return found
+
+        gradient = np.ascontiguousarray(local.gradient[:, :n_train].T, dtype=np.float64)
+        residuals = transposed_products(gradient) * self._varies[:, None]
+        coefficients, directions = np.zeros((2, *residuals.shape))
+        before, first, n_iter = np.ones(residuals.shape[1]), (residuals**2).sum(axis=0), 0
+        while n_iter < _MAX_ITER and ((residuals**2).sum(axis=0) > _TOLERANCE**2 * first).any():
+            preconditioned = residuals / (total * (1 + self._ridges))
+            product = (residuals * preconditioned).sum(axis=0)
+            directions = preconditioned + (product / before if n_iter else 0.0) * directions
+            values = cells.rows.rows(0, n_train).products(directions, n_threads)
+            values -= np.einsum("j,jk->k", cells.means, directions)
+            images = transposed_products(weight * values) + total * self._ridges * directions
+            curvatures = (directions * images).sum(axis=0)
+            lengths = np.where(curvatures > 0, product / np.where(curvatures > 0, curvatures, 1.0), 0.0)
+            coefficients += lengths * directions
+            residuals -= lengths * images
+            before, n_iter = np.where(product > 0, product, 1.0), n_iter + 1
+        self._cost = 4.0 * (n_iter + 1) * len(before) * (cells.columns.nnz + len(residuals))
+        term = SparseLinearTerm(coefficients.astype(np.float32))
+        rows.set_direction(term)
+        return term
+
+    def record_term(self, term: SparseLinearTerm, step: float) -> None:
+        """Relevances are squares of coefficients."""
+        self.relevances += step**2 * (term.coefficients.astype(np.float64) ** 2).sum(axis=1)
+        self._n_terms += 1
+
+    @staticmethod
+    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """The sum of all, of unscaled rows, which belongs to no round."""
+        if columns.sparse is None:
+            return None, []
+        coefficients = sum((step * term.coefficients.astype(np.float64) for term, step, _ in steps), np.zeros(()))
+        if not np.any(coefficients):
+            return None, []
+        return LinearTerms(columns.sparse.inverse_scale[:, None] * coefficients * scale), []
