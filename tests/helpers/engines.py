@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import functools
-import importlib.util
 import io
 import os
 import pathlib
@@ -82,20 +81,15 @@ def _copied(value: Any) -> str:
                             [("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")], text)
 
 
-# The target of each engine, how to run it, and the programs and packages that it needs.
-ENGINES: dict[str, tuple[str, Run | None, list[str], list[str]]] = {
-    "numpy": ("numpy", engines.run_numpy, [], []),
-    "c": ("c", _run_c, ["gcc"], []),
-    "js": ("js", engines.run_js, ["node"], []),
-    "onnx": ("onnx", _run_onnx, [], ["onnx", "onnxruntime"]),
-    "sqlite": ("sql", engines.run_sqlite, [], ["sqlite3"]),
-    "duckdb": ("sql", engines.run_duckdb, [], ["duckdb"]),
-    "postgresql": ("sql", None, ["initdb", "pg_ctl", "psql"], []),
+_OF_PACKAGE = engines.ENGINES
+ENGINES = {
+    "numpy": _OF_PACKAGE["numpy"], "c": _OF_PACKAGE["cc"]._replace(run=_run_c), "js": _OF_PACKAGE["node"],
+    "onnx": _OF_PACKAGE["onnxruntime"]._replace(run=_run_onnx, packages=("onnx", "onnxruntime")),
+    "sqlite": _OF_PACKAGE["sqlite3"], "duckdb": _OF_PACKAGE["duckdb"],
+    "postgresql": engines.Engine("sql", None, ("initdb", "pg_ctl", "psql")),  # which `postgresql` runs
 }
 
 
 def lacking(engine: str) -> list[str]:
     """Programs and packages that an engine needs and that are not here."""
-    _, _, programs, packages = ENGINES[engine]
-    return [*(name for name in programs if shutil.which(name) is None),
-            *(name for name in packages if importlib.util.find_spec(name) is None)]
+    return ENGINES[engine].lacking()
