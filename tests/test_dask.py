@@ -380,18 +380,6 @@ def test_what_is_no_name_is_no_attribute():
     assert not hasattr(on_dask, "DaskGBRFF3Classifier")
 
 
-def test_trained_on_a_sample_and_scored_by_partition(client, table):
-    """The recipe of docs/dask.md for families that are trained in one process."""
-    import dask
-
-    dX, dy = on_cluster(*table)
-    chosen = np.sort(np.random.default_rng(0).choice(len(dX), 500, replace=False))
-    model = rffkern.FourierBoostingClassifier(20, random_state=0).fit(*dask.compute(dX[chosen], dy[chosen]))
-    scores = on_dask.predict_proba(model, dX)
-    assert scores.chunks[0] == CHUNKS
-    assert (scores.compute().argmax(axis=1) == (table[1] == "yes")).mean() > 0.85
-
-
 @pytest.mark.parametrize("name", [name for name in on_dask.__all__ if name.startswith("Dask")])
 def test_help_names_the_ordinary_model(name):
     family = name.removeprefix("Dask")

@@ -4,8 +4,8 @@ The statistics of a partition follow from its rows and its number alone, so that
 on when they answer.  That of one partition is the map of the same rows here, to the last bit.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,9 @@ Double = NDArray[np.float64]
 _FIRST_ROW = 1 << 40
 
 
-class PartitionRunner(Protocol):
-    """Calls a function of each partition, of those that are named, where its rows are."""
-
-    def __call__(self, function: Any, *arguments: Any, which: Sequence[int] | None = None) -> list[Any]:
-        """The results, in order, of function(number, X, y, sample_weight, *arguments)."""
+# Calls function(number, X, y, sample_weight, *arguments) of each partition, or of those that `which` numbers, where its
+# rows are; returns the results in order.
+PartitionRunner = Callable[..., list[Any]]
 
 
 class PartitionedMap(NamedTuple):
