@@ -1,14 +1,14 @@
 /* Values of cells, as a fitted column takes them: rffkern/_column_map/cells.py and fitted_map.py.
  *
  * Numbers are as they are, dates are seconds since 1970, and categories the indices of their levels; nan is missing.
- * Text is read by the rules of docs/tables.md, without the locale.  Letters in upper and lower case are the same where
- * they are Latin, Greek or Cyrillic; those of other scripts, in units, are compared as they are.
+ * Text is read by the rules of docs/tables.md, without the locale.
  */
 #ifndef RFF_CELLS_H
 #define RFF_CELLS_H
 
 #include "rff_durations.h"
 #include "rff_reader.h"
+#include "rff_text.h"
 
 #define RFF_LARGEST_CELL 0x1p1022
 #define RFF_LONGEST_TEXT 64 /* characters of a date, of a number with marks, and of a word with a meaning */
@@ -22,18 +22,6 @@ typedef struct {
     int n;
 } rff_word;
 
-/* The code point at a place of UTF-8; the place moves on. */
-static uint32_t rff_decode(const char **place)
-{
-    const uint8_t *at = (const uint8_t *)*place;
-    uint32_t c = *at++;
-    int more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    if (more)
-        for (c &= 63u >> more; more; more--) c = c << 6 | (*at++ & 63);
-    *place = (const char *)at;
-    return c;
-}
-
 /* What `str.strip` takes away. */
 static int rff_is_space(uint32_t c)
 {
@@ -43,34 +31,20 @@ static int rff_is_space(uint32_t c)
 
 static rff_span rff_strip(const char *text, size_t size)
 {
-    const char *at = text, *end = text + size, *next;
+    const uint8_t *at = (const uint8_t *)text, *end = at + size, *next;
     rff_span found;
     for (next = at; at < end; at = next)
         if (!rff_is_space(rff_decode(&next))) break;
     while (at < end) {
-        for (next = end - 1; (*(const uint8_t *)next & 0xc0) == 0x80; next--) continue;
-        text = next;
-        if (!rff_is_space(rff_decode(&text))) break;
+        const uint8_t *last;
+        for (next = end - 1; (*next & 0xc0) == 0x80; next--) continue;
+        last = next;
+        if (!rff_is_space(rff_decode(&last))) break;
         end = next;
     }
-    found.at = (const uint8_t *)at;
+    found.at = at;
     found.size = (size_t)(end - at);
     return found;
-}
-
-static uint32_t rff_lower(uint32_t c)
-{
-    if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
-    if ((c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) || (c >= 0x410 && c <= 0x42f)) return c + 32;
-    if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177)) return c | 1;
-    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e)) return c + (c & 1);
-    if (c >= 0x400 && c <= 0x40f) return c + 80;
-    if (c == 0x178) return 0xff;
-    if (c == 0x386) return 0x3ac;
-    if (c >= 0x388 && c <= 0x38a) return c + 37;
-    if (c == 0x38c) return 0x3cc;
-    if (c == 0x38e || c == 0x38f) return c + 63;
-    return c == 0x2126 ? 0x3c9 : c == 0x212a ? 'k' : c == 0x212b ? 0xe5 : c; /* ohm, kelvin, angstrom */
 }
 
 /* The plain forms of blanks, apostrophes and a minus sign that typography has others of. */
@@ -82,12 +56,18 @@ static uint32_t rff_plain(uint32_t c)
 /* Lay a text out in lower case, with plain marks if so; 0 where it is longer than any that means something. */
 static int rff_lay(rff_span text, int with_plain_marks, rff_word *word)
 {
-    const char *at = (const char *)text.at, *end = at + text.size;
-    for (word->n = 0; at < end;) {
-        const uint32_t c = rff_decode(&at), plain = with_plain_marks ? rff_plain(c) : c;
-        if (word->n + (c == 0x130) >= RFF_LONGEST_TEXT) return 0;
-        word->chars[word->n++] = c == 0x130 ? 'i' : rff_lower(plain);
-        if (c == 0x130) word->chars[word->n++] = 0x307; /* I with a dot becomes i with one that combines */
+    const uint8_t *at = text.at, *end = at + text.size;
+    uint32_t letters[RFF_LONGEST_TEXT];
+    int n = 0, k;
+    while (at < end) {
+        const uint32_t c = rff_decode(&at);
+        if (n == RFF_LONGEST_TEXT) return 0;
+        letters[n++] = with_plain_marks ? rff_plain(c) : c;
+    }
+    for (word->n = k = 0; k < n; k++) {
+        if (word->n + (letters[k] == 0x130) >= RFF_LONGEST_TEXT) return 0;
+        word->chars[word->n++] = rff_lower_case(letters, n, k);
+        if (letters[k] == 0x130) word->chars[word->n++] = 0x307; /* I with a dot becomes i with one that combines */
     }
     word->chars[word->n] = 0;
     return 1;

@@ -33,8 +33,6 @@ typedef struct {
     uint32_t n_nodes, room;
 } rff_json;
 
-/* The code point at a place of UTF-8 or, in a string of JSON, of an escape; the place moves on.  Lone surrogates that
-   are escaped are told as they are. */
 static uint32_t rff_hex4(const uint8_t *at)
 {
     uint32_t value = 0;
@@ -43,27 +41,25 @@ static uint32_t rff_hex4(const uint8_t *at)
     return value;
 }
 
+/* The same as `rff_decode` in a string of JSON, which may have escapes; lone surrogates are told as they are. */
 static uint32_t rff_next_char(const uint8_t **place)
 {
     static const char escapes[] = "b\bf\fn\nr\rt\t";
     const uint8_t *at = *place;
-    uint32_t c = *at++, low;
+    uint32_t c, low;
     const char *found;
-    int more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    if (more) {
-        for (c &= 63u >> more; more; more--) c = c << 6 | (*at++ & 63);
-    } else if (c == '\\') {
-        c = *at++;
-        if (c == 'u') {
-            c = rff_hex4(at);
-            at += 4;
-            if (c >> 10 == 0x36 && at[0] == '\\' && at[1] == 'u' && (low = rff_hex4(at + 2)) >> 10 == 0x37) {
-                c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
-                at += 6;
-            }
-        } else if ((found = strchr(escapes, (int)c)) != NULL) {
-            c = (uint32_t)found[1];
+    if (*at != '\\') return rff_decode(place);
+    c = at[1];
+    at += 2;
+    if (c == 'u') {
+        c = rff_hex4(at);
+        at += 4;
+        if (c >> 10 == 0x36 && at[0] == '\\' && at[1] == 'u' && (low = rff_hex4(at + 2)) >> 10 == 0x37) {
+            c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+            at += 6;
         }
+    } else if ((found = strchr(escapes, (int)c)) != NULL) {
+        c = (uint32_t)found[1];
     }
     *place = at;
     return c;

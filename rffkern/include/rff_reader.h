@@ -98,6 +98,18 @@ static void rff_release(rff_model *model)
     free(model);
 }
 
+/* The code point at a place of UTF-8; the place moves on. */
+static uint32_t rff_decode(const uint8_t **place)
+{
+    const uint8_t *at = *place;
+    uint32_t c = *at++;
+    int more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+    if (more)
+        for (c &= 63u >> more; more; more--) c = c << 6 | (*at++ & 63u);
+    *place = at;
+    return c;
+}
+
 /* Whether bytes are UTF-8: the shortest form of code points that are no surrogates. */
 static int rff_is_utf8(rff_span text)
 {
@@ -146,6 +158,14 @@ static int rff_note_words(rff_model *model)
     memcpy(text + 7 + size, rest, strlen(rest) + 1);
     model->info.takes_words = text;
     return 1;
+}
+
+RFF_API rff_error rff_describe(const rff_model *model, rff_info *info, size_t size)
+{
+    if (!model || !info) return RFF_E_ARGUMENT;
+    memset(info, 0, size);
+    memcpy(info, &model->info, size < sizeof *info ? size : sizeof *info);
+    return RFF_OK;
 }
 
 static uint32_t rff_little16(const uint8_t *at) { return (uint32_t)at[0] | (uint32_t)at[1] << 8; }

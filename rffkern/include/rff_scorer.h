@@ -30,7 +30,6 @@ extern float sqrtf(float) __attribute__((const));
 #endif
 
 #include "rff_cells.h"
-#include "rff_text.h"
 
 /* Levels of x86-64 that are compiled: all up to RFF_MOST_LEVEL, 1 for the baseline alone. */
 #ifndef RFF_MOST_LEVEL

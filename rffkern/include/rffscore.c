@@ -1,8 +1,9 @@
 /* Compile this file alone: rffkern.h says what it offers. */
 #include <errno.h>
 
-/* A file is read once: little code matters more than speed.  Scores are to be fast unless the program is to be small. */
-#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+/* A file is read once: little code matters more than speed.  Scores are to be fast, unless the program is to be
+   small, or has a sanitizer, which would take minutes to compile. */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__SANITIZE_ADDRESS__)
 #define RFF_FAST
 #endif
 #ifdef __OPTIMIZE__
@@ -66,14 +67,6 @@ const char *rff_error_text(rff_error error)
 void rff_free(rff_model *model)
 {
     if (model) rff_release(model);
-}
-
-rff_error rff_describe(const rff_model *model, rff_info *info, size_t size)
-{
-    if (!model || !info) return RFF_E_ARGUMENT;
-    memset(info, 0, size);
-    memcpy(info, &model->info, size < sizeof *info ? size : sizeof *info);
-    return RFF_OK;
 }
 
 rff_error rff_get_label(const rff_model *model, size_t index, rff_label *label)

@@ -107,7 +107,7 @@ def test_arguments_are_checked(binary_model, tmp_path):
         pytest.skip(target.missing())
     (tmp_path / "calls.c").write_text(CALLS)
     program = target.build(tmp_path, tmp_path / "calls.c",
-                           ["-Os", "-DRFF_MOST_LEVEL=1", "-fsanitize=address,undefined"])
+                           ["-O1", "-DRFF_MOST_LEVEL=1", "-fsanitize=address,undefined"])
     done = subprocess.run([program, binary_model], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

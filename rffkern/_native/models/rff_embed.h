@@ -53,14 +53,6 @@ static void rff_find_far(const rff_model *model, const float *rows, size_t n_row
 }
 
 /* What an extension gets: `rff_functions` of rffkern.h. */
-static rff_error rff_tell(const rff_model *model, rff_info *info, size_t size)
-{
-    if (!model || !info) return RFF_E_ARGUMENT;
-    memset(info, 0, size);
-    memcpy(info, &model->info, size < sizeof *info ? size : sizeof *info);
-    return RFF_OK;
-}
-
 static const rff_functions rff_all_functions = {
-    RFF_ABI_VERSION, sizeof(rff_functions), rff_tell, rff_scratch_size, rff_score, rff_predict, rff_predict_proba,
+    RFF_ABI_VERSION, sizeof(rff_functions), rff_describe, rff_scratch_size, rff_score, rff_predict, rff_predict_proba,
     rff_score_cells, rff_predict_cells, rff_predict_proba_cells, rff_find_column};
