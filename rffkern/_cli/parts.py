@@ -95,6 +95,10 @@ def _whole_folder(path: str) -> Iterator[str]:
     os.mkdir(temporary)
     try:
         yield temporary
+        for folder, _, names in os.walk(temporary):
+            for name in names:
+                if name.endswith(".rffkern.tmp"):  # of a worker that was killed while it wrote
+                    os.unlink(os.path.join(folder, name))
         os.rename(temporary, path)
     except BaseException:
         for _ in range(100):  # a worker that has not ended may open one more file

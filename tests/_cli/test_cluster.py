@@ -8,6 +8,7 @@ import pytest
 
 import rffkern
 from rffkern._cli.main import main
+from rffkern._cli.parts import _whole_folder
 
 distributed = pytest.importorskip("distributed")
 pandas = pytest.importorskip("pandas")
@@ -120,6 +121,15 @@ def test_parts_are_what_one_process_writes(address, frame, model, tmp_path, caps
         with open(part, "rb") as file, open(one, "rb") as other:
             assert file.read() == other.read()
     assert sorted(os.listdir(output)) == [f"part-{k}.{ending}{last}" for k in (0, 1)] + ["year=2024"]
+
+
+def test_what_a_killed_worker_was_writing_is_removed(tmp_path):
+    with _whole_folder(str(tmp_path / "out")) as folder:
+        for name in ("part-0.csv", ".part-0.csv.0123456789abcdef.rffkern.tmp"):
+            with open(f"{folder}/{name}", "w"):
+                pass
+    assert os.listdir(tmp_path / "out") == ["part-0.csv"]
+    assert os.listdir(tmp_path) == ["out"]
 
 
 def test_scores_of_numbers_here(frame, tmp_path, capsys):
