@@ -14,8 +14,9 @@
 #define RFF_MOST_COMPONENTS 1000000
 #define RFF_LEAST_QUANTILE 1e-6
 #define RFF_LARGEST_QUANTILE (1 - 1e-6)
-#define RFF_LAST_WITHOUT_KERNELS 7 /* reason, */
-#define RFF_LAST_REASON 9          /* and of all */
+#define RFF_GAINS 8 /* reasons with kernels, */
+#define RFF_ASKED 9
+#define RFF_LAST_REASON 10 /* and the last of all */
 
 static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};
@@ -180,7 +181,7 @@ static int rff_check_kernel_ridge_report(rff_file *file, const rff_model *model)
     reason = rff_number(choice, 0);
     for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
     is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);
-    RFF_REQUIRE(&file->refusal, is_sound && has_kernels == (reason > RFF_LAST_WITHOUT_KERNELS),
+    RFF_REQUIRE(&file->refusal, is_sound && has_kernels == (reason == RFF_GAINS || reason == RFF_ASKED),
                 "the report on kernel ridge is malformed");
     return 1;
 }

@@ -14,6 +14,7 @@ import pytest
 from helpers import damaged_files
 from helpers.c_cells import Cell, ColumnInfo, Info
 from helpers.c_reader import SANITIZERS, STRICT, CReader, build, compiler
+from helpers.compressed import Compressed
 from helpers.expansions import fourier_expansion
 from helpers.model_files import archive, members_of, sign, small_model
 
@@ -141,6 +142,16 @@ def test_several_quantiles_have_one_prediction(read, tmp_path, quantile, n_predi
     model = FourierBoostingRegressor(3, loss="quantile", quantile=quantile, n_bags=1, random_state=0).fit(X, X[:, 0])
     code, _, found = read(content_of(model, tmp_path))
     assert (code, found["n_outputs"], found["n_predictions"]) == (0, np.size(quantile), n_predictions)
+
+
+def test_models_of_sparse_rows_are_read(read, tmp_path):
+    """Their report on kernel ridge has a reason of its own."""
+    X = np.where(np.random.default_rng(0).random((80, 600)) < 0.01, 1.0, 0.0)
+    model = FourierBoostingRegressor(3, n_bags=1, random_state=0).fit(Compressed.of(X), X.sum(axis=1))
+    assert model.column_map_ is None
+    code, why, found = read(content_of(model, tmp_path))
+    assert code == CODES["OK"], why
+    assert found["n_features"] == 600
 
 
 @pytest.mark.parametrize("labels", [
