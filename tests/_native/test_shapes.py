@@ -405,6 +405,11 @@ def add_leaves(real):
             "starts": np.array([0, 8]), "tables": np.ones(8), "out": np.zeros((4, 3, 1)), "n_threads": 1}
 
 
+def sparse_products(real):
+    return {"indptr": np.array([0, 1, 3]), "indices": np.array([0, 2, 1], np.int32), "cells": np.ones(3),
+            "vectors": np.ones((3, 2)), "out": np.empty((2, 2)), "n_threads": 1}
+
+
 ENTRIES = {
     boosting: [best_step, step_derivatives, update, choose_term, term_objective, descend_term, evaluate_term, grow_tree,
                leaf_sums, evaluate_tree, find_bins, column_products, column_gram, evaluate_linear, draw_columns,
@@ -414,7 +419,7 @@ ENTRIES = {
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
     rffnet: [train_rows, row_losses],
-    scoring: [column_range, column_moments, pack_rows, score_rows],
+    scoring: [column_range, column_moments, pack_rows, score_rows, sparse_products],
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
@@ -561,6 +566,10 @@ def test_scratch_for_every_thread(module, build):
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}),
     (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
     (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
+    (scoring, sparse_products, {"indices": np.array([0, 2, -1], np.int32)}),
+    (scoring, sparse_products, {"indices": np.array([0, 2, 3], np.int32)}),
+    (scoring, sparse_products, {"indptr": np.array([0, 4, 3])}),
+    (scoring, sparse_products, {"indptr": np.array([1, 1, 3])}),
     (solvers, add_products, {"first": -1}), (solvers, add_products, {"first": 7, "last": 6}),
     (solvers, add_products, {"last": 7}), (solvers, add_products, {"offset": -1}),
     (solvers, add_products, {"offset": 3}),
