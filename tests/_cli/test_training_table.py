@@ -404,7 +404,8 @@ def test_an_interrupt_ends_a_fit(folder, rng):
         assert any("round 2/" in line for line in process.stdout)  # it trains
         process.send_signal(signal.SIGINT)
         rest = process.communicate(timeout=PATIENCE)[0]
-    assert (process.returncode, rest.splitlines()[-1]) == (130, "rffkern: error: interrupted")
+    assert process.returncode == 130
+    assert "rffkern: error: interrupted" in rest.splitlines()  # a bag beside it may still write a line
     assert "Traceback" not in rest
     assert not (folder / "b.npz").exists()
 
