@@ -2,7 +2,7 @@
 
     python tools/reproduce.py all --data DIR -o results            everything, hours; it goes on where it was stopped
     python tools/reproduce.py all --data DIR -o results --quick    a little of each, minutes: whether all of it runs
-    python tools/reproduce.py ecml-table-2 --data DIR -o results --seeds 1-20
+    python tools/reproduce.py ecml-table-2 --data DIR -o results --seeds 1-20 --methods GBRFF1 GBRFF2
     python tools/reproduce.py page -o results > results.md         the tables of what is measured
 
 DIR has files NAME.npz (`tools/data.py`). results/EXPERIMENT.jsonl gets a line for each cell, a method on a split of a
@@ -57,6 +57,8 @@ def measure(names, options):
             path.write_text("".join(json.dumps(record) + "\n" for record in records_of(path)), encoding="utf-8")
         made = EXPERIMENTS[name].cells(options.seeds, options.quick)
         made = [cell | {"quick": True} for cell in made] if options.quick else made
+        if options.methods:
+            made = [cell for cell in made if cell["method"] in options.methods]
         tasks += [(name, options.data, cell) for cell in made if key_of(cell) not in done]
     missing = sorted({cell["set"] for _, _, cell in tasks if "set" in cell and cell["set"] not in GENERATED
                       and not os.path.exists(os.path.join(options.data, f"{cell['set']}.npz"))})
@@ -77,6 +79,16 @@ def measure(names, options):
             print(f"{n_done} of {len(tasks)} cells, about {left / 60:.0f} min left", file=sys.stderr)
 
 
+HEAD = """# The papers, measured again
+
+`python tools/reproduce.py page -o docs/papers > docs/papers.md` writes this page from its logs, which `python
+tools/reproduce.py all --data DIR -o docs/papers` adds to. Means ± standard deviations over splits; parameters as each
+paper chooses them. `python tools/data.py list` says where the data sets come from. Figures of more splits, at older
+commits, are among the [benchmarks](benchmarks.md#the-papers); [pictures](../examples/gallery) of the methods are in the
+gallery.
+"""
+
+
 def page(names, folder):
     """The tables of what is measured; quick cells stand in no table with others."""
     for name in names:
@@ -87,7 +99,8 @@ def page(names, folder):
                 seeds = sorted({record["seed"] for record in chosen})
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
                 print(f"## {EXPERIMENTS[name].title}\n\n`python tools/reproduce.py {name}`, seeds "
-                      f"{', '.join(map(str, seeds))}{note}.\n\n{EXPERIMENTS[name].report(chosen)}")
+                      f"{', '.join(map(str, seeds))}{note}.\n\n{EXPERIMENTS[name].report(chosen)}"
+                      + (f"\n{EXPERIMENTS[name].note}\n" if EXPERIMENTS[name].note and not is_quick else ""))
 
 
 def main():
@@ -98,6 +111,7 @@ def main():
     parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz with arrays X and y")
     parser.add_argument("-o", "--output", metavar="RESULTS", type=pathlib.Path, required=True, help="folder of logs")
     parser.add_argument("--seeds", type=numbers_of, default=[1, 2, 3, 4, 5], help="FIRST-LAST (default: 1-5)")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="some of the methods, as tables name them")
     parser.add_argument("--quick", action="store_true", help="one seed, few sets, rows, parameters and rounds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one a CPU)")
     options = parser.parse_args()
@@ -108,6 +122,8 @@ def main():
         options.seeds = options.seeds[:1] if options.quick else options.seeds
         options.output.mkdir(parents=True, exist_ok=True)
         measure(names, options)
+    if options.what == "page":
+        print(HEAD)
     page(names, options.output)
 
 
