@@ -23,7 +23,7 @@ from rffkern._training.fourier_boosting.distributed import fit_partitions as fit
 from rffkern._training.gbrff.partitions import fit_partitions as fit_gbrff
 
 distributed = pytest.importorskip("distributed")
-pytest.importorskip("dask")
+dask = pytest.importorskip("dask")
 import dask.array as da  # noqa: E402
 
 from rffkern import dask as on_dask  # noqa: E402
@@ -147,7 +147,8 @@ def test_a_partition_that_takes_its_workers_down_is_named(client, table, columns
 def test_a_cluster_that_ends_is_an_error(client, table, monkeypatch, lost, expected):
     """Dask waits for new workers without end."""
     monkeypatch.setattr(dask_workers, "SECONDS_WITHOUT_WORKERS", 1.0)
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, \
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), \
+            distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, \
             distributed.Client(cluster, set_as_default=False) as other:
 
         def close(info):
@@ -278,6 +279,7 @@ def test_kernel_ridge_solves_regions_on_workers(client, rng, on):
     params = {"region_size": 200, "length_scale": 3.0, "reg_lambda": 0.1, "random_state": 0}
     here = getattr(rffkern, on.removeprefix("Dask"))(**params).fit(frame, y, weights)
     assert here.expansion_.kernels.n_regions == 8
+    client.wait_for_workers(2, timeout=60)  # of which the test before may have killed one
     killed, pids = [], client.run(os.getpid)
 
     def kill(work, done, total, note):
