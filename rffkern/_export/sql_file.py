@@ -243,12 +243,20 @@ def _seconds(j: str) -> str:
 
 # --- mapped columns
 
+_DAYS = "weekday", "yearday"  # outputs whose place in their table is computed
+
+
 def _mapped(mapping: RowMap) -> Iterator[str]:
-    """Tables rff_m, of which missing values are neutral, and rff_z."""
-    outputs = [f"z{o}" for o in range(len(mapping.outputs))]
+    """Tables rff_places of days, rff_m, of which missing values are neutral, and rff_z."""
+    outputs, source = [f"z{o}" for o in range(len(mapping.outputs))], "rff_x"
+    days = sorted({(output.source, output.kind) for output in mapping.outputs if output.kind in _DAYS})
+    if days:  # once, not in each branch of a search
+        places = [f"{write(PLACES[kind], _WRITER, x=f'x{j}')} AS {kind}{j}" for j, kind in days]
+        yield _stage("rff_places", ["*", *places], source)
+        source = "rff_places"
     kept = sorted({mapping.outputs[imputation.output].column for imputation in mapping.imputations})
     yield _stage("rff_z" if not kept else "rff_m", ["id", *(f"x{j}" for j in kept), *(
-        f"{_form(output)} AS {z}" for z, output in zip(outputs, mapping.outputs, strict=True))], "rff_x")
+        f"{_form(output)} AS {z}" for z, output in zip(outputs, mapping.outputs, strict=True))], source)
     if not kept:
         return
     for imputation in mapping.imputations:
@@ -265,12 +273,9 @@ def _mapped(mapping: RowMap) -> Iterator[str]:
 def _form(output: Output) -> str:
     """A mapped column."""
     x = f"x{output.source}"
-    if output.kind in ("weekday", "yearday"):
-        cases = " ".join(f"WHEN {k}e0 THEN {_exact(height)}" for k, height in enumerate(output.heights.tolist()))
-        value = f"CASE {write(PLACES[output.kind], _WRITER, x=x)} {cases} END"
-    elif output.kind == "table":
-        heights = output.heights.tolist()
-        value = _search(x, [f"{k}e0" for k in range(1, len(heights))], [*map(_exact, heights)])
+    if output.kind in PLACES:
+        place, heights = f"{output.kind}{output.source}" if output.kind in _DAYS else x, output.heights.tolist()
+        value = _search(place, [f"{k}e0" for k in range(1, len(heights))], [*map(_exact, heights)])
     elif output.kind == "rank":
         value = _pieces(x, output.knots.tolist(), output.heights.tolist())
     else:

@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from helpers.exported_tables import CASES, case_of, dates
+from helpers.exported_tables import CASES, case_of
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError
@@ -145,10 +145,8 @@ def test_dates_of_sqlite(tmp_path):
 
 
 def test_dates_of_duckdb(tmp_path):
-    """Of all its types of dates; without parts of dates, whose SELECT takes long to plan."""
     duckdb = pytest.importorskip("duckdb")
-    table = dates(200, 0)
-    model = GBRFF2Classifier(5, columns=ColumnMap(date_parts=False), random_state=0).fit(table, np.arange(200) % 2)
+    model = case_of("dates, two classes").model
     rffkern.export(model, tmp_path / "m.sql", to="sql")
     text = (tmp_path / "m.sql").read_text()
     expected = model.decision_function({"moment": np.array(["2024-03-01 11:30:15.5"], object),
