@@ -92,6 +92,7 @@ BUILDERS = {
 
 def build(folder):
     """Write the sets that packages have, unless they are there."""
+    known = registry()
     for name, make in BUILDERS.items():
         path = folder / f"{name}.npz"
         if path.exists():
@@ -103,8 +104,8 @@ def build(folder):
             print(f"{name}: left out, needs the package {error.name}")
             continue
         np.savez_compressed(path, X=np.asarray(X, dtype=np.float64), y=y)
-        print(f"{name}: {verdict(path, registry()[name])}")
-    others = [name for name in registry() if name not in BUILDERS]
+        print(f"{name}: {verdict(path, known[name])}")
+    others = [name for name in known if name not in BUILDERS]
     print(f"no package is known for {', '.join(others)}: `list` says where they come from")
 
 

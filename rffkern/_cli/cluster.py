@@ -31,10 +31,9 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     for name in _REFUSED:
         if getattr(arguments, name):
             raise UsageError(f"--{name} needs all rows in one process: leave it out, or --workers and --dask")
-    try:
-        from .. import dask as on_dask
-    except ImportError as error:
-        raise UsageError(_EXTRA) from error
+    require_dask()
+    from .. import dask as on_dask
+
     classes: dict[bool, Any] = {has_labels: vars(on_dask).get(f"Dask{type(model).__name__}")
                                 for has_labels, model in models.items()}
     if None in classes.values():

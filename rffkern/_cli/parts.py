@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import copy
+import itertools
 import os
 import shutil
 import time
@@ -75,14 +76,13 @@ def score_on_cluster(arguments: argparse.Namespace, table: Table, selection: Sel
         tasks = [(file, os.path.join(folder, part)) for file, part in zip(files, parts, strict=True)]
         with Progress("scoring", sum(sizes)) as bar:
             shared = workers.submit(client, _given, setup)
-            for k, scored in enumerate(workers.map_on_workers(client, _score_part, "parts",
-                                                              ((shared, *task) for task in tasks))):
+            results = workers.map_on_workers(client, _score_part, "parts", ((shared, *task) for task in tasks))
+            for file, done, scored in zip(files, itertools.accumulate(sizes), results, strict=True):
                 totals.merge(scored)
-                bar.update(sum(sizes[: k + 1]), totals.n_rows)
+                bar.update(done, totals.n_rows)
                 if log is not None:
-                    log.add(event="part", file=files[k], part_rows=scored.n_rows, rows=totals.n_rows,
-                            done=round(sum(sizes[: k + 1]) / max(1, sum(sizes)), 4),
-                            seconds=round(time.monotonic() - started, 3))
+                    log.add(event="part", file=file, part_rows=scored.n_rows, rows=totals.n_rows,
+                            done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
     say(printable(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
                   f"{time.monotonic() - started:.2f} s: {arguments.output}"))
 

@@ -33,11 +33,10 @@ def run_regression(folder, cell):
     X, y = load(folder, cell["set"])
     X, X_test, y, y_test = permuted_split(X, y, cell["seed"], len(y) // 10)
     fixed = {"random_state": cell["seed"], "n_jobs": 1, "early_stopping_rounds": None}
-    if cell["kernel"] == "shorter":  # 0.7 of the length scales that are likeliest
-        chosen, learning = learned_kernel("likelihood", X, y, fixed)
+    is_shorter = cell["kernel"] == "shorter"  # 0.7 of the length scales that are likeliest
+    chosen, learning = learned_kernel("likelihood" if is_shorter else cell["kernel"], X, y, fixed)
+    if is_shorter:
         chosen["kernel"]["length_scale"] = 0.7 * np.asarray(chosen["kernel"]["length_scale"])
-    else:
-        chosen, learning = learned_kernel(cell["kernel"], X, y, fixed)
     params = METHODS[cell["method"]] | chosen | fixed
     if cell.get("quick"):
         params["n_estimators"] //= 10

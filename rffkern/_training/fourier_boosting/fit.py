@@ -234,9 +234,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
                               upper=expansion.upper)
     if columns.constraints is not None:
         check_constraints(expansion, columns.constraints, columns.sources)
-    importances = np.zeros(n_raw_columns)
-    used = np.unique(sources)  # a map leaves out constant columns
     if sparse is None:
+        importances, used = np.zeros(n_raw_columns), np.unique(sources)  # a map leaves out constant columns
         importances[used] = feature_importances(bags, shares, len(used))
     else:
         importances = feature_importances([bag._replace(relevances={
