@@ -30,7 +30,8 @@ def given_kernel():
 def make_settings(kernel, reg_lambda=0.02, basis_size=5, capacity=4, rule="max-res", max_samples=100, n_together=1,
                   group_size=None):
     """Settings of an ensemble."""
-    return Settings(kernel, reg_lambda, rule, basis_size, max_samples, n_together, group_size, capacity)
+    return Settings(kernel._replace(reg_lambda=reg_lambda), rule, basis_size, max_samples, n_together, group_size,
+                    capacity)
 
 
 def kernel_rows(X, kernel, weight=None, dtype=DOUBLE, n_threads=1):

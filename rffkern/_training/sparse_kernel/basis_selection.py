@@ -36,8 +36,7 @@ _SMALLEST_SHARE = 1e-10
 class Settings(NamedTuple):
     """What all base learners of an ensemble share."""
 
-    kernel: Kernel  # with k(x, x) = 1
-    reg_lambda: float  # beside that kernel and weights of mean 1
+    kernel: Kernel  # with k(x, x) = 1, and lambda for weights of mean 1
     rule: str
     basis_size: int  # S, basis vectors of a base learner
     max_samples: int | None  # T, rows that basis vectors are selected among; None for all
@@ -76,43 +75,18 @@ def combine(learners: Sequence[BaseLearner], coef: Double) -> tuple[Indices, Dou
     return distinct, weights
 
 
-class Proposal(NamedTuple):
-    """Base learners on the same basis vectors, and the kernels that their columns are made of."""
+def draw_rows(weights: RowWeights, size: int, rng: "np.random.Generator") -> Indices:
+    """Distinct rows of positive weight in random order, all or so many, which are drawn by weight where weights differ.
 
-    learners: tuple[BaseLearner, ...]
-    kernels: Kernels  # with these basis vectors, or with the last where others are `before` it
-
-
-class RowSamples:
-    """Random samples of the rows of positive weight, in random order, drawn by weight where weights differ."""
-
-    def __init__(self, weights: RowWeights, size: int | None, rng: "np.random.Generator") -> None:
-        self._rng = rng
-        self._n_rows = weights.n_positive
-        self._size = self._n_rows if size is None else min(size, self._n_rows)
-        self.holds_all = self._size == self._n_rows
-        self._positive_weight = weights.positive() if weights.has_zeros else None  # or None for all rows
-        self._cumulated: Double | None = None  # weights, or None for draws that do not depend on them
-        if not self.holds_all and not weights.is_uniform:
-            weight = weights.each
-            self._cumulated = np.cumsum(weight) if (weight[weight > 0] != weight.max()).any() else None
-
-    @classmethod
-    def of_settings(cls, weights: RowWeights, settings: Settings, rng: "np.random.Generator") -> "RowSamples":
-        """Samples for the base learners of an ensemble, of half of the rows at most.
-
-        Among all rows, a rule would select nearly the same vectors in every round.
-        """
-        half = max(settings.basis_size, weights.n_positive // 2)
-        return cls(weights, None if settings.max_samples is None else min(settings.max_samples, half), rng)
-
-    def draw(self) -> Indices:
-        """Distinct indices of rows: one `choice`, or, by weight, one `random` and one `permutation`."""
-        if self._cumulated is None:
-            drawn = self._rng.choice(self._n_rows, self._size, replace=False)
-            return drawn if self._positive_weight is None else self._positive_weight[drawn]
-        places = self._rng.random(self._size) * self._cumulated[-1]
-        return self._rng.permutation(np.unique(np.searchsorted(self._cumulated[:-1], places, side="right")))
+    One `choice`, or, by weight, one `random` and one `permutation`.
+    """
+    n_rows, each = weights.n_positive, weights.values
+    if each is not None and size < n_rows and (each[each > 0] != each.max()).any():
+        cumulated = np.cumsum(each)
+        places = rng.random(size) * cumulated[-1]
+        return rng.permutation(np.unique(np.searchsorted(cumulated[:-1], places, side="right")))
+    drawn = rng.choice(n_rows, min(size, n_rows), replace=False)
+    return weights.positive()[drawn] if weights.has_zeros else drawn
 
 
 class Selection:
@@ -120,11 +94,6 @@ class Selection:
 
     A set of them does not depend on those before it.  Single ones are chosen once; where coefficients of several are
     optimal together, they are kept in a dictionary, of whose Gram matrix the selector has a Cholesky factor.
-
-    Parameters
-    ----------
-    settings : Settings
-    rows : KernelRows
     """
 
     def __init__(self, settings: Settings, rows: KernelRows) -> None:
@@ -132,14 +101,15 @@ class Selection:
         smallest = _ALD_THRESHOLD if settings.rule == "ald" else _SMALLEST_DISTANCE[rows.dtype]
         self._selector = Selector(
             settings.rule, settings.capacity if settings.keeps_dictionary else settings.basis_size, rows.n_features,
-            settings.kernel.amplitude, settings.kernel.bias, settings.reg_lambda, smallest, _RAN_THRESHOLD,
+            settings.kernel.amplitude, settings.kernel.bias, settings.kernel.reg_lambda, smallest, _RAN_THRESHOLD,
             min(_N_CANDIDATES, rows.weights.n_positive), settings.kernel.number)
         self._seen = np.zeros(rows.n_samples, dtype=bool)
         self._dictionary: list[int] = []
         self.n_skipped = 0  # near-duplicates met so far
 
-    def propose(self, sample: Indices, target: Double, residual: Double) -> Proposal | None:
-        """Base learners on rows of a sample; None if there is none.
+    def propose(self, sample: Indices, target: Double,
+                residual: Double) -> tuple[tuple[BaseLearner, ...], Kernels] | None:
+        """Base learners on the same rows of a sample, and the kernels of their columns; None if there is none.
 
         Parameters
         ----------
@@ -154,11 +124,11 @@ class Selection:
             return None
         kernels = Kernels(self._rows, self._rows.centers(chosen))
         if self._settings.keeps_dictionary:
-            return Proposal((self._orthogonal_to_dictionary(int(chosen[0])),), kernels)
+            return (self._orthogonal_to_dictionary(int(chosen[0])),), kernels
         v = self._rows.weight * residual
         model = flat_target[:, chosen] - flat_residual[:, chosen]
         learners = self._along_gradients(chosen, kernels.correlate(v)[:, : len(chosen)], v.sum(axis=(1, 2)), model)
-        return Proposal(learners, kernels) if learners else None
+        return (learners, kernels) if learners else None
 
     def _choose(self, sample: Indices, target: Double, residual: Double) -> Indices:
         """At most S rows of a sample, given values (n_outputs, n_rows) of all rows; single ones are chosen once."""
@@ -189,7 +159,7 @@ class Selection:
         """
         kernel, factor = self._settings.kernel, np.asarray(self._selector.factor)
         u = kernel.amplitude * correlations + kernel.bias * sums[:, None]
-        u -= self._settings.reg_lambda * model
+        u -= kernel.reg_lambda * model
         learners = []
         for direction in _directions(factor, np.ascontiguousarray(u), self._settings.n_together):
             solvers.solve_factorised(factor, direction, forward=False)

@@ -1,7 +1,7 @@
 """The ensemble of base learners, which grows round by round: Sun and Yao (2010), Algorithm 2 and section III D."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
 from ..._rows.training_rows import TargetRows
 from ..kernel_ridge.kernel_matrix import needs_double
-from .basis_selection import BaseLearner, RowSamples, Selection, Settings, combine
-from .kernel import RegularisedKernel
-from .least_squares import Coefficients, FitState, LeastSquares, Residuals
+from .basis_selection import BaseLearner, Selection, Settings, combine, draw_rows
+from .kernel import Kernel
+from .least_squares import Coefficients, LeastSquares, Residuals
 from .packed_rows import KernelRows
 
 Double = NDArray[np.float64]
@@ -32,18 +32,6 @@ GROUP_SIZE = 50
 
 # Base learners of a round at most, where there are several outputs.
 _MOST_TOGETHER = 2
-
-
-class EnsembleState(NamedTuple):
-    """Where an ensemble stands.  Nothing in it is ever changed."""
-
-    fit: FitState  # of the last group
-    selection: tuple[Indices, Indices]
-    active: tuple[Double, Indices] | None  # if the group learns from some rows alone, the targets of all, and which
-    learners: tuple[BaseLearner, ...]
-    finished: tuple[Coefficients, ...]  # of the groups before
-    n_skipped: int
-    is_exhausted: bool
 
 
 class Ensemble:
@@ -84,7 +72,10 @@ class Ensemble:
             rows, target = rows.taken(active), tiled_outputs(flat[:, active].T)
             columns = columns.reshape(-1)[: len(columns) * rows.n_tiles * TILE].reshape(-1, rows.n_tiles, TILE)
         self._selection = Selection(settings, rows)
-        self._samples = RowSamples.of_settings(rows.weights, settings, self._rng)
+        # Among all rows, a rule would select nearly the same vectors in every round.
+        n_rows = rows.weights.n_positive
+        half = max(settings.basis_size, n_rows // 2)
+        self._n_drawn = n_rows if settings.max_samples is None else min(settings.max_samples, half, n_rows)
         self.least_squares = LeastSquares(Residuals(rows, target, columns), self._held_out, settings)
 
     @property
@@ -103,18 +94,18 @@ class Ensemble:
         """Mean squared residual of each set of held-out rows."""
         return [part.loss / (part.rows.weights.total * len(part.residual)) for part in self._held_out]
 
-    def state(self) -> EnsembleState:
-        """Where it stands, for another to resume."""
-        return EnsembleState(self.least_squares.state(), self._selection.state(), self._active, tuple(self.learners),
-                             tuple(self._finished), self.n_skipped, self._is_exhausted)
+    def state(self) -> tuple[Any, ...]:
+        """Where it stands, for another to resume.  Nothing in it is ever changed."""
+        return (self._active or (self.least_squares.target, None), self.least_squares.state(), self._selection.state(),
+                tuple(self.learners), tuple(self._finished), self.n_skipped, self._is_exhausted)
 
-    def resume(self, state: EnsembleState) -> None:
+    def resume(self, state: tuple[Any, ...]) -> None:
         """Stand where another has stood with the same rows and targets."""
-        self._begin_group(*(state.active or (state.fit.target.copy(), None)))
-        self.least_squares.resume(state.fit)
-        self._selection.resume(state.selection)
-        self.learners, self._finished = [*state.learners], [*state.finished]
-        self._n_skipped, self._is_exhausted = state.n_skipped, state.is_exhausted
+        (target, active), fit, selection, learners, finished, self._n_skipped, self._is_exhausted = state
+        self._begin_group(target.copy(), active)
+        self.least_squares.resume(fit)
+        self._selection.resume(selection)
+        self.learners, self._finished = [*learners], [*finished]
 
     def grow(self) -> bool:
         """Add the base learners of a round; False if none is left to add, then and in every later call."""
@@ -133,11 +124,13 @@ class Ensemble:
     def _add_round(self) -> bool:
         """Add base learners; False if the others span every one found in all rows, or in ten samples."""
         selection, fit = self._selection, self.least_squares
-        for _ in range(1 if self._samples.holds_all else _MAX_TRIES):
-            proposal = selection.propose(self._samples.draw(), fit.target, fit.training.residual)
+        weights = fit.training.rows.weights
+        for _ in range(1 if self._n_drawn == weights.n_positive else _MAX_TRIES):
+            sample = draw_rows(weights, self._n_drawn, self._rng)
+            proposal = selection.propose(sample, fit.target, fit.training.residual)
             if proposal is None:
                 continue
-            n_added = fit.add(proposal)
+            n_added = fit.add(*proposal)
             if n_added:
                 added = fit.learners[-n_added:]
                 if self._active is not None:  # whose indices are of all rows in what is kept
@@ -188,15 +181,15 @@ class Ensemble:
         return np.sort(order[:n_active])
 
 
-def make_ensemble(model: Any, machine: RegularisedKernel, scaling: Scaling, learned: TargetRows,
+def make_ensemble(model: Any, kernel: Kernel, scaling: Scaling, learned: TargetRows,
                   held_out: Sequence[TargetRows], n_rounds: int, rng: "np.random.Generator",
                   signs: Double | None = None) -> Ensemble:
     """An ensemble without base learners, by the parameters of an estimator, with room for so many rounds.
 
-    Rows have targets less the intercepts.  `machine` is normalised, for weights of mean 1, and in units of columns
+    Rows have targets less the intercepts.  The kernel is normalised, for weights of mean 1, and in units of columns
     scaled by `scaling`.
     """
-    kernel, in_lengths, n_threads = machine.kernel, machine.kernel.scaling(scaling), model.n_jobs
+    in_lengths, n_threads = kernel.scaling(scaling), model.n_jobs
 
     def pack_in(dtype: np.dtype[Any]) -> tuple[KernelRows, float]:
         rows = KernelRows(learned.X, in_lengths, learned.weights, dtype, n_threads, kernel.number)
@@ -209,8 +202,7 @@ def make_ensemble(model: Any, machine: RegularisedKernel, scaling: Scaling, lear
     group_size = {"full": None, "one": 1}.get(model.update, GROUP_SIZE)
     # No more base learners than rows are independent.
     capacity = min((n_rounds if group_size is None else min(group_size, n_rounds)) * n_together, n_positive)
-    settings = Settings(kernel, machine.reg_lambda, model.selection, basis_size, model.max_samples, n_together,
-                        group_size, capacity)
+    settings = Settings(kernel, model.selection, basis_size, model.max_samples, n_together, group_size, capacity)
     parts = []
     for each in held_out:
         others = KernelRows(each.X, in_lengths, each.weights, rows.dtype, n_threads, kernel.number)

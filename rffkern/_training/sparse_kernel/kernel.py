@@ -4,6 +4,7 @@ k(x, z) = amplitude exp(-1/2 r^2) + bias, or amplitude exp(-r) + bias, with r^2 
 ((x_l - z_l) / length_scale_l)^2.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -24,12 +25,13 @@ _LARGEST_LAMBDA = 1e200
 
 
 class Kernel(NamedTuple):
-    """Parameters of k, in units of the columns that learning takes place in."""
+    """Parameters of k, in units of the columns that learning takes place in, and the regulariser beside it."""
 
     length_scale: Double  # (n_features,)
     amplitude: float
     bias: float
     shape: str = "gaussian"  # or "exponential"
+    reg_lambda: float = math.nan  # its weight, nan until it is chosen
 
     @property
     def number(self) -> int:
@@ -41,9 +43,14 @@ class Kernel(NamedTuple):
         """k(x, x)."""
         return self.amplitude + self.bias
 
-    def normalised(self) -> "Kernel":
-        """The kernel with k(x, x) = 1, which makes the same functions."""
-        return self._replace(amplitude=self.amplitude / self.at_zero, bias=self.bias / self.at_zero)
+    def normalised(self, weights: RowWeights) -> "Kernel":
+        """The kernel with k(x, x) = 1, which makes the same functions, for weights of mean 1.
+
+        Lambda is converted from k and the weights as they were given.  Values do not overflow in single precision then.
+        """
+        reg_lambda = min(self.reg_lambda * (weights.n_positive / weights.given_total), _LARGEST_LAMBDA)
+        return self._replace(amplitude=self.amplitude / self.at_zero, bias=self.bias / self.at_zero,
+                             reg_lambda=reg_lambda / self.at_zero)
 
     def inverse_lengths(self, scaling: Scaling) -> Double:
         """1 / length scale, per unit of a raw column."""
@@ -54,20 +61,6 @@ class Kernel(NamedTuple):
         """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias, or amplitude 2^-|x - z| + bias."""
         return Scaling(scaling.center, UNITS[SHAPES[self.shape]] * self.inverse_lengths(scaling), scaling.mean_variance)
 
-
-class RegularisedKernel(NamedTuple):
-    """A kernel and the weight of the regulariser beside it."""
-
-    kernel: Kernel
-    reg_lambda: float
-
-    def normalised_beside_mean_one(self, weights: RowWeights) -> "RegularisedKernel":
-        """The same machine for weights of mean 1, with lambda converted from the weights as they were given.
-
-        k(x, x) is 1 then, so that values do not overflow in single precision.
-        """
-        reg_lambda = min(self.reg_lambda * (weights.n_positive / weights.given_total), _LARGEST_LAMBDA)
-        return RegularisedKernel(self.kernel.normalised(), reg_lambda / self.kernel.at_zero)
 
 class KernelParameter(NamedTuple):
     """Check of the parameter `kernel`; `given_kernel` checks the number of length scales against the columns."""
@@ -92,6 +85,7 @@ class KernelParameter(NamedTuple):
         check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
         if value.get("shape", "gaussian") not in tuple(SHAPES):
             raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
+
 
 def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
     """The kernel of a dict."""

@@ -15,15 +15,15 @@ from ..._native.array_types import NDArray
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows
-from .basis_selection import RowSamples
+from .basis_selection import draw_rows
 from .ensemble import make_ensemble
-from .kernel import RegularisedKernel, given_kernel
+from .kernel import Kernel, given_kernel
 from .leave_one_out import MOST_ROWS, LeaveOneOut
 from .likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
 from .likelihood import KernelSearch
 
 Double = NDArray[np.float64]
-Loss = Callable[[RegularisedKernel], float]
+Loss = Callable[[Kernel], float]
 
 SHAPES = "gaussian", "exponential"
 
@@ -38,7 +38,7 @@ _MANY_ROWS, _TRIAL_ROUNDS, _MOST_TRIAL_ROWS, _ROWS_PER_HELD_OUT = 8000, 200, 819
 
 
 def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
-                  rng: "np.random.Generator") -> RegularisedKernel:
+                  rng: "np.random.Generator") -> Kernel:
     """Kernel and lambda; what is not given is learned.
 
     Parameters
@@ -52,9 +52,9 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
     kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, data.X.shape[1])
     reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
     if kernel is not None and reg_lambda is not None:
-        return RegularisedKernel(kernel, reg_lambda)
+        return kernel._replace(reg_lambda=reg_lambda)
     compares = kernel is None and model.kernel == "auto"
-    indices = RowSamples(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng).draw()
+    indices = draw_rows(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng)
     X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
     sampled, weights = targets[indices], data.weights.unit * data.weights.each[indices]
     with printing() if model.verbose else contextlib.nullcontext():
@@ -66,13 +66,12 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
         best, lowest, loss = _best_kernel(X, sampled, weights, reg_lambda, model)
         if data.weights.n_positive >= _MANY_ROWS:
             loss, lowest = _loss_of_ensembles(model, data, targets, scaling, rng), None
-        lengths = best.kernel.length_scale
-        return _descend([best._replace(kernel=best.kernel._replace(length_scale=factor * lengths))
-                         for factor in _FACTORS_OF_LENGTHS], loss, lowest)[0]
+        return _descend([best._replace(length_scale=factor * best.length_scale) for factor in _FACTORS_OF_LENGTHS],
+                        loss, lowest)[0]
 
 
 def _best_of_shapes(X: Double, targets: Double, weights: Double, reg_lambda: float | None,
-                    model: Any) -> RegularisedKernel:
+                    model: Any) -> Kernel:
     """Of few rows: the likeliest kernel of that shape which predicts each row best from all others.
 
     Few rows resolve no more, and few labels no length scale per column.
@@ -83,7 +82,7 @@ def _best_of_shapes(X: Double, targets: Double, weights: Double, reg_lambda: flo
 
 
 def _best_kernel(X: Double, targets: Double, weights: Double, reg_lambda: float | None,
-                 model: Any) -> tuple[RegularisedKernel, float | None, Loss]:
+                 model: Any) -> tuple[Kernel, float | None, Loss]:
     """The likeliest kernel on two thirds of the rows, of the form and with the lambda that predict the others best.
 
     With it come its loss and the loss of any: the leave-one-out error of the others.
@@ -96,8 +95,8 @@ def _best_kernel(X: Double, targets: Double, weights: Double, reg_lambda: float 
     steps = Steps("kernels by leave-one-out error", len(forms) * 3 // 2 + len(_FACTORS_OF_LAMBDA) - 1
                   + len(_FACTORS_OF_LENGTHS))
 
-    def loss(machine: RegularisedKernel) -> float:
-        value = left_out.loss(machine)
+    def loss(kernel: Kernel) -> float:
+        value = left_out.loss(kernel)
         steps.step(f"loss {value:.6g}")
         return value
 
@@ -105,25 +104,24 @@ def _best_kernel(X: Double, targets: Double, weights: Double, reg_lambda: float 
                              noise=reg_lambda) for shape, per_column in forms]
     losses = [loss(search.on_few_rows()) for search in searches]
     best_shape = forms[int(np.argmin(losses))][0]
-    machines = [search.on_all_rows() for search, (shape, _) in zip(searches, forms, strict=True) if shape == best_shape]
-    losses = [loss(machine) for machine in machines]
-    lowest, best = min(losses), machines[int(np.argmin(losses))]
+    kernels = [search.on_all_rows() for search, (shape, _) in zip(searches, forms, strict=True) if shape == best_shape]
+    losses = [loss(kernel) for kernel in kernels]
+    lowest, best = min(losses), kernels[int(np.argmin(losses))]
     if reg_lambda is None:
         finer = [best._replace(reg_lambda=factor * best.reg_lambda) for factor in _FACTORS_OF_LAMBDA]
         best, lowest = _descend(finer, loss, lowest)
     return best, lowest, loss
 
 
-def _descend(machines: Sequence[RegularisedKernel], loss: Loss,
-             lowest: float | None) -> tuple[RegularisedKernel, float]:
-    """The first machine that the next one is hardly better than, or the last; the loss of the first may be known."""
-    best = machines[0]
+def _descend(kernels: Sequence[Kernel], loss: Loss, lowest: float | None) -> tuple[Kernel, float]:
+    """The first kernel that the next one is hardly better than, or the last; the loss of the first may be known."""
+    best = kernels[0]
     lowest = loss(best) if lowest is None else lowest
-    for machine in machines[1:]:
-        value = loss(machine)
+    for kernel in kernels[1:]:
+        value = loss(kernel)
         if value > (1 - _LEAST_GAIN) * lowest:
             break
-        best, lowest = machine, value
+        best, lowest = kernel, value
     return best, lowest
 
 
@@ -141,9 +139,9 @@ def _loss_of_ensembles(model: Any, data: Any, targets: Double, scaling: Scaling,
     n_rounds = _TRIAL_ROUNDS if model.warm_start else min(model.n_estimators, _TRIAL_ROUNDS)
     steps = Steps("length scales on held-out rows", len(_FACTORS_OF_LENGTHS))
 
-    def loss(machine: RegularisedKernel) -> float:
-        ensemble = make_ensemble(model, machine.normalised_beside_mean_one(data.weights), scaling, learned, [held_out],
-                                 n_rounds, np.random.default_rng(seed))
+    def loss(kernel: Kernel) -> float:
+        ensemble = make_ensemble(model, kernel.normalised(data.weights), scaling, learned, [held_out], n_rounds,
+                                 np.random.default_rng(seed))
         lowest = ensemble.eval_losses[0]
         for _ in range(n_rounds):
             if not ensemble.grow():

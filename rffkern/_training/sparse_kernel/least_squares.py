@@ -9,6 +9,7 @@ Inner products need no kernels: the value of a base learner at a row is its inne
 with another base learner, or with the model, are sums of values that stand in a column already.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from ..._native import solvers, sparse
 from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE, aligned
-from .basis_selection import BaseLearner, Proposal, Settings
+from .basis_selection import BaseLearner, Settings
+from .kernel import Kernel
 from .packed_rows import KernelRows, Kernels
 
 Double = NDArray[np.float64]
@@ -54,9 +56,11 @@ class Residuals:
         self._partial = np.empty((rows.n_strips, max(2 * len(columns), len(residual))))
         self.loss = self._shift(columns, np.empty((len(residual), 0)), residual)  # weighted sum of squares
 
-    def fill(self, index: int, proposal: Proposal, settings: Settings) -> None:
-        """Evaluate the base learners of a proposal at the rows, as columns from that index on."""
-        kernel, (learners, kernels) = settings.kernel, proposal
+    def fill(self, index: int, learners: Sequence[BaseLearner], kernels: Kernels, kernel: Kernel) -> None:
+        """Evaluate base learners on the same basis vectors at the rows, as columns from that index on.
+
+        `kernels` are those of any rows with these vectors, or with the last where others are `before` it.
+        """
         before = learners[0].before
         weights = np.array([learner.weights[-1:] if before.size else learner.weights for learner in learners])
         columns = self.columns[index : index + len(weights)]
@@ -118,18 +122,6 @@ class Coefficients(NamedTuple):
         return solved.T
 
 
-class FitState(NamedTuple):
-    """Where least squares stand.  Nothing in it is ever changed."""
-
-    target: Double  # (n_outputs, n_tiles, 128)
-    residuals: tuple[Double, ...]  # (n_outputs, n_tiles, 128) of the rows, then of each held-out set
-    losses: tuple[float, ...]  # of these
-    learners: tuple[BaseLearner, ...]
-    coefficients: Coefficients
-    error: float
-    objective: float
-
-
 class LeastSquares:
     """Weak learners on some rows, with their coefficients.
 
@@ -161,27 +153,26 @@ class LeastSquares:
         self._factor = np.zeros_like(self._factor)
         self._begin()
 
-    def state(self) -> FitState:
-        """Where they stand, for others to resume."""
-        parts, n_learners = (self.training, *self.held_out), len(self.learners)
+    def state(self) -> tuple[Any, ...]:
+        """Where they stand, for others to resume.  Nothing in it is ever changed."""
+        n_learners = len(self.learners)
         coefficients = self.coefficients._replace(factor=self._factor[:n_learners, :n_learners].copy())
-        return FitState(self.target, tuple(part.residual.copy() for part in parts), tuple(part.loss for part in parts),
-                        tuple(self.learners), coefficients, self._error, self._objective)
+        parts = tuple((part.residual.copy(), part.loss) for part in (self.training, *self.held_out))
+        return parts, tuple(self.learners), coefficients, self._error, self._objective
 
-    def resume(self, state: FitState) -> None:
+    def resume(self, state: tuple[Any, ...]) -> None:
         """Stand where others have stood with the same rows and targets; columns are evaluated again."""
         parts, rows = (self.training, *self.held_out), self.training.rows
-        for part, residual, loss in zip(parts, state.residuals, state.losses, strict=True):
+        residuals, learners, (self.coef, factor, self._orthonormal), self._error, self._objective = state
+        for part, (residual, loss) in zip(parts, residuals, strict=True):
             part.residual[:] = residual
             part.loss = loss
-        self.learners, self._error, self._objective = [*state.learners], state.error, state.objective
-        self.coef, factor, self._orthonormal = state.coefficients
+        self.learners = [*learners]
         self._factor[: len(factor), : len(factor)] = factor
         for index, learner in enumerate(self.learners):
-            of_column = learner.indices[-1:] if learner.before.size else learner.indices
-            proposal = Proposal((learner,), Kernels(rows, rows.centers(of_column)))
+            kernels = Kernels(rows, rows.centers(learner.indices[-1:] if learner.before.size else learner.indices))
             for part in parts:
-                part.fill(index, proposal, self.settings)
+                part.fill(index, (learner,), kernels, self.settings.kernel)
             self._store(index, learner)
 
     @property
@@ -216,31 +207,33 @@ class LeastSquares:
         return np.array([(weights * (target[indices] - left[indices])).sum(axis=1)
                          for target, left in zip(self._flat_target, self.training.flat, strict=True)])
 
-    def add(self, proposal: Proposal) -> int:
-        """Add base learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide."""
-        first = len(self.learners)
-        proposal = proposal._replace(learners=proposal.learners[: self.settings.capacity - first])
-        before = self._error
-        kept = self._extend(proposal)
+    def add(self, learners: Sequence[BaseLearner], kernels: Kernels) -> int:
+        """Add base learners and make all coefficients optimal, (12); return how many: 0 where rounding would decide.
+
+        `kernels` are those that their columns are made of.
+        """
+        first, before = len(self.learners), self._error
+        learners = learners[: self.settings.capacity - first]
+        kept = self._extend(learners, kernels)
         n_learners = first + len(kept)
         if not kept or not self._step(first, n_learners):
             self._error = before
             return 0
         for part in self.held_out:
-            part.fill(first, proposal, self.settings)
+            part.fill(first, learners, kernels, self.settings.kernel)
             part.columns[first:n_learners] = part.columns[[first + place for place in kept]]
             part.shrink(part.combined(self._directions), self._steps.T.copy())
-        self.learners += [proposal.learners[place] for place in kept]
+        self.learners += [learners[place] for place in kept]
         return len(kept)
 
-    def _extend(self, proposal: Proposal) -> list[int]:
+    def _extend(self, learners: Sequence[BaseLearner], kernels: Kernels) -> list[int]:
         """Extend the factor by base learners; return the places of those that others do not make up."""
         first, columns = len(self.learners), self.training.columns
-        self.training.fill(first, proposal, self.settings)
-        n_all = first + len(proposal.learners)
+        self.training.fill(first, learners, kernels, self.settings.kernel)
+        n_all = first + len(learners)
         products = self.training.products(columns, n_all, columns[first:n_all].astype(np.float64))
         kept: list[int] = []
-        for place, learner in enumerate(proposal.learners):
+        for place, learner in enumerate(learners):
             last = first + len(kept)
             if place > len(kept):
                 columns[last] = columns[first + place]
@@ -250,7 +243,7 @@ class LeastSquares:
             if not error <= _LARGEST_ERROR:
                 continue
             with_last = products[place][[*range(first), *(first + k for k in kept), first + place]]
-            self._factor[last, : last + 1] = with_last + self.settings.reg_lambda * inner
+            self._factor[last, : last + 1] = with_last + self.settings.kernel.reg_lambda * inner
             if solvers.extend(self._factor, last, _SMALLEST_PIVOT[self.training.rows.dtype]):
                 self._error = error
                 kept.append(place)
@@ -258,7 +251,7 @@ class LeastSquares:
 
     def _step(self, first: int, n_learners: int) -> bool:
         """Move along the orthonormal parts of the newest base learners; False where rounding errors would decide."""
-        reg_lambda, training = self.settings.reg_lambda, self.training
+        reg_lambda, training = self.settings.kernel.reg_lambda, self.training
         directions = np.zeros((n_learners - first, n_learners))
         for k, direction in enumerate(directions):
             direction[first + k] = 1
@@ -283,7 +276,7 @@ class LeastSquares:
 
     def refine(self) -> None:
         """Correct the coefficients by the gradient that rounding has left, until they no longer move."""
-        reg_lambda, training, n_learners = self.settings.reg_lambda, self.training, len(self.learners)
+        reg_lambda, training, n_learners = self.settings.kernel.reg_lambda, self.training, len(self.learners)
         for _ in range(_MAX_REFINEMENTS if n_learners else 0):
             with_model = self._with_model(0, n_learners)
             gradient = training.products(training.columns, n_learners, training.residual) - reg_lambda * with_model

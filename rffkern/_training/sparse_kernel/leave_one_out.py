@@ -14,7 +14,7 @@ from ..._native.sparse import UNITS
 from ..._rows.tiles import SINGLE
 from ..kernel_ridge.calibration import calibrated
 from ..kernel_ridge.kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
-from .kernel import RegularisedKernel
+from .kernel import Kernel
 from .packed_rows import KernelRows
 
 Double = NDArray[np.float64]
@@ -45,9 +45,9 @@ class LeaveOneOut:
         self._n_threads, self._precision = n_threads, precision
         self._system: DenseSystem | None = None
 
-    def residuals(self, machine: RegularisedKernel) -> Double | None:
+    def residuals(self, kernel: Kernel) -> Double | None:
         """Targets less leave-one-out predictions, (n_last, n_outputs); None where rounding leaves no factor."""
-        kernel, noise, n_last = machine.kernel, machine.reg_lambda / self._weights, self._n_last
+        noise, n_last = kernel.reg_lambda / self._weights, self._n_last
         dtype = precision_beside(self._precision, noise.min(), kernel.at_zero)
         if self._system is None or self._system.matrix.dtype != dtype:
             self._kernels = DenseKernels(self._X, self._X, self._n_threads, dtype)
@@ -73,9 +73,9 @@ class LeaveOneOut:
             residuals: Double = weights / self._inverse.diagonal()[:, None].astype(np.float64)
         return residuals
 
-    def loss(self, machine: RegularisedKernel) -> float:
+    def loss(self, kernel: Kernel) -> float:
         """Mean squared residual; inf where there is none."""
-        residuals = self.residuals(machine)
+        residuals = self.residuals(kernel)
         if residuals is None:
             return math.inf
         with np.errstate(over="ignore", invalid="ignore"):
@@ -83,7 +83,7 @@ class LeaveOneOut:
         return loss if math.isfinite(loss) else math.inf
 
 
-def calibrated_scores(rows: KernelRows, machine: RegularisedKernel, signs: Double,
+def calibrated_scores(rows: KernelRows, kernel: Kernel, signs: Double,
                       intercepts: Double) -> tuple[float, Double]:
     """The slope and the shifts with which scores F of least squares have the largest likelihood of labels (Platt).
 
@@ -93,7 +93,7 @@ def calibrated_scores(rows: KernelRows, machine: RegularisedKernel, signs: Doubl
     Parameters
     ----------
     rows : KernelRows
-    machine : RegularisedKernel, for weights of mean 1
+    kernel : Kernel, for weights of mean 1
     signs : array of shape (n_samples, n_outputs), of -1 and +1
     intercepts : array of shape (n_outputs,)
     """
@@ -101,11 +101,11 @@ def calibrated_scores(rows: KernelRows, machine: RegularisedKernel, signs: Doubl
     n_some = min(len(some), MOST_ROWS)
     some = some[np.arange(n_some) * len(some) // n_some]
     codes = signs[some].argmax(axis=1) if signs.shape[1] > 1 else (signs[some, 0] > 0).astype(np.intp)
-    in_units = machine.kernel._replace(length_scale=np.full(rows.n_features, UNITS[machine.kernel.number]))
+    in_units = kernel._replace(length_scale=np.full(rows.n_features, UNITS[kernel.number]))
     targets: Any = signs[some] - intercepts
     left_out = LeaveOneOut(rows.at(some).astype(np.float64), targets, rows.flat_weight[some], n_some,
                            rows.wanted_threads, "single" if rows.dtype == SINGLE else "double")
-    residuals = left_out.residuals(machine._replace(kernel=in_units))
+    residuals = left_out.residuals(in_units)
     # Where rounding leaves no factor, nothing is known but the mean.
     predicted = np.zeros_like(targets) if residuals is None else targets - residuals
     return calibrated((predicted + intercepts).T, codes, rows.weights.each[some])

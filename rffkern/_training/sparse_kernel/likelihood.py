@@ -15,7 +15,7 @@ from ..._native import solvers
 from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE
 from ..kernel_ridge.kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
-from .kernel import Kernel, RegularisedKernel
+from .kernel import Kernel
 
 Double = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -161,7 +161,7 @@ class KernelSearch:
         self._logs, self._n_rows = self._start, 1
         self._pairs = np.empty((0, 2, int(self._variables.max()) + 1))
 
-    def _go_on(self, n_rows: int, stage: int, work: str) -> RegularisedKernel:
+    def _go_on(self, n_rows: int, stage: int, work: str) -> Kernel:
         """Search on the first rows from where the search is; the stage is that of few rows, 0, or of all, 1."""
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._is_free, self._shape,
                                 self._n_threads, self._precision)
@@ -194,25 +194,26 @@ class KernelSearch:
                                    pairs=self._pairs * [[1.0], [n_rows / self._n_rows]])
         pairs = [(after[1] - before[1], after[2] - before[2]) for before, after in itertools.pairwise(path)]
         self._logs, self._pairs, self._n_rows = moved(x), np.array(pairs).reshape(-1, 2, n_variables), n_rows
-        return self._machine()
+        return self._kernel_here()
 
-    def _machine(self) -> RegularisedKernel:
+    def _kernel_here(self) -> Kernel:
+        """The kernel that the search has come to; its noise becomes lambda."""
         amplitude, bias, noise, *inverse_lengths = np.exp(self._logs)
         kernel = self._kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
-        return RegularisedKernel(kernel, noise + _LEAST_NOISE if self._noise is None else self._noise)
+        return kernel._replace(reg_lambda=noise + _LEAST_NOISE if self._noise is None else self._noise)
 
-    def on_few_rows(self) -> RegularisedKernel:
+    def on_few_rows(self) -> Kernel:
         """The likeliest kernel and noise on the first `FEW_ROWS`."""
         return self._go_on(FEW_ROWS, 0, "length scales")
 
-    def on_all_rows(self) -> RegularisedKernel:
+    def on_all_rows(self) -> Kernel:
         """The same on all rows, from where the search is."""
         if len(self._rows) <= FEW_ROWS:
-            return self._machine()
+            return self._kernel_here()
         return self._go_on(len(self._rows), 1, "length scales on more rows")
 
-    def likeliest(self) -> RegularisedKernel:
-        """The likeliest kernel and noise on all rows, those on few being the start; the noise becomes lambda."""
+    def likeliest(self) -> Kernel:
+        """The likeliest kernel and noise on all rows, those on few being the start."""
         self.on_few_rows()
         return self.on_all_rows()
 

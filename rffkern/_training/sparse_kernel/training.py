@@ -23,10 +23,10 @@ from ..._rows.scaling import measure_scaling
 from ..._rows.training_rows import TargetRows
 from ...errors import InvalidInputError
 from .basis_selection import BaseLearner, combine
-from .ensemble import EnsembleState, make_ensemble
-from .kernel import Kernel, RegularisedKernel, given_kernel
+from .ensemble import make_ensemble
+from .kernel import Kernel, given_kernel
 from .kernel_choice import choose_kernel
-from .least_squares import Coefficients, FitState
+from .least_squares import Coefficients
 from .leave_one_out import calibrated_scores
 
 Double = NDArray[np.float64]
@@ -41,8 +41,8 @@ class Checkpoint(NamedTuple):
     prints: RowFingerprints
     seeds: Sequence[int]  # of the sources of random draws
     draws: Mapping[str, Any]  # the state of that of samples
-    machine: RegularisedKernel  # in units of the columns that learning takes place in
-    ensemble: EnsembleState
+    kernel: Kernel
+    ensemble: tuple[Any, ...]  # its state
     counts: Sequence[int]  # of base learners, after each round
     losses: tuple[Any, ...]  # as `Monitor.resume` takes them
 
@@ -81,8 +81,7 @@ class TrainingState(NamedTuple):
             yield self.intercept + self.scale * (columns[:count].T @ first_coefficients(self.groups, count))
 
 
-_STATE_TYPES = (Checkpoint, RowFingerprints, RegularisedKernel, Kernel, EnsembleState, FitState, BaseLearner,
-                Coefficients)
+_STATE_TYPES = Checkpoint, RowFingerprints, Kernel, BaseLearner, Coefficients
 
 
 def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
@@ -111,12 +110,12 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     is_class = training.classes is not None
     signs = targets if is_class else np.empty(0)
     del targets
-    machine = choose_kernel(model, data, residuals, scaling, rng) if before is None else before.machine
+    kernel = choose_kernel(model, data, residuals, scaling, rng) if before is None else before.kernel
     X, weights = data.X, data.weights
     del data  # with the labels or targets
 
     # The ensemble.
-    kernel, normalised = machine.kernel, machine.normalised_beside_mean_one(weights)
+    normalised = kernel.normalised(weights)
     held_out = [TargetRows(each.X, np.column_stack(each.targets()) - intercepts, each.weights)
                 for each in sets.values()]
     ensemble = make_ensemble(model, normalised, scaling, TargetRows(X, residuals, weights), held_out,
@@ -130,7 +129,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     def state_now() -> Checkpoint | None:
         if prints is None:
             return None
-        return Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, machine, ensemble.state(),
+        return Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, kernel, ensemble.state(),
                           [*counts], (monitor.train_loss, monitor.eval_loss, monitor.eval_losses))
 
     def record_losses() -> bool:
@@ -157,17 +156,17 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     learners = ensemble.learners[: counts[-1] if counts else 0]
     indices, combined = combine(learners, first_coefficients(ensemble.groups, len(learners)))
     with np.errstate(over="ignore", invalid="ignore"):
-        of_centers = scale * (normalised.kernel.amplitude * combined)
-        constant = intercept + scale * (normalised.kernel.bias * combined.sum(axis=0))
+        of_centers = scale * (normalised.amplitude * combined)
+        constant = intercept + scale * (normalised.bias * combined.sum(axis=0))
     if not (np.isfinite(of_centers).all() and np.isfinite(constant).all()):
         raise InvalidInputError("y must be smaller: the weights of its basis vectors overflow, got a spread of "
                                 f"{scale.max():.3g}")
     expansion = Expansion(constant, np.zeros(X.shape[1]), KernelTerms(
         take_rows(X, indices), of_centers, kernel.inverse_lengths(scaling), [kernel.number]))
-    state = TrainingState(learners, ensemble.groups, counts, intercept, scale, normalised.kernel, expansion, checkpoint)
+    state = TrainingState(learners, ensemble.groups, counts, intercept, scale, normalised, expansion, checkpoint)
     attributes = monitor.curves() | {
         "n_estimators_": len(counts), "n_skipped_": ensemble.n_skipped,
-        "kernel_parameters_": np.array([machine.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale])}
+        "kernel_parameters_": np.array([kernel.reg_lambda, kernel.amplitude, kernel.bias, *kernel.length_scale])}
     return Fitted(training.names, training.classes, expansion, attributes, state, training.column_map,
                   training.reference)
 

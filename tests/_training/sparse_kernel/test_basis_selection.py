@@ -6,7 +6,7 @@ import reference
 from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._rows.weights import RowWeights
-from rffkern._training.sparse_kernel.basis_selection import RowSamples, Selection
+from rffkern._training.sparse_kernel.basis_selection import Selection, draw_rows
 from rffkern._training.sparse_kernel.kernel import Kernel
 
 LAMBDA = 0.05
@@ -42,7 +42,7 @@ def test_a_set_is_combined_along_the_gradient(rng, problem, weighted):
     weight = rng.uniform(0.1, 2, 200) if weighted else np.ones(200)
     selection = Selection(settings_of(kernel, basis_size=7), kernel_rows(X, kernel, weight))
     proposal = selection.propose(np.arange(0, 200, 2), in_outputs(target), in_outputs(residual))
-    indices, weights, before = proposal.learners[0]
+    indices, weights, before = proposal[0][0]
     assert len(set(indices)) == 7
     assert (indices % 2 == 0).all()
     assert before.size == 0
@@ -56,8 +56,8 @@ def test_a_set_does_not_depend_on_those_before_it(problem):
     kernel, X, _, target, residual = problem
     selection = Selection(settings_of(kernel), kernel_rows(X, kernel))
     found = [selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2)]
-    np.testing.assert_array_equal(found[0].learners[0].indices, found[1].learners[0].indices)
-    np.testing.assert_array_equal(found[0].learners[0].weights, found[1].learners[0].weights)
+    np.testing.assert_array_equal(found[0][0][0].indices, found[1][0][0].indices)
+    np.testing.assert_array_equal(found[0][0][0].weights, found[1][0][0].weights)
 
 
 def test_nothing_is_proposed_without_a_residual(problem):
@@ -72,7 +72,7 @@ def test_single_vectors_are_selected_once(problem, group_size, capacity):
     X, target = X[:40], target[:40]
     settings = settings_of(kernel, basis_size=1, group_size=group_size, capacity=capacity)
     selection = Selection(settings, kernel_rows(X, kernel))
-    taken = [selection.propose(np.arange(40), in_outputs(target), in_outputs(target)).learners[0].indices[-1]
+    taken = [selection.propose(np.arange(40), in_outputs(target), in_outputs(target))[0][0].indices[-1]
              for _ in range(10)]
     assert taken == np.argsort(-np.abs(target))[:10].tolist()
     assert selection.n_skipped == 0  # those before are not looked at again
@@ -82,7 +82,7 @@ def test_single_vectors_are_selected_once(problem, group_size, capacity):
 def test_a_single_vector_alone(problem):
     kernel, X, _, target, _ = problem
     selection = Selection(settings_of(kernel, basis_size=1, group_size=1, capacity=1), kernel_rows(X, kernel))
-    learner = selection.propose(np.arange(200), in_outputs(target), in_outputs(target)).learners[0]
+    learner = selection.propose(np.arange(200), in_outputs(target), in_outputs(target))[0][0]
     assert len(learner.indices) == 1
     assert np.abs(learner.weights).tolist() == [1.0]
 
@@ -93,10 +93,10 @@ def test_vectors_of_a_dictionary_make_orthonormal_learners(problem):
     A, columns = np.zeros((200, 9)), []
     for m in range(9):
         proposal = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
-        A[proposal.learners[0].indices, m] = proposal.learners[0].weights
-        assert len(proposal.learners[0].before) == m
-        column = proposal.learners[0].weights[-1] * K[proposal.learners[0].indices[-1]]
-        columns.append(column - sum(f * c for f, c in zip(proposal.learners[0].before, columns, strict=True)))
+        A[proposal[0][0].indices, m] = proposal[0][0].weights
+        assert len(proposal[0][0].before) == m
+        column = proposal[0][0].weights[-1] * K[proposal[0][0].indices[-1]]
+        columns.append(column - sum(f * c for f, c in zip(proposal[0][0].before, columns, strict=True)))
     np.testing.assert_allclose(A.T @ K @ A, np.eye(9), atol=1e-9)
     np.testing.assert_allclose(np.array(columns).T, K @ A, atol=1e-9)
 
@@ -107,11 +107,11 @@ def test_a_vector_that_is_refused_leaves_the_dictionary(problem):
     first, refused = (selection.propose(np.arange(200), in_outputs(target), in_outputs(residual)) for _ in range(2))
     selection.refuse()
     third = selection.propose(np.arange(200), in_outputs(target), in_outputs(residual))
-    assert third.learners[0].indices[0] == first.learners[0].indices[0]
-    assert third.learners[0].indices[1] != refused.learners[0].indices[1]
-    assert len(third.learners[0].indices) == 2
-    gram = K[np.ix_(third.learners[0].indices, third.learners[0].indices)]
-    np.testing.assert_allclose(third.learners[0].weights @ gram @ third.learners[0].weights, 1, rtol=1e-9)
+    assert third[0][0].indices[0] == first[0][0].indices[0]
+    assert third[0][0].indices[1] != refused[0][0].indices[1]
+    assert len(third[0][0].indices) == 2
+    gram = K[np.ix_(third[0][0].indices, third[0][0].indices)]
+    np.testing.assert_allclose(third[0][0].weights @ gram @ third[0][0].weights, 1, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("rule", "dtype", "threshold"), [
@@ -132,37 +132,26 @@ def test_near_duplicates_are_counted(rng):
     kernel = Kernel(np.ones(2), 1.0, 0.0)
     selection = Selection(settings_of(kernel, basis_size=20), kernel_rows(X, kernel))
     values = in_outputs(rng.standard_normal(200))
-    assert len(selection.propose(np.arange(200), values, values).learners[0].indices) == 5
+    assert len(selection.propose(np.arange(200), values, values)[0][0].indices) == 5
     assert selection.n_skipped == 195
 
 
 def test_samples(rng):
-    drawn = RowSamples(RowWeights(1000), 50, rng).draw()
+    drawn = draw_rows(RowWeights(1000), 50, rng)
     assert len(np.unique(drawn)) == 50
     assert drawn.tolist() != sorted(drawn)
-    assert sorted(RowSamples(RowWeights(30), None, rng).draw()) == list(range(30))
-    assert RowSamples(RowWeights(30), None, rng).holds_all
-    assert not RowSamples(RowWeights(30), 29, rng).holds_all
-    some = RowSamples(RowWeights(30, (np.arange(30) % 2).astype(float)), None, rng)
-    assert some.holds_all
-    assert sorted(some.draw()) == list(range(1, 30, 2))
+    assert sorted(draw_rows(RowWeights(30), 31, rng)) == list(range(30))
+    assert sorted(draw_rows(RowWeights(30, (np.arange(30) % 2).astype(float)), 15, rng)) == list(range(1, 30, 2))
 
 
 def test_samples_by_weight(rng):
     weight = np.zeros(1000)
     weight[[3, 500]], weight[800:] = 100, 1e-3
     counts = np.zeros(1000)
-    samples = RowSamples(RowWeights(1000, weight), 50, rng)
     for _ in range(300):
-        drawn = samples.draw()
+        drawn = draw_rows(RowWeights(1000, weight), 50, rng)
         assert len(np.unique(drawn)) == len(drawn)
         counts[drawn] += 1
     assert counts[[3, 500]].min() == 300
     assert counts[weight == 0].sum() == 0
     assert 0 < counts[800:].sum() < 150  # expected: 300 x 50 x 0.2 / 200.2 = 15
-
-
-@pytest.mark.parametrize(("max_samples", "n_drawn"), [(None, 60), (40, 30), (20, 20)])
-def test_samples_of_settings_hold_half_of_the_rows_at_most(rng, problem, max_samples, n_drawn):
-    settings = settings_of(problem[0], basis_size=4, max_samples=max_samples)
-    assert len(RowSamples.of_settings(RowWeights(60), settings, rng).draw()) == n_drawn

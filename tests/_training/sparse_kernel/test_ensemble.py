@@ -11,7 +11,6 @@ from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.sparse_kernel import ensemble as ensemble_module
 from rffkern._training.sparse_kernel.ensemble import Ensemble, make_ensemble
-from rffkern._training.sparse_kernel.kernel import RegularisedKernel
 
 KERNEL = given_kernel()
 
@@ -91,6 +90,12 @@ def test_the_newest_alone_moves(rng):
     assert [len(group.last) for group in ensemble.groups] == [1] * 5
 
 
+@pytest.mark.parametrize(("max_samples", "n_drawn"), [(None, 60), (40, 30), (20, 20)])
+def test_samples_hold_half_of_the_rows_at_most(rng, max_samples, n_drawn):
+    X, y = waves(rng, 60)
+    assert make(X, y, basis_size=4, max_samples=max_samples)._n_drawn == n_drawn
+
+
 def test_a_full_ensemble_stays_as_it_is(rng):
     X, y = waves(rng, 300)
     ensemble = make(X, y)
@@ -111,7 +116,7 @@ def made(rng, n_outputs, n_rounds, **params):
     X, y = waves(rng, 60)
     rows = TargetRows(X, np.column_stack([y, X, X**2])[:, :n_outputs], RowWeights(60))
     model = SparseKernelRegressor(**{"basis_size": 5, "max_samples": 100} | params)
-    return make_ensemble(model, RegularisedKernel(KERNEL, 0.02), no_scaling(3), rows, [], n_rounds, rng)._settings
+    return make_ensemble(model, KERNEL._replace(reg_lambda=0.02), no_scaling(3), rows, [], n_rounds, rng)._settings
 
 
 @pytest.mark.parametrize(("params", "n_rounds", "expected"), [
@@ -143,7 +148,7 @@ def test_losses_are_means_over_outputs_of_each_set_of_rows(rng):
     learned = TargetRows(X, np.column_stack([y, np.zeros(200)]), RowWeights(200))
     few = TargetRows(X[:50], learned.values[:50], RowWeights(50))
     model = SparseKernelRegressor(basis_size=5, max_samples=100)
-    ensemble = make_ensemble(model, RegularisedKernel(KERNEL, 0.02), no_scaling(3), learned, [few, learned], 5, rng)
+    ensemble = make_ensemble(model, KERNEL._replace(reg_lambda=0.02), no_scaling(3), learned, [few, learned], 5, rng)
     assert ensemble.loss == pytest.approx((y @ y) / 400)
     assert ensemble.eval_losses[0] == pytest.approx((y[:50] @ y[:50]) / 100)
     for _ in range(5):

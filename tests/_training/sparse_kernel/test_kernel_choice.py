@@ -10,14 +10,14 @@ from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.sparse_kernel import kernel_choice
-from rffkern._training.sparse_kernel.kernel import Kernel, RegularisedKernel
+from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.kernel_choice import _descend, _loss_of_ensembles, choose_kernel
 
 pytestmark = pytest.mark.slow
 
 
-def machine(length):
-    return RegularisedKernel(Kernel(np.array([length]), 1.0, 0.0), 0.1)
+def kernel(length):
+    return Kernel(np.array([length]), 1.0, 0.0, reg_lambda=0.1)
 
 
 @pytest.mark.parametrize("is_known", [True, False])
@@ -28,20 +28,20 @@ def test_lengths_are_shortened_while_that_helps(best, found, n_trials, is_known)
     tried = []
 
     def loss(candidate):
-        tried.append(candidate.kernel.length_scale[0])
+        tried.append(candidate.length_scale[0])
         return abs(np.log(tried[-1] / best))
 
     lowest = abs(np.log(best)) if is_known else None
-    chosen, lowest = _descend([machine(length) for length in (1.0, 0.7, 0.5, 0.35, 0.25)], loss, lowest)
-    assert chosen.kernel.length_scale[0] == found
+    chosen, lowest = _descend([kernel(length) for length in (1.0, 0.7, 0.5, 0.35, 0.25)], loss, lowest)
+    assert chosen.length_scale[0] == found
     assert lowest == abs(np.log(found / best))
     assert len(tried) == n_trials - is_known
 
 
 def test_hardly_better_is_not_better():
     losses = iter([1.0, 0.999, 0.0])
-    chosen, lowest = _descend([machine(1.0), machine(2.0), machine(3.0)], lambda _: next(losses), None)
-    assert (chosen.kernel.length_scale[0], lowest) == (1.0, 1.0)
+    chosen, lowest = _descend([kernel(1.0), kernel(2.0), kernel(3.0)], lambda _: next(losses), None)
+    assert (chosen.length_scale[0], lowest) == (1.0, 1.0)
 
 
 def test_what_is_given_takes_no_draws(rng):
@@ -51,7 +51,7 @@ def test_what_is_given_takes_no_draws(rng):
     draws = np.random.default_rng(0)
     found = choose_kernel(model, data, y[:, None], measure_scaling(X, data.weights), draws)
     assert found.reg_lambda == 0.5
-    assert found.kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
+    assert found.length_scale.tolist() == [2.0, 2.0, 2.0]
     assert draws.random() == np.random.default_rng(0).random()
 
 
@@ -79,7 +79,7 @@ def test_a_trial_repeats_itself_and_knows_better_lengths(rng, shape):
     weights = RowWeights(600, np.where(np.arange(600) % 3, 1.0, 0.0))
     model = SparseKernelRegressor(20, basis_size=8, max_samples=60)
     loss = _loss_of_ensembles(model, TargetRows(X, y[:, None], weights), y[:, None], measure_scaling(X, weights), rng)
-    good, bad = (RegularisedKernel(Kernel(np.full(3, length), 1.0, 0.0, shape), 0.1) for length in (0.7, 1e-3))
+    good, bad = (Kernel(np.full(3, length), 1.0, 0.0, shape, 0.1) for length in (0.7, 1e-3))
     assert loss(good) == loss(good)
     assert loss(good) < 0.5 * loss(bad)
 
@@ -102,7 +102,7 @@ def test_many_rows_shorten_lengths_by_ensembles(rng, monkeypatch):
     for shortest in (1.0, 0.5):
         monkeypatch.setattr(kernel_choice, "_MANY_ROWS", 1400)
         monkeypatch.setattr(kernel_choice, "_loss_of_ensembles",
-                            lambda *_: lambda machine: machine.kernel.length_scale[0])
+                            lambda *_: lambda kernel: kernel.length_scale[0])
         monkeypatch.setattr(kernel_choice, "_FACTORS_OF_LENGTHS", (1.0, shortest))
         lengths.append(SparseKernelRegressor(2, random_state=0).fit(X, y).kernel_["length_scale"][0])
     assert lengths[1] == 0.5 * lengths[0]

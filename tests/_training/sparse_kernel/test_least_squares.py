@@ -126,7 +126,7 @@ def test_held_out_rows_follow(rng, basis_size, dtype):
              for some, values in zip(rows, (y[:300], y[300:]), strict=True)]
     fit, selection = LeastSquares(parts[0], (parts[1],), settings), Selection(settings, rows[0])
     for _ in range(6):
-        assert fit.add(selection.propose(np.arange(300), fit.target, parts[0].residual))
+        assert fit.add(*selection.propose(np.arange(300), fit.target, parts[0].residual))
         model = sum(c * reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
                     for c, f in zip(fit.coef[:, 0], fit.learners, strict=True))
         for place, part in ((slice(300), parts[0]), (slice(300, 400), parts[1])):
@@ -147,7 +147,7 @@ def test_the_newest_alone_gets_its_own_best_coefficient(rng):
     for _ in range(3):
         before = residuals.residual.reshape(-1)[:200].copy()
         fit.begin_anew()
-        assert fit.add(selection.propose(np.arange(200), fit.target, residuals.residual))
+        assert fit.add(*selection.propose(np.arange(200), fit.target, residuals.residual))
         (f,) = fit.learners
         column = reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
         slope = column @ before - 0.1 * f.weights @ (y - before)[f.indices]
@@ -164,9 +164,9 @@ def test_what_others_span_is_not_added(rng, basis_size):
     residuals = Residuals(rows, in_outputs(y), aligned((5, 2, 128), rows.dtype))
     fit = LeastSquares(residuals, (), settings)
     proposal = Selection(settings, rows).propose(np.arange(200), fit.target, residuals.residual)
-    assert fit.add(proposal)
+    assert fit.add(*proposal)
     before = residuals.residual.copy()
     if basis_size > 1:
-        assert not fit.add(proposal)
+        assert not fit.add(*proposal)
         assert len(fit.learners) == len(fit.coef) == 1
     np.testing.assert_array_equal(residuals.residual, before)

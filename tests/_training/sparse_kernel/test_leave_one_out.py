@@ -6,8 +6,8 @@ import reference
 from helpers.sparse_rows import GIVEN, RAW, given_kernel, kernel_rows, waves
 
 from rffkern import SparseKernelClassifier
+from rffkern._rows.weights import RowWeights
 from rffkern._training.kernel_ridge.calibration import calibrated
-from rffkern._training.sparse_kernel.kernel import RegularisedKernel
 from rffkern._training.sparse_kernel.leave_one_out import LeaveOneOut, calibrated_scores
 
 
@@ -24,19 +24,19 @@ def test_a_row_is_predicted_by_ridge_regression_without_it(rng, n_last, precisio
     """Weights divide lambda, row by row."""
     X, y = waves(rng, 90)
     targets, weights = np.column_stack([y, y**2]), rng.uniform(0.5, 2, 90)
-    machine = RegularisedKernel(given_kernel()._replace(shape=shape), 0.3)
+    kernel = given_kernel()._replace(shape=shape, reg_lambda=0.3)
     left_out = LeaveOneOut(X, targets, weights, n_last, 1, precision)
-    matrix = reference.kernel_of_shape(X, X, *machine.kernel) + np.diag(0.3 / weights)
+    matrix = reference.kernel_of_shape(X, X, *kernel[:4]) + np.diag(0.3 / weights)
     expected = []
     for row in range(90 - n_last, 90):
         others = np.delete(np.arange(90), row)
         expected.append(targets[row] - matrix[row, others] @ np.linalg.solve(matrix[np.ix_(others, others)],
                                                                              targets[others]))
-    np.testing.assert_allclose(left_out.residuals(machine), expected, atol=tolerance * np.abs(expected).max())
+    np.testing.assert_allclose(left_out.residuals(kernel), expected, atol=tolerance * np.abs(expected).max())
     loss = np.average(np.mean(np.square(expected), axis=1), weights=weights[-n_last:])
-    assert left_out.loss(machine) == pytest.approx(loss, rel=10 * tolerance)
+    assert left_out.loss(kernel) == pytest.approx(loss, rel=10 * tolerance)
     assert left_out._system.matrix.dtype == (np.float32 if precision == "single" else np.float64)
-    assert left_out.loss(machine._replace(reg_lambda=-5.0)) == np.inf
+    assert left_out.loss(kernel._replace(reg_lambda=-5.0)) == np.inf
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -44,12 +44,12 @@ def test_classes_are_calibrated_by_rows_that_are_left_out(rng, dtype):
     """Of some rows at most, without those of no weight."""
     X, y = waves(rng, 90)
     weight, labels = rng.uniform(0.5, 2, 90) * (np.arange(90) % 3 > 0), np.digitize(y, [-1, 1])
-    machine = RegularisedKernel(given_kernel().normalised(), 0.02)
+    kernel = given_kernel()._replace(reg_lambda=0.02 * 1.7).normalised(RowWeights(90))
     signs = np.where(labels[:, None] == np.arange(3), 1.0, -1.0)
-    rows = kernel_rows(X, machine.kernel, weight, dtype)
-    slope, shifts = calibrated_scores(rows, machine, signs, np.full(3, 0.1))
+    rows = kernel_rows(X, kernel, weight, dtype)
+    slope, shifts = calibrated_scores(rows, kernel, signs, np.full(3, 0.1))
     some = np.flatnonzero(weight)
-    left = LeaveOneOut(X[some], signs[some] - 0.1, rows.weights.each[some], len(some), 1, "double").residuals(machine)
+    left = LeaveOneOut(X[some], signs[some] - 0.1, rows.weights.each[some], len(some), 1, "double").residuals(kernel)
     expected_slope, expected_shifts = calibrated((signs[some] - left).T, labels[some], rows.weights.each[some])
     assert slope == pytest.approx(expected_slope, rel=1e-3)
     np.testing.assert_allclose(shifts, expected_shifts, atol=2e-3)

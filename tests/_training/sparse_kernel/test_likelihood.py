@@ -83,10 +83,10 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
 @pytest.mark.slow
 def test_recovers_what_made_the_data(rng):
     X, targets = sample(rng, 700, [1.0, 3.0, 30.0], noise=0.05, n_outputs=2)
-    kernel, noise = likeliest_kernel(X, targets)
+    kernel = likeliest_kernel(X, targets)
     np.testing.assert_allclose(kernel.length_scale[:2], [1.0, 3.0], rtol=0.25)
     assert kernel.length_scale[2] > 10
-    assert noise == pytest.approx(0.05, rel=0.25)
+    assert kernel.reg_lambda == pytest.approx(0.05, rel=0.25)
     assert kernel.amplitude == pytest.approx(2.0, rel=0.7)
 
 
@@ -95,21 +95,21 @@ def test_one_length_for_all_columns(rng):
     X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
     X = X * [1.0, 100.0]
     found = [likeliest_kernel(X, targets, per_column) for per_column in (False, True)]
-    lengths = found[0][0].length_scale / X.std(axis=0)
+    lengths = found[0].length_scale / X.std(axis=0)
     assert lengths[0] == pytest.approx(lengths[1])
     assert 1.0 < lengths[0] < 3.0
-    values = [reference.negative_log_likelihood(X, targets, *kernel[:3], noise) for kernel, noise in found]
+    values = [reference.negative_log_likelihood(X, targets, *kernel[:3], kernel.reg_lambda) for kernel in found]
     assert values[0] > values[1] + 10
 
 
 def test_what_is_given_stays(rng):
     X, targets = sample(rng, 300, [1.0, 3.0], noise=0.05)
     given = Kernel(np.array([1.0, 3.0]), 2.0, 0.0)
-    kernel, noise = likeliest_kernel(X, targets, False, given)
-    assert kernel is given
-    assert noise == pytest.approx(0.05, rel=0.4)
-    kernel, noise = likeliest_kernel(X, targets, noise=0.05)
-    assert noise == 0.05
+    kernel = likeliest_kernel(X, targets, False, given)
+    assert kernel[:4] == given[:4]
+    assert kernel.reg_lambda == pytest.approx(0.05, rel=0.4)
+    kernel = likeliest_kernel(X, targets, noise=0.05)
+    assert kernel.reg_lambda == 0.05
     np.testing.assert_allclose(kernel.length_scale, [1.0, 3.0], rtol=0.4)
 
 
@@ -128,7 +128,7 @@ def test_hopeless_parameters_are_inf_and_not_nan(rng):
 @pytest.mark.parametrize("size", [1e200, 1e300, 5e307])
 def test_columns_whose_squares_overflow_have_finite_length_scales(rng, size, n_features):
     rows = rng.uniform(-1, 1, (40, n_features)) * ([size] + [1.0] * (n_features - 1))
-    found = likeliest_kernel(rows, rng.standard_normal((40, 1)), False).kernel
+    found = likeliest_kernel(rows, rng.standard_normal((40, 1)), False)
     assert np.isfinite(found.length_scale).all()
     assert (found.length_scale > 0).all()
     if n_features > 1 and size < 1e290:
@@ -182,10 +182,10 @@ def test_the_search_goes_on_from_few_rows_and_takes_their_noise_for_no_proof(rng
     few = search.on_few_rows()
     search._logs[2] = np.log(1e-9)
     more = search.on_all_rows()
-    values = [reference.negative_log_likelihood(X, targets, *machine.kernel[:3], machine.reg_lambda, "exponential")
-              for machine in (few, more)]
+    values = [reference.negative_log_likelihood(X, targets, *kernel[:3], kernel.reg_lambda, "exponential")
+              for kernel in (few, more)]
     assert values[1] < values[0]
-    assert more.kernel.shape == "exponential"
+    assert more.shape == "exponential"
     assert more.reg_lambda > 1e-4
 
 
@@ -203,9 +203,8 @@ def test_more_rows_go_on_with_the_curvatures_of_few(rng, monkeypatch):
         calls = []
         monkeypatch.setattr(Likelihood, "__call__", lambda self, logs, calls=calls, call=Likelihood._evaluate:
                             calls.append(1) or call(self, logs))
-        machine = search.on_all_rows()
+        kernel = search.on_all_rows()
         monkeypatch.undo()
-        found.append((len(calls), reference.negative_log_likelihood(X, targets, *machine.kernel[:3],
-                                                                    machine.reg_lambda)))
+        found.append((len(calls), reference.negative_log_likelihood(X, targets, *kernel[:3], kernel.reg_lambda)))
     assert found[0][0] < found[1][0]
     assert found[0][1] < found[1][1] + 0.1
