@@ -81,13 +81,7 @@ class ColumnMap(Parametrised):
     Columns that are constant, equal to an earlier one or without any value, and categories of more than 100,000 levels,
     or whose levels are all rare and of which no n-grams predict y, are dropped.
 
-    Parameters
-    ----------
     {parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----

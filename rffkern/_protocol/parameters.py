@@ -81,7 +81,9 @@ def requests_of(owner: Any) -> Any:
 
 
 _WIDTH, _INDENT = 112, "   "  # of the lines of a description; a blank is before each word
-_FITS = """Returns
+_FITS = """
+
+Returns
 -------
 self
 
@@ -145,27 +147,24 @@ class Description:
         """The docstring of a class."""
         defaults = {name: value.default for name, value in inspect.signature(cls.__init__).parameters.items()}
 
-        def entries(is_rare: bool) -> str:
-            return "\n".join(parameter.entry(defaults[parameter.name]) for parameter in cls._parameters
-                             if (parameter.name in cls._rare_parameters) == is_rare)
-
-        sections = {
-            "parameters": lambda: entries(False), "other_parameters": lambda: entries(True),
-            "attributes": lambda: "\n".join(attribute.entry() for attribute in cls._attributes),
-        }
-        return filled(self._template, sections)
+        common, rare = ([parameter.entry(defaults[parameter.name]) for parameter in cls._parameters
+                         if (parameter.name in cls._rare_parameters) == is_rare] for is_rare in (False, True))
+        sections = (("Parameters", common), ("Other Parameters", rare),
+                    ("Attributes", [attribute.entry() for attribute in cls._attributes]))
+        return filled(self._template, {"parameters": lambda: "\n\n".join(
+            _section(title, entries) for title, entries in sections if entries)})
 
 
 def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     """Fill in the docstrings of a class and of its methods.
 
-    In that of the class a line that holds only {parameters}, {other_parameters} (the rare ones) or {attributes} is
-    replaced by what the class lists; in those of methods one that holds only the name of an argument, as
-    {sample_weight}, by its description in `_arguments` of the class or in `arguments`, and {fits} by what every `fit`
-    returns and raises.  Of a method of a base the class gets a copy, with the arguments of this class.
+    In that of the class a line that holds only {parameters} is replaced by the sections of its parameters, the rare
+    ones apart, and of its attributes; in those of methods one that holds only the name of an argument, as
+    {sample_weight}, by its description in `_arguments` of the class or in `arguments`, and {fit} by the sections of a
+    `fit`: its arguments, and what every `fit` returns and raises.  Of a method of a base the class gets a copy, with
+    the arguments of this class.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
-    sections["fits"] = lambda: _FITS
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     for name, method in members.items():
         template = method.__doc__ if inspect.isfunction(method) else None  # None: `python -OO` takes docstrings away
@@ -176,15 +175,25 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
                 functools.update_wrapper(method, shared)
                 method.__kwdefaults__ = shared.__kwdefaults__
                 setattr(cls, name, method)
-            method.__doc__ = filled(template, sections)
+            method.__doc__ = filled(template, sections | {"fit": functools.partial(_fit_sections, method, sections)})
     if cls.__doc__:
         cls.__doc__ = Description(cls.__doc__)
+
+
+def _section(title: str, entries: Sequence[str]) -> str:
+    return "\n".join([title, "-" * len(title), *entries])
+
+
+def _fit_sections(method: FunctionType, sections: Mapping[str, Callable[[], str]]) -> str:
+    code = method.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return _section("Parameters", [sections[name]() for name in names]) + _FITS
 
 
 def filled(template: str, sections: Mapping[str, Callable[[], str]]) -> str:
     """A docstring with sections in place of the lines that name them."""
     def section(line: re.Match[str]) -> str:
-        return line[1] + sections[line[2]]().replace("\n", f"\n{line[1]}")
+        return line[1] + re.sub(r"\n(?!\n)", f"\n{line[1]}", sections[line[2]]())
 
     return _SECTION.sub(section, template)
 

@@ -19,13 +19,7 @@ def make_class():
     class Thing:
         """Something.
 
-        Parameters
-        ----------
         {parameters}
-
-        Attributes
-        ----------
-        {attributes}
         """
 
         _rare_parameters = ()
@@ -80,7 +74,7 @@ def test_a_method_of_a_base_has_a_docstring_for_each_class():
     labels, targets = (kind.fit.__doc__ for kind in kinds)
     assert "Labels of any sortable type." in labels
     assert "Finite numbers." in targets
-    assert "{y}" in kinds[0].__mro__[2].fit.__doc__, "the base keeps its template"
+    assert "{fit}" in kinds[0].__mro__[2].fit.__doc__, "the base keeps its template"
     assert all(list(inspect.signature(kind.fit).parameters) == [
         "self", "X", "y", "sample_weight", "eval_set", "callback"] for kind in kinds)
 

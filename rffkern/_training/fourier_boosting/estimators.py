@@ -125,17 +125,7 @@ class _FourierBoosting(Inspection, Model):
             eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
         """Learn from rows X and y, their labels or targets.
 
-        Parameters
-        ----------
-        {X}
-        {y}
-        {sample_weight}
-        {groups}
-        {eval_set}
-        {eval_metric}
-        {callback}
-
-        {fits}
+        {fit}
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
@@ -159,17 +149,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     are calibrated by temperature scaling on out-of-fold rows, with a factor from 0.5 to 2.  Columns are clipped near
     the range of the training rows before they are scored, see `Notes`.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -250,17 +230,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     share of out-of-fold rows lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
     means by its squared errors, and these are no quantiles, no logarithms of means, and not robust against outliers.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----

@@ -110,15 +110,7 @@ class _Boosted(Model):
             callback: "Callback | None" = None) -> Self:
         """Learn from rows X and y, their labels or targets.
 
-        Parameters
-        ----------
-        {X}
-        {y}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        {fits}
+        {fit}
         TrainingStateError
             With `warm_start`, for a model read from a file or trained without it.
         """
@@ -180,17 +172,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     (L. Gautheron et al., Landmark-based Ensemble Learning with Random Fourier Features and Gradient Boosting, ECML
     2020, Algorithm 3).  More than two classes are learned one against the rest, all in the same rounds.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -297,17 +279,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     Random Fourier Features and Gradient Boosting, ECML 2020, Algorithm 2).  More than two classes are learned one
     against the rest, all in the same rounds.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -465,17 +437,7 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     which calls beta c).  Targets are learned in units of their standard deviation; several are learned one by one, all
     in the same rounds.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -543,17 +505,7 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     so that P(y = +1 | x) = (1 + H) / 2, held to [0, 1].  More than two classes are learned one against the rest, all in
     the same rounds.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----

@@ -55,13 +55,7 @@ class _KernelRidge(Model):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and y, their labels or targets.
 
-        Parameters
-        ----------
-        {X}
-        {y}
-        {sample_weight}
-
-        {fits}
+        {fit}
         """
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
         with printing() if self.verbose else contextlib.nullcontext():
@@ -86,17 +80,7 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
     conjugate gradients with a preconditioner, the Nystroem approximation of K by some rows.  Targets are learned in
     units of their standard deviation; several are learned with one kernel, in the same passes.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -206,17 +190,7 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     learned against the rest, with one kernel; probabilities are the softmax of scores with one slope and a shift for
     each class.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----

@@ -165,17 +165,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     as Prior, AISTATS 2019).  With more than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a
     linear SVM for each class against the rest.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -273,13 +263,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X and labels y.
 
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-
-        {fits}
+        {fit}
         """
         training = self._check_training(X, y, sample_weight)
         with printing() if self.verbose else contextlib.nullcontext():
@@ -318,17 +302,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
 class PBRFFTransformer(_LandmarkKernels):
     """The landmark features of `PBRFFClassifier`, for any linear method.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -391,13 +365,7 @@ class PBRFFTransformer(_LandmarkKernels):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn landmarks and their kernels from rows X and labels y.
 
-        Parameters
-        ----------
-        {X}
-        {labels}
-        {sample_weight}
-
-        {fits}
+        {fit}
         """
         self._check_params()
         rng = check_rng(self.random_state)

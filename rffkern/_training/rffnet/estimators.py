@@ -202,15 +202,7 @@ class _RFFNet(Model):
             callback: Callable[..., Any] | None = None) -> Self:
         """Learn from rows X and y, their labels or targets.
 
-        Parameters
-        ----------
-        {X}
-        {y}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        {fits}
+        {fit}
         TrainingStateError
             With `warm_start`, for a model read from a file.
         """
@@ -319,17 +311,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
     mini-batch steps on beta and lambda in turn, with Adam's moments.  Targets are learned in units of their
     standard deviation; several targets share features and relevances.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -447,17 +429,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
     RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta
     and lambda in turn, with Adam's moments.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----

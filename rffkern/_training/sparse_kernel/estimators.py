@@ -172,15 +172,7 @@ class _SparseKernelMachine(Model):
             callback: Callable[..., Any] | None = None) -> Self:
         """Learn from rows X and y, their labels or targets.
 
-        Parameters
-        ----------
-        {X}
-        {y}
-        {sample_weight}
-        {eval_set}
-        {callback}
-
-        {fits}
+        {fit}
         """
         self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self
@@ -229,17 +221,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     base learners, and differ in coefficients alone: a round adds up to two base learners on one set of basis vectors,
     those along which the targets together have the largest gradients.
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
@@ -316,17 +298,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
     learned one against the rest, on the same base learners; their probabilities are in proportion to exp(score).
 
-    Parameters
-    ----------
     {parameters}
-
-    Other Parameters
-    ----------------
-    {other_parameters}
-
-    Attributes
-    ----------
-    {attributes}
 
     Notes
     -----
