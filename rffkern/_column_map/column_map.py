@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from .._native.array_types import NDArray
-from .._protocol.arguments import Choice, Distinct, Number, check_all
+from .._protocol.arguments import Check, check_all, choice, distinct, number
 from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
 from .._rows.groups import Division
@@ -29,17 +29,12 @@ DateOrder: TypeAlias = Literal["auto", "dmy", "mdy"]
 DateParts: TypeAlias = Literal["auto", "differences"] | bool
 
 
-class _Features(NamedTuple):
+def _check_features(name: str, value: Any) -> None:
     """Accept names or indices of columns, or None."""
-
-    domain: str = "sequence of names or indices of columns, or None"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        entries = value.tolist() if isinstance(value, np.ndarray) else value
-        if entries is not None and (not isinstance(entries, (list, tuple)) or any(
-                not isinstance(entry, (str, int, np.integer)) or isinstance(entry, bool) for entry in entries)):
-            raise InvalidInputError(f"{name} must be a list of names or indices of columns, or None, got {value!r}")
+    entries = value.tolist() if isinstance(value, np.ndarray) else value
+    if entries is not None and (not isinstance(entries, (list, tuple)) or any(
+            not isinstance(entry, (str, int, np.integer)) or isinstance(entry, bool) for entry in entries)):
+        raise InvalidInputError(f"{name} must be a list of names or indices of columns, or None, got {value!r}")
 
 
 class FitResult(NamedTuple):
@@ -108,19 +103,20 @@ class ColumnMap(Parametrised):
     """
 
     _parameters = (
-        Parameter("numeric", Distinct("forms", tuple(NUMERIC_FORMS)), "The forms of numeric columns and dates."),
-        Parameter("categorical_features", _Features(), "Columns of numbers that are categories."),
-        Parameter("max_levels", Number(int, 1, 10**5),
+        Parameter("numeric", distinct("forms", tuple(NUMERIC_FORMS)), "The forms of numeric columns and dates."),
+        Parameter("categorical_features", Check("sequence of names or indices of columns, or None", _check_features),
+                  "Columns of numbers that are categories."),
+        Parameter("max_levels", number(int, 1, 10**5),
                   "A category of more levels that are not rare becomes target statistics; without y, the most frequent "
                   "levels keep their indicators, and the others count as rare."),
-        Parameter("min_level_rows", Number(int, 1),
+        Parameter("min_level_rows", number(int, 1),
                   "Levels of fewer rows are rare.  Rows count by their weight, unless the mean weight is below 1."),
-        Parameter("n_knots", Number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),
-        Parameter("n_bins", Number(int, 2, 1000), 'Number of bins of the form "bins" at most.'),
-        Parameter("dates", Choice(("auto", "dmy", "mdy")),
+        Parameter("n_knots", number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),
+        Parameter("n_bins", number(int, 2, 1000), 'Number of bins of the form "bins" at most.'),
+        Parameter("dates", choice("auto", "dmy", "mdy"),
                   "The order of day and month in dates such as 3/4/2024 where both would do; \"auto\" takes that of "
                   "other columns, else months first with a warning."),
-        Parameter("date_parts", Choice(("auto", "differences", True, False)),
+        Parameter("date_parts", choice("auto", "differences", True, False),
                   "Whether dates also become sine and cosine of the time of day, the day of the week and that of the "
                   "year; \"auto\" takes those of which training covers two days, two weeks or a year; \"differences\" "
                   "takes these, and the time since the date in the column of dates before."),

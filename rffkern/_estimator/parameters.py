@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._native.scoring import TILE_ROWS
-from .._protocol.arguments import Choice, Jobs, Number, OfClass, RandomState
+from .._protocol.arguments import (
+    MAX_THREADS,
+    Check,
+    check_jobs,
+    check_random_state,
+    check_scalar,
+    choice,
+    number,
+    of_class,
+)
 from .._protocol.parameters import Attribute as Attribute
 from .._protocol.parameters import Parameter as Parameter
 from .._protocol.parameters import describe as describe_with
@@ -18,24 +27,13 @@ from ..errors import InvalidInputError
 if TYPE_CHECKING:  # a model without a map does not load it
     from .._column_map.column_map import ColumnMap
 
-_BALANCED = "balanced"
-_FACTOR = Number(float, 0, 1e100, open_low=True)
-
-
-class ClassWeights:
-    """Accept None, "balanced", or a dict of labels and factors."""
-
-    domain = 'dict of labels and numbers > 0, "balanced" or None'
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, str) and value == _BALANCED):
-            return
-        if not isinstance(value, Mapping):
-            raise InvalidInputError(f"{name} must be a dict of labels and numbers > 0, {_BALANCED!r} or None, got "
-                                    f"{value!r}")
-        for label, factor in value.items():
-            _FACTOR(f"{name} of {label!r}", factor)
+def _check_class_weights(name: str, value: Any) -> None:
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{name} must be a dict of labels and numbers > 0, 'balanced' or None, got {value!r}")
+    for label, factor in value.items():
+        check_scalar(f"{name} of {label!r}", factor, float, 0, 1e100, open_low=True)
 
 
 # Types of parameters that several families have.
@@ -81,32 +79,32 @@ def eval_sets(text: str) -> Attribute:
         'by the names of a dict, or as "valid_0", "valid_1" and so on.')
 
 
-GAMMA = Parameter("gamma", Number(float, 0, 1e100, open_low=True, word="scale"),
+GAMMA = Parameter("gamma", number(float, 0, 1e100, open_low=True, word="scale"),
                   "Inverse squared width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "
                   '"scale" is 1 / n_features on standardised columns, and 1 / (n_features times their mean variance) '
                   "without standardisation.")
-LEARNING_RATE = Parameter("learning_rate", Number(float, 0, 1, open_low=True), "Factor on every step.")
-MAX_ITER = Parameter("max_iter", Number(int, 0, 10**6), "L-BFGS iterations per round.")
-MAX_SAMPLES = Parameter("max_samples", Number(int, TILE_ROWS, optional=True),
+LEARNING_RATE = Parameter("learning_rate", number(float, 0, 1, open_low=True), "Factor on every step.")
+MAX_ITER = Parameter("max_iter", number(int, 0, 10**6), "L-BFGS iterations per round.")
+MAX_SAMPLES = Parameter("max_samples", number(int, TILE_ROWS, optional=True),
                         "Largest number of rows that one round's search uses; the step uses all rows.  More rows than "
                         "this are shuffled once and divided into equal subsets, which the rounds take in turn.  None: "
                         "all rows.")
-N_ESTIMATORS = Parameter("n_estimators", Number(int, 1, 10**8), "Number of boosting rounds T.")
-N_COMPONENTS = Parameter("n_components", Number(int, 1, 10**6), "Number of cosines K of a landmark.")
-BETA = Parameter("beta", Number(float, 0, 1e100),
+N_ESTIMATORS = Parameter("n_estimators", number(int, 1, 10**8), "Number of boosting rounds T.")
+N_COMPONENTS = Parameter("n_components", number(int, 1, 10**6), "Number of cosines K of a landmark.")
+BETA = Parameter("beta", number(float, 0, 1e100),
                  "Inverse temperature of the pseudo-posterior; 0 gives all cosines of a landmark equal weights.")
-STANDARDIZE = Parameter("standardize", Choice((True, False)),
+STANDARDIZE = Parameter("standardize", choice(True, False),
                         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.")
-EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", Number(int, 1, optional=True),
+EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", number(int, 1, optional=True),
                                   "Rounds without a lower evaluation loss after which to stop; used only with an "
                                   "`eval_set` or a `validation_fraction`.")
 VALIDATION_FRACTION = Parameter(
-    "validation_fraction", Number(float, 0, 0.9, open_low=True, optional=True),
+    "validation_fraction", number(float, 0, 0.9, open_low=True, optional=True),
     "Share of the rows that are validation rows if there is no `eval_set`, for early stopping; stratified by class.  "
     "They are the first draw: a `permutation` of the rows of positive weight.  None: there are no validation rows, and "
     "without an `eval_set` all rounds are kept.")
 WARM_START = Parameter(
-    "warm_start", Choice((True, False)),
+    "warm_start", choice(True, False),
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
     "`n_estimators` and `early_stopping_rounds`.  `random_state` has no effect then.  Other rows, or other values of "
@@ -114,18 +112,19 @@ WARM_START = Parameter(
     "seeds are the only draw, an `integers` of four.  For n rows and k outputs a model keeps 8 n k bytes for this, "
     "not in model files.")
 MAX_SECONDS = Parameter(
-    "max_seconds", Number(float, 0, 1e9, open_low=True, optional=True),
+    "max_seconds", number(float, 0, 1e9, open_low=True, optional=True),
     "Seconds after which `fit` stops and keeps the best rounds so far.  The time is checked after each round, so that "
     "at least one is trained, and `fit` exceeds the limit by one round and the last steps.  Which rounds are kept then "
     "depends on the speed of the machine; a fit that ends before has the bits of one without a limit.  With "
     "`warm_start`, the next call goes on for as many seconds.  None: no limit.  Not kept in model files.")
 CLASS_WEIGHT = Parameter(
-    "class_weight", ClassWeights(), 'Factor on the weights of the rows of each label; "balanced" gives all classes '
+    "class_weight", Check('dict of labels and numbers > 0, "balanced" or None', _check_class_weights),
+    'Factor on the weights of the rows of each label; "balanced" gives all classes '
     "the same sum of weights.  None: 1.")
-PRECISION = Parameter("precision", Choice(("single", "double")),
+PRECISION = Parameter("precision", choice("single", "double"),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
-COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto", "search"),
+COLUMNS = Parameter("columns", of_class("ColumnMap", "auto", "search"),
                     '"auto" takes any table: where all columns are complete numbers, they stay as they are; '
                     "where some have missing values, text, categories, dates or booleans, all are mapped by a "
                     '`ColumnMap` that keeps numeric columns as they are: standardised, or raw where `standardize` is '
@@ -136,11 +135,12 @@ COLUMNS = Parameter("columns", OfClass("ColumnMap", "auto", "search"),
                     "`column_map_` afterwards (None where there is no map), and maps the rows of every call; what "
                     "fitted attributes say of columns is then said of mapped ones.  A model without a map refuses "
                     "missing values when it predicts; with a map they are imputed.")
-RANDOM_STATE = Parameter("random_state", RandomState(), "Source of the random draws.")
-N_JOBS = Parameter("n_jobs", Jobs(),
+RANDOM_STATE = Parameter("random_state", Check("int >= 0, numpy.random.Generator, numpy.random.RandomState or None",
+                                               check_random_state), "Source of the random draws.")
+N_JOBS = Parameter("n_jobs", Check(f"int in [1, {MAX_THREADS}], -1 or None", check_jobs),
                    "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  "
                    "The result is the same to the last bit for any number.  Not kept in model files.")
-VERBOSE = Parameter("verbose", Number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
+VERBOSE = Parameter("verbose", number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 
 CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")
 EXPANSION_ = Attribute("expansion_", "Expansion", "The trained function of a raw row, immutable.")

@@ -1,13 +1,13 @@
 """Checks of plain arguments: numbers, choices, thread counts and random states.
 
-A check says which argument, what was expected and what came.  `Number` and `Choice` are checks that also say in words
-what they accept, so that a parameter's range stands in one place, for its check and for its documentation.
+A check says which argument, what was expected and what came.  A `Check` also says in words what it accepts, so that a
+parameter's range stands in one place, for its check and for its documentation.
 """
 
 import math
 import numbers
-from collections.abc import Iterable
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -28,131 +28,68 @@ _LARGEST_SCALAR = 1.7e308
 _SMALLEST_GUARD = 1e6
 
 
-class Check(Protocol):
-    """A check of one argument by name, and what it accepts in words."""
+class Check:
+    """A check of one argument: `domain` says what is accepted, as documentation has it.
 
-    @property
-    def domain(self) -> str:
-        """What is accepted."""
+    A call takes the name of the argument and a value, and raises InvalidInputError unless the value is accepted.
+    """
+
+    def __init__(self, domain: str, check: Callable[[str, Any], object]) -> None:
+        self.domain, self._check = domain, check
 
     def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
+        self._check(name, value)
 
 
-# Plain classes: a NamedTuple takes a fifth of a millisecond to make, which every program that loads a model would pay.
-class Number:
+def number(kind: type, low: float = -math.inf, high: float = math.inf, *, open_low: bool = False,
+           optional: bool = False, word: str | None = None) -> Check:
     """Accept numbers of one kind within [low, high] or (low, high], perhaps None, perhaps one word instead."""
+    at_least = f" {'>' if open_low else '>='} {low:.15g}" if math.isfinite(low) else ""
+    domain = kind.__name__ + at_least
+    if high < _SMALLEST_GUARD and at_least:
+        domain = f"{kind.__name__} in {'(' if open_low else '['}{low:.15g}, {high:.15g}]"
+    domain = (domain if word is None else f'"{word}" or {domain}') + (" or None" if optional else "")
 
-    def __init__(self, kind: type, low: float = -math.inf, high: float = math.inf, open_low: bool = False,
-                 optional: bool = False, word: str | None = None) -> None:
-        self.kind, self.low, self.high, self.open_low, self.optional, self.word = (
-            kind, low, high, open_low, optional, word)
-
-    @property
-    def domain(self) -> str:
-        """What is accepted, as documentation says it."""
-        kind = self.kind.__name__
-        if self.high < _SMALLEST_GUARD and math.isfinite(self.low):
-            text = f"{kind} in {'(' if self.open_low else '['}{self.low:.15g}, {self.high:.15g}]"
-        elif math.isfinite(self.low):
-            text = f"{kind} {'>' if self.open_low else '>='} {self.low:.15g}"
-        else:
-            text = kind
-        text = text if self.word is None else f'"{self.word}" or {text}'
-        return f"{text} or None" if self.optional else text
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if (value is None and self.optional) or (self.word is not None and isinstance(value, str)
-                                                 and value == self.word):
+    def check(name: str, value: Any) -> None:
+        if value is None and optional:
             return
-        if self.word is not None and isinstance(value, str):
-            bound = f" {'>' if self.open_low else '>='} {self.low:.15g}" if math.isfinite(self.low) else ""
-            raise InvalidInputError(f"{name} must be {self.word!r} or a number{bound}, got {value!r}")
-        check_scalar(name, value, self.kind, self.low, self.high, self.open_low)
+        if word is None or not isinstance(value, str):
+            check_scalar(name, value, kind, low, high, open_low)
+        elif value != word:
+            raise InvalidInputError(f"{name} must be {word!r} or a number{at_least}, got {value!r}")
+
+    return Check(domain, check)
 
 
-class Jobs:
-    """Accept a number of threads, or None or -1 for the CPUs that this process may use."""
-
-    domain = f"int in [1, {MAX_THREADS}], -1 or None"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        check_jobs(name, value)
-
-
-class Choice:
+def choice(*choices: str | bool) -> Check:
     """Accept one of some values."""
-
-    def __init__(self, choices: tuple[str | bool, ...]) -> None:
-        self.choices = choices
-
-    @property
-    def domain(self) -> str:
-        """What is accepted, as documentation says it."""
-        if self.choices == (True, False):
-            return "bool"
-        *most, last = (str(choice) if isinstance(choice, bool) else f'"{choice}"' for choice in self.choices)
-        return f"{', '.join(most)} or {last}"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        check_choice(name, value, self.choices)
+    *most, last = (str(each) if isinstance(each, bool) else f'"{each}"' for each in choices)
+    domain = "bool" if choices == (True, False) else f"{', '.join(most)} or {last}"
+    return Check(domain, lambda name, value: check_choice(name, value, choices))
 
 
-class Distinct:
+def distinct(noun: str, words: tuple[str, ...]) -> Check:
     """Accept a tuple of distinct words among some; `noun` is what they are."""
-
-    def __init__(self, noun: str, words: tuple[str, ...]) -> None:
-        self.noun, self.words = noun, words
-
-    @property
-    def domain(self) -> str:
-        """What is accepted, as documentation says it."""
-        return "tuple of " + ", ".join(f'"{word}"' for word in self.words)
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
+    def check(name: str, value: Any) -> None:
         if (not isinstance(value, (tuple, list)) or not value or len({*map(str, value)}) < len(value)
-                or any(not isinstance(word, str) or word not in self.words for word in value)):
-            words = ", ".join(self.words)
-            raise InvalidInputError(f"{name} must be a tuple of distinct {self.noun} among {words}, got {value!r}")
+                or any(not isinstance(word, str) or word not in words for word in value)):
+            raise InvalidInputError(f"{name} must be a tuple of distinct {noun} among {', '.join(words)}, got "
+                                    f"{value!r}")
+
+    return Check("tuple of " + ", ".join(f'"{word}"' for word in words), check)
 
 
-class RandomState:
-    """Accept a seed, a Generator, a RandomState or None."""
-
-    domain = "int >= 0, numpy.random.Generator, numpy.random.RandomState or None"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0):
-            return
-        if not isinstance(value, (np.random.Generator, np.random.RandomState)):
-            raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator, a "
-                                    f"numpy.random.RandomState or None, got {value!r}")
-
-
-class OfClass:
+def of_class(class_name: str, *words: str) -> Check:
     """Accept None, a word, or an object of a class that is known by its name, whose own parameters are checked too."""
-
-    def __init__(self, class_name: str, *words: str) -> None:
-        self.class_name, self.words = class_name, words
-
-    @property
-    def domain(self) -> str:
-        """What is accepted, as documentation says it."""
-        return ", ".join(f'"{word}"' for word in self.words) + f", {self.class_name} or None"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, str) and value in self.words):
+    def check(name: str, value: Any) -> None:
+        if value is None or (isinstance(value, str) and value in words):
             return
-        if self.class_name not in (base.__name__ for base in type(value).__mro__):
-            words = ", ".join(map(repr, self.words))
-            raise InvalidInputError(f"{name} must be {words}, a {self.class_name} or None, got {value!r}")
+        if class_name not in (base.__name__ for base in type(value).__mro__):
+            raise InvalidInputError(f"{name} must be {', '.join(map(repr, words))}, a {class_name} or None, got "
+                                    f"{value!r}")
         value._check_params()
+
+    return Check(", ".join(f'"{word}"' for word in words) + f", {class_name} or None", check)
 
 
 def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
@@ -161,12 +98,20 @@ def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
         check(name, getattr(owner, name))
 
 
+def check_random_state(name: str, value: Any) -> None:
+    """Refuse what is no seed, Generator, RandomState or None."""
+    is_seed = isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0
+    if value is not None and not is_seed and not isinstance(value, (np.random.Generator, np.random.RandomState)):
+        raise InvalidInputError(f"{name} must be an integer >= 0, a numpy.random.Generator, a "
+                                f"numpy.random.RandomState or None, got {value!r}")
+
+
 def check_rng(random_state: RandomSource) -> "np.random.Generator":
     """Return a numpy.random.Generator for an int >= 0, a Generator, a RandomState or None.
 
     A RandomState gives a seed, by one draw of `randint`, as scikit-learn's own tools take one from it.
     """
-    RandomState()("random_state", random_state)
+    check_random_state("random_state", random_state)
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     return np.random.default_rng(random_state)  # a Generator is returned as it is

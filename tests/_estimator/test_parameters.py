@@ -9,10 +9,10 @@ import rffkern
 from rffkern import InvalidInputError
 from rffkern._estimator import parameters
 from rffkern._estimator.parameters import ARGUMENTS, Attribute, Parameter, describe
-from rffkern._protocol.arguments import Choice, Number
+from rffkern._protocol.arguments import choice, number
 
-SIZE = Parameter("size", Number(int, 1, 9), "How large.")
-KIND = Parameter("kind", Choice(("round", "square")), "Which shape.")
+SIZE = Parameter("size", number(int, 1, 9), "How large.")
+KIND = Parameter("kind", choice("round", "square"), "Which shape.")
 
 
 def make_class():

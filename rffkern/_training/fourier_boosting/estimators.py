@@ -11,7 +11,7 @@ from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrN
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Choice, Number, RandomSource
+from ..._protocol.arguments import Auto, RandomSource, choice, number
 from ..._rows.sparse_rows import SparseRows, is_sparse
 from ...errors import InvalidInputError
 from .inspection import Inspection, check_term_rounds
@@ -21,10 +21,10 @@ from .parameters import (
     LOG_LINKS,
     MAX_BAGS,
     PARAMETERS,
+    QUANTILES,
     BaseLearnerName,
     KernelRidgeReport,
     LossName,
-    Quantiles,
     Validation,
     check_report_numbers,
     has_order,
@@ -226,7 +226,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     """Gradient boosting with Fourier terms, symmetric trees and linear terms for real targets, with nothing to tune.
 
-    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are shifted in the end, so that their
+    See `FourierBoostingClassifier`.  Several targets share all terms.  QUANTILES are shifted in the end, so that their
     share of out-of-fold rows lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
     means by its squared errors, and these are no quantiles, no logarithms of means, and not robust against outliers.
 
@@ -264,16 +264,16 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     family = "fourier_boosting_regressor"
     _parameters = (
         PARAMETERS[0],
-        Parameter("loss", Choice(get_args(LossName)),
+        Parameter("loss", choice(*get_args(LossName)),
                   '"squared_error", (y - f)^2 / 2; "absolute_error", |y - f| / 2, which estimates the median; "huber", '
                   "the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median distance "
                   'of y from its median, the standard deviation of a normal target; "quantile"; or half the deviance '
                   'of targets whose mean is exp(f): "poisson" for counts, "gamma" for positive targets whose standard '
                   'deviation grows with their mean, "tweedie" for targets >= 0 of which many are 0.'),
-        Parameter("quantile", Quantiles(),
+        Parameter("quantile", QUANTILES,
                   'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
                   "`predict_quantiles` returns all of them, and `predict` the first."),
-        Parameter("power", Number(float, 1.01, 1.99),
+        Parameter("power", number(float, 1.01, 1.99),
                   'For the loss "tweedie": the variance of y is taken to be proportional to its mean to this power.'),
         *PARAMETERS[1:])
     _attributes = ATTRIBUTES

@@ -27,7 +27,7 @@ from ..._estimator.parameters import (
 )
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Choice, Distinct, Number
+from ..._protocol.arguments import Check, choice, distinct, number
 from ...errors import InvalidInputError
 
 Double = NDArray[np.float64]
@@ -228,54 +228,52 @@ def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_c
     return Reason.MANY if kernel_ridge == "auto" and too_many else None
 
 
-class Quantiles(NamedTuple):
+def _check_quantiles(name: str, value: Any) -> None:
     """Accept a quantile, or several in ascending order."""
-
-    domain: str = "float in [1e-06, 0.999999], or several in ascending order"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        several = value if isinstance(value, (tuple, list)) else (value,)
-        if isinstance(value, str):
-            raise InvalidInputError(f"{name} must be a number, or several in ascending order, such as "
-                                    f"[0.1, 0.5, 0.9], got {value!r}")
-        for each in several:
-            _QUANTILE(name, each)
-        if not len(several) or any(a >= b for a, b in itertools.pairwise(several)):
-            raise InvalidInputError(f"{name} must be a number, or several in ascending order, got {value!r}")
+    several = value if isinstance(value, (tuple, list)) else (value,)
+    if isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a number, or several in ascending order, such as "
+                                f"[0.1, 0.5, 0.9], got {value!r}")
+    for each in several:
+        _QUANTILE(name, each)
+    if not len(several) or any(a >= b for a, b in itertools.pairwise(several)):
+        raise InvalidInputError(f"{name} must be a number, or several in ascending order, got {value!r}")
 
 
-class MonotoneConstraints(NamedTuple):
+QUANTILES = Check("float in [1e-06, 0.999999], or several in ascending order", _check_quantiles)
+
+
+def _check_monotone_constraints(name: str, value: Any) -> None:
     """Accept an order of some columns, or of each."""
-
-    domain: str = "dict from names or indices of columns to -1, 0 or 1, sequence of these for all columns, or None"
-
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        value = value.tolist() if isinstance(value, np.ndarray) else value
-        is_dict = isinstance(value, dict)
-        signs = [*value.values()] if is_dict else value
-        if value is not None and (not isinstance(signs, (list, tuple)) or not all(map(_is_integer, signs))
-                                  or not {*signs} <= {-1, 0, 1} or (is_dict and not all(map(_is_column, value)))):
-            raise InvalidInputError(f"{name} must be a dict such as {{'age': 1, 'price': -1}}, a list with -1, 0 or 1 "
-                                    f"for each column, or None, got {value!r}")
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    is_dict = isinstance(value, dict)
+    signs = [*value.values()] if is_dict else value
+    if value is not None and (not isinstance(signs, (list, tuple)) or not all(map(_is_integer, signs))
+                              or not {*signs} <= {-1, 0, 1} or (is_dict and not all(map(_is_column, value)))):
+        raise InvalidInputError(f"{name} must be a dict such as {{'age': 1, 'price': -1}}, a list with -1, 0 or 1 "
+                                f"for each column, or None, got {value!r}")
 
 
-class InteractionConstraints(NamedTuple):
+MONOTONE_CONSTRAINTS = Check(
+    "dict from names or indices of columns to -1, 0 or 1, sequence of these for all columns, or None",
+    _check_monotone_constraints)
+
+
+def _check_interaction_constraints(name: str, value: Any) -> None:
     """Accept sets of columns, a word for some, or a number of pairs."""
+    if value is None or (isinstance(value, str) and value in ("no_interactions", "pairwise")) or (
+            _is_integer(value) and value >= 0):
+        return
+    if not isinstance(value, (list, tuple)) or not value or not all(
+            isinstance(each, (list, tuple, set, frozenset)) and each and all(map(_is_column, each))
+            for each in value):
+        raise InvalidInputError(f"{name} must be 'no_interactions', 'pairwise', a number of pairs >= 0, a list of "
+                                f"sets of columns such as [['age', 'price'], ['size']], or None, got {value!r}")
 
-    words: tuple[str, ...] = ("no_interactions", "pairwise")
-    domain: str = '"no_interactions", "pairwise", int >= 0, sequence of sets of names or indices of columns, or None'
 
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if value is None or (isinstance(value, str) and value in self.words) or (_is_integer(value) and value >= 0):
-            return
-        if not isinstance(value, (list, tuple)) or not value or not all(
-                isinstance(each, (list, tuple, set, frozenset)) and each and all(map(_is_column, each))
-                for each in value):
-            raise InvalidInputError(f"{name} must be 'no_interactions', 'pairwise', a number of pairs >= 0, a list of "
-                                    f"sets of columns such as [['age', 'price'], ['size']], or None, got {value!r}")
+INTERACTION_CONSTRAINTS = Check(
+    '"no_interactions", "pairwise", int >= 0, sequence of sets of names or indices of columns, or None',
+    _check_interaction_constraints)
 
 
 def _is_integer(entry: Any) -> bool:
@@ -293,26 +291,26 @@ def has_order(monotone_constraints: Any) -> bool:
     return given is not None and any(given.values() if isinstance(given, dict) else given)
 
 
-_QUANTILE = Number(float, 1e-6, 1 - 1e-6)
+_QUANTILE = number(float, 1e-6, 1 - 1e-6)
 
 PARAMETERS = (
     N_ESTIMATORS.described("Largest number of rounds of a bag."),
-    Parameter("n_bags", Number(int, 1, MAX_BAGS, optional=True),
+    Parameter("n_bags", number(int, 1, MAX_BAGS, optional=True),
               "Number of bags, boosted models whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to "
               "5,000, 2 on 30,000, and 1 from 300,000 on; of more than 25 classes fewer, four tenths from 200 on.  If "
               "each row can be held out twice, as by ten bags with folds of a fifth, half of the bags add trees alone, "
               "and held-out rows choose the share of these in the mean."),
-    Parameter("learning_rate", Number(float, 0, 1, open_low=True, word="auto"),
+    Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier and linear terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
               "interpolated in between.  Trees take a sixth of it on up to 1,000 rows and three fifths on 30,000 or "
               "more.  Losses multiply this by a factor, on few and on many rows: 2 and 0.6 (trees 4 and 1.2) for more "
               "than two classes, 2 and 1 (trees 4 and 2) for quantiles, 1 and 0.8 (trees 2 and 1.5) for other losses "
               "of regressors."),
-    Parameter("base_learners", Distinct("base_learners", BASE_LEARNERS),
+    Parameter("base_learners", distinct("base_learners", BASE_LEARNERS),
               'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
               "proportion to their recent improvement of the validation loss."),
-    Parameter("kernel_ridge", Choice(("auto", True, False)),
+    Parameter("kernel_ridge", choice("auto", True, False),
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i exp(-r), '
               'with r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2.  1 / length_scale_l^2 is '
               'proportional to the relevance of column l; the constant is chosen by the squared error on held-out '
@@ -329,13 +327,13 @@ PARAMETERS = (
               'regions are trained first, and the others only if these lower the loss enough.  A model with it holds '
               'its rows and takes longer to score.  True: stacked however little '
               f'it gains, on {FEWEST_AT_ALL} rows or more.  False: the terms alone, a smaller model.'),
-    Parameter("monotone_constraints", MonotoneConstraints(),
+    Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               'Columns of numbers with which the score, and so the target or the probability of the second of two '
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
               "each column.  This holds exactly, for any two rows that differ in such columns alone and have values "
               "there.  Trees keep the order; no other term and no kernel reads such a column.  Several targets or "
               "quantiles all keep it; more than two classes are refused."),
-    Parameter("interaction_constraints", InteractionConstraints(),
+    Parameter("interaction_constraints", INTERACTION_CONSTRAINTS,
               'Sets of columns that may occur together in a term, by name or index: [["age", "price"], ["size"]].  '
               'Columns that are in no set are one more set.  "no_interactions": each column by itself, so that the '
               'score is a sum of functions of one column; "pairwise": sets of two; a number: each by itself, and at '
@@ -345,21 +343,21 @@ PARAMETERS = (
     MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
-    Parameter("early_stopping_rounds", Number(int, 1, optional=True, word="auto"),
+    Parameter("early_stopping_rounds", number(int, 1, optional=True, word="auto"),
               "Rounds without a lower validation loss, or `eval_metric` of `fit`, after which a bag ends; its rounds "
               'up to the lowest are kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are '
               "kept."),
-    Parameter("validation_fraction", Number(float, 1e-6, 0.5, word="auto"),
+    Parameter("validation_fraction", number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, in each class, that a bag holds out where there is no `eval_set`.  Bags hold out "
               "different folds of one division of the rows; when all folds are used, the rows are divided anew.  "
               '"auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
               "or more."),
-    Parameter("validation", Choice(("random", "last")),
+    Parameter("validation", choice("random", "last"),
               'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: the '
               "last rows for all bags, so that rounds, calibration and kernel ridge regression are chosen by rows that "
               "are later than those learned from; then bags are trained once more, on all rows, and no column is "
               "extrapolated.  Rows of one group of `fit(groups=)` are never on both sides."),
-    Parameter("warm_start", Choice((True, False)),
+    Parameter("warm_start", choice(True, False),
               "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
               "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "
               "`n_estimators` and `early_stopping_rounds`: bags whose rounds had ended by early stopping stay as "

@@ -46,7 +46,7 @@ from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import scoring
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Choice, Number, Precision, RandomSource
+from ..._protocol.arguments import Precision, RandomSource, choice, number
 from ..posterior import POSTERIOR, posterior_of
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # a model that scores loads no training
 Double = NDArray[np.float64]
 
 _N_LANDMARKS = N_ESTIMATORS.described("Number of boosting rounds T, and of landmarks.")
-_LANDMARKS = Parameter("landmarks", Choice(("learn", "random")),
+_LANDMARKS = Parameter("landmarks", choice("learn", "random"),
                       '"learn" learns each landmark by a descent; "random" takes rows, drawn with replacement.')
 _LANDMARK_MAX_ITER = MAX_ITER.described("L-BFGS iterations per landmark, which starts from the mean of the rows.")
 _LANDMARK_MAX_SAMPLES = MAX_SAMPLES.described(
@@ -206,7 +206,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     _parameters = (
         N_ESTIMATORS,
         GAMMA,
-        Parameter("reg_lambda", Number(float, 0), "Weight of |omega|^2 in the descent."),
+        Parameter("reg_lambda", number(float, 0), "Weight of |omega|^2 in the descent."),
         LEARNING_RATE,
         MAX_ITER.described("L-BFGS iterations per round; 0 keeps the drawn omega."),
         MAX_SAMPLES.described(
@@ -320,7 +320,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
         BETA.described("Inverse temperature of the pseudo-posterior; 0 gives all cosines of a landmark equal weights.  "
                        "In its formula n is the sum of the sample weights."),
         _LANDMARKS,
-        Parameter("step", Choice(("closed", "exact")),
+        Parameter("step", choice("closed", "exact"),
                   'Size of a step.  "closed" is the closed form of the paper, which minimises a bound of the loss that '
                   'is tight where |h| is 1.  "exact" minimises the loss itself.  Means of K cosines are small, so that '
                   "exact steps are much longer; they are better with few landmarks, and with many where the learning "
@@ -392,7 +392,7 @@ _PARAMETERS = (
     GAMMA.described(GAMMA.text + "  The paper has 0.5."),
     BETA,
     _LANDMARKS,
-    Parameter("scale_residuals", Choice((True, False)),
+    Parameter("scale_residuals", choice(True, False),
               "Fit landmark and pseudo-posterior to residuals in units of their root mean square, because a cosine has "
               "size 1 and residuals shrink round by round.  False fits them as they are, as the paper prints it."),
     LEARNING_RATE.described("Factor v on every step."),

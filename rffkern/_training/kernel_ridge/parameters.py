@@ -1,7 +1,7 @@
 """Parameters and attributes of kernel ridge regression, and importances of columns by their length scales."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..._estimator.parameters import (
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import NDArray
 from ..._native.sparse import SHAPES
-from ..._protocol.arguments import Auto, Choice, Number, check_scalar
+from ..._protocol.arguments import Auto, Check, check_scalar, choice, number
 from ...errors import InvalidInputError
 
 Shape: TypeAlias = Literal["exponential", "gaussian"]
@@ -31,50 +31,48 @@ Double = NDArray[np.float64]
 LARGEST_INVERSE = 1e305
 
 
-class LengthScales(NamedTuple):
-    """Check of the parameter `length_scale`; training checks their number against the columns."""
+def _check_length_scales(name: str, value: Any) -> None:
+    """Training checks their number against the columns."""
+    if isinstance(value, str) and value == "auto":
+        return
+    lengths = np.asarray(value, dtype=object)
+    if isinstance(value, str) or lengths.ndim > 1 or not lengths.size:
+        raise InvalidInputError(f"{name} must be 'auto', a number or one for each column, got {value!r}")
+    for length in lengths.ravel():
+        check_scalar(name, length, float, low=1e-100, high=1e100)
 
-    domain: str = '"auto", number > 0 or array of them'
 
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if isinstance(value, str) and value == "auto":
-            return
-        lengths = np.asarray(value, dtype=object)
-        if isinstance(value, str) or lengths.ndim > 1 or not lengths.size:
-            raise InvalidInputError(f"{name} must be 'auto', a number or one for each column, got {value!r}")
-        for length in lengths.ravel():
-            check_scalar(name, length, float, low=1e-100, high=1e100)
+LENGTH_SCALES = Check('"auto", number > 0 or array of them', _check_length_scales)
 
 
 KERNEL = (
-    Parameter("kernel", Choice(tuple(reversed(SHAPES))),
+    Parameter("kernel", choice(*reversed(SHAPES)),
               'The kernel: exp(-r), "exponential", or exp(-r^2 / 2), "gaussian", with r^2 the sum over columns l of '
               "((x_l - z_l) / length_scale_l)^2."),
-    Parameter("length_scale", LengthScales(),
+    Parameter("length_scale", LENGTH_SCALES,
               'Length scales, one number or one for each column.  "auto" chooses them by the squared error on rows '
               "that a model has not learned from: their common scale first, then one for each column in inverse "
               "proportion to the root mean squared derivative along it of a first model, twice, as long as this lowers "
               "the error, on up to 1500 rows; then their common scale again on up to 6000."),
-    Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
+    Parameter("reg_lambda", number(float, 0, 1e100, open_low=True, word="auto"),
               'Weight lambda of the regulariser, in units of the variance of y; "auto" chooses one of 0.01 to 3, of '
               "targets that are no labels also smaller ones from 0.0001 on, with the length scales, for weights of "
               "mean 1.  Beside such weights it is at least 1e-12."),
-    Parameter("region_size", Number(int, 10, 10**8, optional=True, word="auto"),
+    Parameter("region_size", number(int, 10, 10**8, optional=True, word="auto"),
               "Rows that regions have on average at most.  Thresholds on columns divide more rows than that into 2, 4, "
               "8 or more regions, each with a regression of its own that also learns from the nearest rows of its "
               "neighbours; a row is scored by that of its region.  Length scales and lambda are then chosen on one "
               f'of them, the former in the proportions of random rows.  "auto": {LARGEST_REGION:,} where there are '
               f"more than {MOST_ROWS:,} rows.  None: all rows together; time and memory grow with their square."),
-    Parameter("n_landmarks", Number(int, 1, 10**8),
+    Parameter("n_landmarks", number(int, 1, 10**8),
               "Number of random rows whose kernels with all rows make the preconditioner.  It changes the time of "
               "training and not its result, but for what `tol` leaves."),
-    Parameter("cache_size", Number(int, 0, 10**8),
+    Parameter("cache_size", number(int, 0, 10**8),
               "Megabytes (2^20 bytes) of kernels that are kept between iterations.  All others are computed anew in "
               "each; the result is the same to the last bit."),
-    Parameter("tol", Number(float, 1e-12, 1),
+    Parameter("tol", number(float, 1e-12, 1),
               "Iterations end when |b - A x| <= tol |b| for each system of equations A x = b."),
-    Parameter("max_iter", Number(int, 0, 10**6), "Largest number of iterations."),
+    Parameter("max_iter", number(int, 0, 10**6), "Largest number of iterations."),
     STANDARDIZE.described("Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  "
                           "Prediction takes raw rows either way."),
     PRECISION.described(

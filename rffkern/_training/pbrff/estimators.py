@@ -35,7 +35,7 @@ from ..._estimator.tasks import Classifier
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Choice, Number, Precision, RandomSource, check_rng
+from ..._protocol.arguments import Precision, RandomSource, check_rng, choice, number
 from ..._protocol.set_output import check_input_features, contained, set_output
 from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling
@@ -54,13 +54,13 @@ Double = NDArray[np.float64]
 _BOUNDS = 1e-12, 1e8
 
 _KERNELS = (
-    Parameter("n_landmarks", Number(int, 1, 10**8), "Number of landmarks, and of features."),
+    Parameter("n_landmarks", number(int, 1, 10**8), "Number of landmarks, and of features."),
     N_COMPONENTS,
     GAMMA,
     BETA.described(BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is the sum of the "
                    "sample weights."),
 )
-_LANDMARKS = Parameter("landmarks", Choice(("random", "kmeans")),
+_LANDMARKS = Parameter("landmarks", choice("random", "kmeans"),
                        "Rows drawn with replacement, or k-means centers, equally many for each class and computed from "
                        "at most 16384 of its rows.")
 _RANDOM_STATE = RANDOM_STATE.described(
@@ -132,7 +132,7 @@ class _LandmarkKernels(Model):
         """
         now = self._snapshot()
         now._check_fitted()
-        Number(float, 0, 1, open_low=True)("delta", delta)
+        number(float, 0, 1, open_low=True)("delta", delta)
         if now.landmarks != "random":
             raise InvalidInputError('landmarks must be "random" for a bound, which holds for landmarks that do not '
                                     f"depend on all rows, got {now.landmarks!r}: fit with landmarks=\"random\"")
@@ -204,17 +204,17 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     family = "pbrff"
     _parameters = (
         *_KERNELS,
-        Parameter("C", Number(float, 0, 1e6, open_low=True),
+        Parameter("C", number(float, 0, 1e6, open_low=True),
                   "Weight of the losses in the linear SVM.  It is multiplied by the sample weight of a row; the "
                   "product is clipped to [1e-12, 1e8]."),
         _LANDMARKS,
-        Parameter("loss", Choice(("squared_hinge", "hinge")), "Loss of the linear SVM."),
+        Parameter("loss", choice("squared_hinge", "hinge"), "Loss of the linear SVM."),
         CLASS_WEIGHT,
         COLUMNS,
         _RANDOM_STATE,
         N_JOBS,
         _VERBOSE,
-        Parameter("tol", Number(float, 1e-12, 1),
+        Parameter("tol", number(float, 1e-12, 1),
                   "Training ends when (primal - dual) / primal, the relative gap of the objectives, is at most this."),
         STANDARDIZE,
         PRECISION.described(PRECISION.text + "  This is the precision of the features; sums of the linear SVM over "

@@ -37,7 +37,7 @@ from ..._estimator.tasks import Classifier, Regressor
 from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, Choice, Number, Precision, RandomSource, check_rng, check_scalar
+from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng, check_scalar, choice, number
 from ..._rows.groups import Division
 from ..._rows.training_rows import Training, check_more_labels
 from ..._rows.validation import to_array
@@ -52,25 +52,25 @@ Double = NDArray[np.float64]
 Density: TypeAlias = Literal["gaussian", "laplace", "matern32", "matern52"]
 
 _N_COMPONENTS = Parameter(
-    "n_components", Number(int, 1, 10**6, optional=True),
+    "n_components", number(int, 1, 10**6, optional=True),
     "Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 100 and at most 4096.")
 _KERNEL = Parameter(
-    "kernel", Choice(tuple(SPECTRAL_DENSITIES)),
+    "kernel", choice(*SPECTRAL_DENSITIES),
     "The kernel h(relevances * (x - z)), from whose spectral density the omegas are drawn: exp(-|.|^2 / 2), "
     "exp(-|.|_1), or the Matern kernel of smoothness 3/2 or 5/2.")
 _LOSS = Parameter(
-    "loss", Choice(("squared_error", "huber", "quantile")),
+    "loss", choice("squared_error", "huber", "quantile"),
     "(y - f)^2; the Huber loss, which is the same up to |y - f| = delta and linear beyond; or the pinball loss of a "
     "quantile of y.")
-_QUANTILE = Parameter("quantile", Number(float, 1e-6, 1 - 1e-6), "The quantile that the pinball loss estimates.")
-_DELTA = Parameter("delta", Number(float, 0, 1e10, open_low=True),
+_QUANTILE = Parameter("quantile", number(float, 1e-6, 1 - 1e-6), "The quantile that the pinball loss estimates.")
+_DELTA = Parameter("delta", number(float, 0, 1e10, open_low=True),
                    "Where the Huber loss becomes linear, in units of the standard deviation of y.")
 _LEARNING_RATE = LEARNING_RATE.described(
     "Initial step size eta: steps of eta / sqrt(n_features) on relevances, whose initial values are 1 over the root of "
     "the number of columns that vary, and of 16 eta / sqrt(s) on coefficients.  After 6 validations without "
     "improvement, training returns to the best values and multiplies the step size by 0.3, at most twice.")
 _TRAINING = (
-    Parameter("max_epochs", Number(int, 1, 10**8),
+    Parameter("max_epochs", number(int, 1, 10**8),
               "Largest number of epochs.  An epoch passes over all rows once, or several times until it has taken 32 "
               "steps."),
     EARLY_STOPPING_ROUNDS.described(
@@ -78,7 +78,7 @@ _TRAINING = (
         "None for all epochs.  Validations follow each epoch; an epoch of more than 500 steps is divided into parts of "
         "about 500 steps, each followed by a validation.  They count once the loss has fallen by 2 % from its first "
         "value, or after 2000 steps."),
-    Parameter("validation_fraction", Number(float, 0, 0.9),
+    Parameter("validation_fraction", number(float, 0, 0.9),
               "Fraction of the rows to validate on if there is no `eval_set`, at most 65536 rows and 2^24 numbers.  "
               "The values of lowest loss on them are kept.  With 0, the training loss of whole epochs decides."),
 )
@@ -96,13 +96,13 @@ _COMMON = (
     VERBOSE.described("Print a line on stderr every so many epochs; 0 for none."),
 )
 _RARE = (
-    Parameter("reg_l1", Number(float, 0, 1e10),
+    Parameter("reg_l1", number(float, 0, 1e10),
               "Weight of a penalty on the sum of |relevances|, which sets some of them to 0."),
-    Parameter("batch_size", Number(int, 1, 1 << 16), "Rows in a mini-batch."),
-    Parameter("n_restarts", Number(int, 1, 10**6, optional=True),
+    Parameter("batch_size", number(int, 1, 1 << 16), "Rows in a mini-batch."),
+    Parameter("n_restarts", number(int, 1, 10**6, optional=True),
               "Number of restarts, each with new random features; the one of lowest loss is kept.  None for 3 on up to "
               "10000 rows and 1 on more."),
-    Parameter("warm_start", Choice((True, False)),
+    Parameter("warm_start", choice(True, False),
               "Whether `fit` continues from the state in which the last call ended, without restarts and with the same "
               "random features and units.  The same rows are validated on if the number of rows is the same."),
     MAX_SECONDS.described(MAX_SECONDS.text.replace("after each round, so that there is always one;",
@@ -117,7 +117,7 @@ _RARE = (
 def _reg_lambda(first: float, last: float) -> Parameter:
     """The penalty, with its first and its last default times the number of rows."""
     return Parameter(
-        "reg_lambda", Number(float, 0, 1e10, word="auto"),
+        "reg_lambda", number(float, 0, 1e10, word="auto"),
         f'Weight mu of the penalty on the squared coefficients.  "auto" begins with {first:g} / n for n rows.  After 3 '
         f"validations without improvement it falls to a tenth, down to {last:g} / n; only then do step sizes fall.  "
         f"Continued training uses {last:g} / n, where n counts the rows of all calls in `partial_fit`.")

@@ -35,9 +35,9 @@ from ..._estimator.parameters import (
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import NDArray
 from ..._native.sparse import RULES
-from ..._protocol.arguments import Auto, Choice, Number, RandomSource, check_all
+from ..._protocol.arguments import Auto, RandomSource, check_all, choice, number
 from ..kernel_ridge.parameters import shares_of_columns
-from .kernel import KernelParameter
+from .kernel import KERNEL_PARAMETER
 from .training import CURVES, restored, train
 
 Double = NDArray[np.float64]
@@ -48,12 +48,12 @@ _BASIS = (
     N_ESTIMATORS.described(
         "Largest number of rounds M, each of which adds a base learner, or up to two where there are several outputs; "
         "fewer if every other row depends linearly on the basis vectors."),
-    Parameter("basis_size", Number(int, 1, 10**6),
+    Parameter("basis_size", number(int, 1, 10**6),
               "Number of basis vectors S of a base learner; 1 selects them one by one."),
-    Parameter("max_samples", Number(int, 1, optional=True),
+    Parameter("max_samples", number(int, 1, optional=True),
               "Size T >= basis_size of the random sample of rows that the basis vectors of a base learner are selected "
               "from, at most half of the rows; None for all rows."),
-    Parameter("selection", Choice(tuple(RULES)),
+    Parameter("selection", choice(*RULES),
               'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
               "(matching pursuit): of 60 rows, the one that lowers the objective most, (28).  "
               '"boost" (boosting): of 60 rows, the one of largest gradient, (27).  "ald" (approximate '
@@ -63,11 +63,11 @@ _BASIS = (
               "gradients compare sums of their squares over outputs."),
 )
 _UPDATE = Parameter(
-    "update", Choice(("full", "one", "group")),
+    "update", choice("full", "one", "group"),
     'Which coefficients are made optimal with a new base learner.  "full": all.  "one": the newest, (31).  "group": '
     "those of its group; a new group begins after every 50 rounds, and memory is that of one group.")
 _UPDATE_OF_CLASSES = _UPDATE._replace(
-    check=Choice(("full", "one", "group", "active")),
+    check=choice("full", "one", "group", "active"),
     text=_UPDATE.text + '  "active": as "group", but groups after the first leave out rows that are fitted well, '
     "y F >= 0.5, and at least half of all rows, those of largest y F, as the paper does with classes that a narrow "
     "kernel separates; where classes overlap, accuracy is much lower.")
@@ -83,17 +83,17 @@ _DICT = (
     'optionally "amplitude" (default 1), "bias" (default 0) and "shape" ("gaussian", the default, or "exponential"); '
     "`kernel_` of a model is such a dict.  Mapped columns have units of their own.")
 _KERNEL_OF_TARGETS = Parameter(
-    "kernel", KernelParameter(),
+    "kernel", KERNEL_PARAMETER,
     'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
     + _HOW_CHOSEN + _DICT)
 _KERNEL_OF_CLASSES = Parameter(
-    "kernel", KernelParameter(),
+    "kernel", KERNEL_PARAMETER,
     'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length scale for all '
     "columns: labels hardly determine one for each.  " + _HOW_CHOSEN + "  With up to 1000 rows all columns have one "
     "length scale; with more, such kernels and those with one for each are compared." + _DICT)
 
 _REST = (
-    Parameter("reg_lambda", Number(float, 0, 1e100, open_low=True, word="auto"),
+    Parameter("reg_lambda", number(float, 0, 1e100, open_low=True, word="auto"),
               'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
               "units of the variance of y."),
     EARLY_STOPPING_ROUNDS,
@@ -164,7 +164,7 @@ class _SparseKernelMachine(Model):
         return copy.set_params(**changes | ({"kernel": "likelihood"} if self.kernel == "auto" else {}))
 
     def _check_params(self) -> None:
-        size = Number(int, self.basis_size, optional=True)  # basis_size is checked before max_samples
+        size = number(int, self.basis_size, optional=True)  # basis_size is checked before max_samples
         check_all([parameter._replace(check=size) if parameter.name == "max_samples" else parameter
                    for parameter in self._parameters], self)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._native.array_types import NDArray
 from ..._native.sparse import SHAPES, UNITS
-from ..._protocol.arguments import check_scalar
+from ..._protocol.arguments import Check, check_scalar
 from ..._rows.scaling import Scaling
 from ..._rows.weights import RowWeights
 from ...errors import InvalidInputError
@@ -62,29 +62,27 @@ class Kernel(NamedTuple):
         return Scaling(scaling.center, UNITS[SHAPES[self.shape]] * self.inverse_lengths(scaling), scaling.mean_variance)
 
 
-class KernelParameter(NamedTuple):
-    """Check of the parameter `kernel`; `given_kernel` checks the number of length scales against the columns."""
+def _check_kernel(name: str, value: Any) -> None:
+    """`given_kernel` checks the number of length scales against the columns."""
+    if isinstance(value, str) and value in ("auto", "likelihood"):
+        return
+    if not isinstance(value, dict) or not value.keys() <= {"length_scale", "amplitude", "bias", "shape"} or (
+            "length_scale" not in value):
+        raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with length_scale and optionally "
+                                f"amplitude, bias and shape, got {value!r}")
+    length_scale = np.asarray(value["length_scale"], dtype=object)
+    if length_scale.ndim > 1 or not length_scale.size:
+        raise InvalidInputError(f"{name} length_scale must be a number, or one for each column, got shape "
+                                f"{length_scale.shape}")
+    for length in length_scale.ravel():
+        check_scalar(f"{name} length_scale", length, float, low=1e-100, high=1e100)
+    check_scalar(f"{name} amplitude", value.get("amplitude", 1.0), float, low=1e-100, high=1e100)
+    check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
+    if value.get("shape", "gaussian") not in tuple(SHAPES):
+        raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
 
-    domain: str = '"auto", "likelihood" or dict'
 
-    def __call__(self, name: str, value: Any) -> None:
-        """Raise InvalidInputError unless the value is accepted."""
-        if isinstance(value, str) and value in ("auto", "likelihood"):
-            return
-        if not isinstance(value, dict) or not value.keys() <= {"length_scale", "amplitude", "bias", "shape"} or (
-                "length_scale" not in value):
-            raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with length_scale and optionally "
-                                    f"amplitude, bias and shape, got {value!r}")
-        length_scale = np.asarray(value["length_scale"], dtype=object)
-        if length_scale.ndim > 1 or not length_scale.size:
-            raise InvalidInputError(f"{name} length_scale must be a number, or one for each column, got shape "
-                                    f"{length_scale.shape}")
-        for length in length_scale.ravel():
-            check_scalar(f"{name} length_scale", length, float, low=1e-100, high=1e100)
-        check_scalar(f"{name} amplitude", value.get("amplitude", 1.0), float, low=1e-100, high=1e100)
-        check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
-        if value.get("shape", "gaussian") not in tuple(SHAPES):
-            raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
+KERNEL_PARAMETER = Check('"auto", "likelihood" or dict', _check_kernel)
 
 
 def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:

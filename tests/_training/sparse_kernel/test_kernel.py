@@ -7,7 +7,7 @@ import reference
 from rffkern import InvalidInputError
 from rffkern._rows.scaling import Scaling
 from rffkern._rows.weights import RowWeights, check_weights
-from rffkern._training.sparse_kernel.kernel import Kernel, KernelParameter, given_kernel
+from rffkern._training.sparse_kernel.kernel import KERNEL_PARAMETER, Kernel, given_kernel
 
 
 def test_units_in_which_the_kernel_is_a_power_of_two(rng):
@@ -45,7 +45,7 @@ def test_lambda_is_bounded():
 @pytest.mark.parametrize("value", ["auto", "likelihood", {"length_scale": 1}, {"length_scale": [1.0, 2]},
                                    {"length_scale": np.ones(3), "amplitude": 2, "bias": 0}])
 def test_accepted(value):
-    KernelParameter()("kernel", value)
+    KERNEL_PARAMETER("kernel", value)
 
 
 @pytest.mark.parametrize(("value", "message"), [
@@ -61,7 +61,7 @@ def test_accepted(value):
 ])
 def test_refused(value, message):
     with pytest.raises(InvalidInputError, match=message):
-        KernelParameter()("kernel", value)
+        KERNEL_PARAMETER("kernel", value)
 
 
 def test_the_kernel_of_a_dict():
