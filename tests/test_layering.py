@@ -21,7 +21,7 @@ FAMILIES = {f"_training.{family}" for family in ("fourier_boosting", "gbrff", "p
 GROUPS = [{"__main__"}, {"_pyinstaller"}, {"_cli"}, {"_export"}, {NAMES},
           {"_installation", "embedding", "dask", "plot"}, {"_report"},
           {"_files"}, FAMILIES, {"_training.kernel_ridge"}, {"_training.distributed"},
-          {"_training.posterior", "_training.spectral", "_training.training_rows"},
+          {"_training.posterior", "_training.spectral"},
           {"_estimator"}, {"_model"}, {"_column_map"}, {"_rows"},
           {"_protocol"}, {"_native"}, {"errors", "_version"}]
 RANK = {layer: rank for rank, layers in enumerate(GROUPS) for layer in layers}

@@ -173,6 +173,11 @@ class Monitor:
             print(f"max_seconds has ended training after {self.unit} {n_rounds}", file=sys.stderr)
         return not (finished or self.asked_to_stop or self.timed_out)
 
+    @property
+    def losses(self) -> tuple[list[float], list[float], dict[str, list[float]]]:
+        """The losses so far, as `resume` takes them."""
+        return self.train_loss, self.eval_loss, self.eval_losses
+
     def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float],
                eval_losses: Mapping[str, Sequence[float]]) -> None:
         """Record the losses of earlier rounds."""

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -205,20 +205,19 @@ def _hash(arrays: Arrays) -> bytes:
     return found.digest()
 
 
-class RoundsSoFar(Protocol):
-    """A state that training goes on from."""
+class Checkpoint(NamedTuple):
+    """What `fit` with `warm_start` goes on from, after its last round.  Nothing in it is ever changed."""
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """`fixed_params` of the training that led to it."""
-
-    @property
-    def prints(self) -> RowFingerprints:
-        """Those of its rows."""
+    params: dict[str, Any]  # `fixed_params` of the training that led to it
+    prints: RowFingerprints
+    seeds: Sequence[int]  # of the sources of random draws
+    losses: tuple[Any, ...]  # as `Monitor.resume` takes them
+    state: Any  # of the family
 
     @property
     def n_rounds(self) -> int:
         """Number of rounds that have been."""
+        return len(self.losses[0]) - 1
 
 
 def fixed_params(model: Any) -> dict[str, Any]:
@@ -229,18 +228,18 @@ def fixed_params(model: Any) -> dict[str, Any]:
 
 
 def state_to_continue(model: Any, types: Sequence[type]) -> Any:
-    """The state from which `fit` goes on, one of `RoundsSoFar`; None to start anew.
+    """The state from which `fit` goes on; None to start anew.
 
-    It is that of the model, or of a checkpoint, which is made of the given classes.  TrainingStateError for a model
-    that was not trained with `warm_start` or comes from a file, InvalidInputError for parameters that do not agree with
-    the state.
+    It is a `Checkpoint`, or has its `params`, `prints` and `n_rounds`, and is that of the model, or of a checkpoint,
+    which is made of the given classes.  TrainingStateError for a model that was not trained with `warm_start` or comes
+    from a file, InvalidInputError for parameters that do not agree with the state.
     """
     model._check_params()
     if not model.warm_start:
         return None
     is_fitted = hasattr(model, "expansion_")
-    kept: RoundsSoFar | None = kept_state(model, types)
-    state: RoundsSoFar | None = model._rounds_so_far() if is_fitted else kept
+    kept = kept_state(model, types)
+    state = model._rounds_so_far() if is_fitted else kept
     if state is None and not is_fitted:
         return None
     if state is None:

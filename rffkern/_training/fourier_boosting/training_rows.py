@@ -11,7 +11,6 @@ from ..._native import boosting
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
-from ..training_rows import TrainingRows
 from .constraints import Constraints
 from .losses import LossData
 from .terms import Term, TreeTerm
@@ -306,14 +305,31 @@ class Losses(NamedTuple):
                    validation / validation_total if validation_total else 0.0)
 
 
-class BaggedRows(TrainingRows[Term], Protocol):
+class BaggedRows(Protocol):
     """The rows of a bag and their scores: here (`LocalRows`) or in partitions (`PartitionedRows`).
 
-    `add_step` and `restore` of `TrainingRows` return the new losses.
+    Boosting needs nothing of rows but these steps and the sample that a term is fitted to, and does not know where they
+    are.  Each sum over rows is added in a fixed order, so that neither threads nor machines change a bit.
     """
 
     losses: Losses
     searches_step: bool
+
+    def set_direction(self, term: Term) -> None:
+        """Let the next steps go along a term."""
+
+    def best_step(self) -> float:
+        """The multiple of the direction to add, by the loss of the training rows."""
+
+    def add_step(self, step: float) -> Losses:
+        """Add step times the direction to the scores; return the losses of the new scores."""
+
+    @property
+    def scores(self) -> Any:
+        """What training goes on from with `warm_start`; None where rows are in partitions."""
+
+    def restore(self, scores: Any) -> Losses:
+        """Take the `scores` that the same rows had before, which stay as they are; return their losses."""
 
     @property
     def sample(self) -> "LocalRows":

@@ -6,7 +6,7 @@ learner h_t, is chosen by `_loss_of` and `_search_of`.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
 from ..._estimator.training_rows import (
+    Checkpoint,
     RowFingerprints,
     check_training,
     fixed_params,
@@ -27,8 +28,8 @@ from ..._rows.row_blocks import draw_in_slices
 from ..._rows.scaling import Scaling
 from ..spectral import largest_single_length, resolved_gamma
 from .losses import ExactStepRows, ExponentialRows, LocalRows, SquaredRows
-from .packed_rows import LocalData, Samples
-from .weak_learners import CosineSearch, LandmarkSearch, OutputRows, WeakLearner, fitted_landmarks
+from .packed_rows import LocalData
+from .weak_learners import CosineSearch, LandmarkSearch, WeakLearner, fitted_landmarks
 
 Double = NDArray[np.float64]
 Callback = Callable[[RoundInfo], Any]
@@ -37,52 +38,6 @@ Round = Sequence[tuple[WeakLearner, float]]  # what a round adds to each output:
 
 # Sources of random draws, in the order of their use: rows held out, omegas, order of the rows, landmarks.
 N_SOURCES = 4
-
-
-class DataSource(Protocol):
-    """Checked training rows and evaluation sets, in this process or in partitions."""
-
-    names: NDArray[np.object_] | None  # of the columns
-    classes: NDArray[Any] | None  # labels of a classifier
-    center: Double  # (n_outputs,) of the targets, which are held in units of `scale`
-    scale: Double  # (n_outputs,)
-    column_map: Any
-    reference: dict[str, Any] | None  # what a model keeps of the columns of training rows that no map takes
-    prints: RowFingerprints | None  # by which the rows are known again, with `warm_start`
-    n_features: int
-    n_outputs: int
-    given_weight: float  # sum of the sample weights as they were given
-
-    def scaling(self, standardize: bool) -> Scaling:
-        """Mean and spread of the columns."""
-
-    def pack(self, loss: type[LocalRows], n_components: int, scaling: Scaling, max_samples: int | None, precision: str,
-             single_length: float,
-             rng: "np.random.Generator") -> tuple[list[Any], dict[str, list[Any]], Double, Samples]:
-        """`TrainingRows` of each output, the same of each evaluation set, their intercepts H_0, and the samples.
-
-        Called once.  Rows longer than `single_length` need double precision.
-        """
-
-    def draw(self, rng: "np.random.Generator", n_draws: int, scaling: Scaling) -> Double:
-        """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
-
-
-class Checkpoint(NamedTuple):
-    """What training goes on from with `warm_start`, after its last round.  Nothing in it is ever changed."""
-
-    params: dict[str, Any]
-    prints: RowFingerprints
-    seeds: Sequence[int]  # of the sources of random draws
-    rounds: Sequence[Round]
-    losses: tuple[Any, ...]  # as `Monitor.resume` takes them
-    scores: Sequence[NDArray[Any]]  # of each output, then of each on the evaluation sets
-    n_iterations: int
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds that have been."""
-        return len(self.rounds)
 
 
 _STATE_TYPES = Checkpoint, RowFingerprints, WeakLearner
@@ -98,9 +53,12 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any, callbac
                  seeds, limit, checkpoint)
 
 
-def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequence["np.random.Generator"],
+def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.random.Generator"],
           seeds: Sequence[int], limit: TimeLimit, checkpoint: Checkpoint | None = None) -> Fitted:
-    """Boost a model on checked rows (ECML 2020, Algorithms 2 and 3; 2019, Algorithm 1)."""
+    """Boost a model on checked rows (ECML 2020, Algorithms 2 and 3; 2019, Algorithm 1).
+
+    `data` is `LocalData`, or `PartitionedData`, which has the same of rows in partitions.
+    """
     monitor = Monitor(model.n_estimators, model.early_stopping_rounds, callback, model.verbose, limit=limit)
     names, classes, column_map, reference, prints = (data.names, data.classes, data.column_map, data.reference,
                                                      data.prints)
@@ -126,17 +84,17 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     all_rows = [*outputs, *(rows for of_set in evaluation.values() for rows in of_set)]
     rounds: list[Round] = []
     if checkpoint is not None:
-        rounds, search.n_iterations = [*checkpoint.rounds], checkpoint.n_iterations
+        before, all_scores, search.n_iterations = checkpoint.state
+        rounds = [*before]
         monitor.resume(*checkpoint.losses)
-        for rows, scores in zip(all_rows, checkpoint.scores, strict=True):
+        for rows, scores in zip(all_rows, all_scores, strict=True):
             rows.restore(scores)
 
     def state_now() -> Checkpoint | None:
         if prints is None:
             return None
-        losses = monitor.train_loss, monitor.eval_loss, monitor.eval_losses
-        return Checkpoint(fixed_params(model), prints, seeds, rounds, losses, [rows.scores for rows in all_rows],
-                          search.n_iterations)
+        return Checkpoint(fixed_params(model), prints, seeds, monitor.losses,
+                          (rounds, [rows.scores for rows in all_rows], search.n_iterations))
 
     writer = CheckpointWriter(model, _STATE_TYPES)
     run_rounds(rounds, outputs, evaluation, samples, search, model.learning_rate, monitor,
@@ -157,13 +115,13 @@ def boost(model: Any, data: DataSource, callback: Callback | None, rngs: Sequenc
     return Fitted(names, classes, expansion, attributes, state, column_map, reference)
 
 
-def run_rounds(rounds: list[Round], outputs: Sequence[OutputRows], evaluation: Mapping[str, Sequence[OutputRows]],
-               samples: Samples, search: CosineSearch | LandmarkSearch, learning_rate: float, monitor: Monitor,
+def run_rounds(rounds: list[Round], outputs: Sequence[Any], evaluation: Mapping[str, Sequence[Any]], samples: Any,
+               search: CosineSearch | LandmarkSearch, learning_rate: float, monitor: Monitor,
                after_round: Callable[[], None]) -> None:
     """The boosting loop: append to the rounds so far until the monitor ends it.
 
-    `outputs` are the `TrainingRows` of each output, and `evaluation` the same of each evaluation set, of which the
-    first decides when to stop.
+    `outputs` are `LocalRows` of each output, or `PartitionedRows`, and `evaluation` the same of each evaluation set, of
+    which the first decides when to stop.
     """
     def record_losses() -> bool:
         losses = {name: _mean_loss(of_set) for name, of_set in evaluation.items()}
@@ -198,7 +156,7 @@ def _loss_of(model: Any) -> type[LocalRows]:
     return ExactStepRows if getattr(model, "step", "closed") == "exact" else ExponentialRows
 
 
-def _search_of(model: Any, data: DataSource, samples: Samples, omegas: Double, gamma: float, scaling: Scaling,
+def _search_of(model: Any, data: Any, samples: Any, omegas: Double, gamma: float, scaling: Scaling,
                rng: "np.random.Generator") -> CosineSearch | LandmarkSearch:
     """What fits the weak learners of a model."""
     if model.family == "gbrff2":

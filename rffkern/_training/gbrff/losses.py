@@ -34,9 +34,11 @@ _MAX_NEWTON_STEPS = 60
 
 
 class LocalRows:
-    """Packed rows with the scores of one output; a `TrainingRows`.
+    """Packed rows with the scores of one output.
 
-    Outputs share the scratch memory of their packed rows: the direction of one holds until that of another is set.
+    Boosting needs nothing of rows but the residuals of a sample and the steps `set_direction`, `best_step` and
+    `add_step`; `PartitionedRows` takes them on rows elsewhere.  Outputs share the scratch memory of their packed rows:
+    the direction of one holds until that of another is set.
     """
 
     loss: float  # mean over the rows

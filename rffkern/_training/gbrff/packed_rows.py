@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import lt
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +42,6 @@ class Sample(NamedTuple):
     weight: NDArray[Any]  # (n_tiles or 2, 128)
     total_weight: float
     rows: Any  # which these are: a slice of tiles, indices of streamed rows, or the number of a sample of partitions
-
-
-class Samples(Protocol):
-    """Samples of training rows, which the rounds take in turn."""
-
-    n_features: int
-    dtype: np.dtype[Any]
-    largest_sample: int  # tiles
-
-    def sample(self, t: int) -> Sample:
-        """The sample of round t."""
 
 
 def n_samples_of(max_samples: int | None, n_rows: int) -> int:
@@ -273,19 +262,19 @@ def pack_rows(X: Any, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any
 
 
 class LocalData:
-    """Checked training rows and evaluation sets in this process: a `DataSource`."""
+    """Checked training rows and evaluation sets in this process."""
 
     def __init__(self, training: Training, model: Any) -> None:
         rows = training.rows
         self.names, self.classes, self.column_map = training.names, training.classes, training.column_map
         self.reference = training.reference
-        self.center, self.scale = training.center, training.scale
+        self.center, self.scale = training.center, training.scale  # of the targets, held in units of `scale`
         self.prints = RowFingerprints.of_training(training) if model.warm_start else None
         self._X, self._weights, self._targets = rows.X, rows.weights, rows.targets()  # without the class indices
         self._sets = dict(training.eval_sets)
         self._n_jobs, self._n_threads = model.n_jobs, check_n_threads(model.n_jobs, math.prod(self._X.shape))
         self.n_features, self.n_outputs = self._X.shape[1], len(self._targets)
-        self.given_weight = self._weights.given_total
+        self.given_weight = self._weights.given_total  # the sum of the weights as they were given
 
     def scaling(self, standardize: bool) -> Scaling:
         """Mean and spread of the columns."""
@@ -293,7 +282,10 @@ class LocalData:
 
     def pack(self, loss: type[Any], n_components: int, scaling: Scaling, max_samples: int | None, precision: str,
              single_length: float, rng: "np.random.Generator") -> Any:
-        """Rows of each output, of each evaluation set, their intercepts, and the samples."""
+        """Rows of each output, of each evaluation set, their intercepts H_0, and the samples; called once.
+
+        Rows longer than `single_length` need double precision.
+        """
         n_rows, weights = self._weights.n_positive, self._weights
         n_samples, order = n_samples_of(max_samples, n_rows), None
         if n_samples > 1:  # the same permutation in 4 bytes a row, or as kernels take it

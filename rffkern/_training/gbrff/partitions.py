@@ -71,7 +71,7 @@ class PackedPartition:
             order = np.random.default_rng([seed, self._number]).permutation(n_rows)
         self._shares = [np.sort(order[t * n_rows // n_samples : (t + 1) * n_rows // n_samples])
                         for t in range(n_samples)]
-        self._outputs: list[Any] = []  # `TrainingRows` of each
+        self._outputs: list[LocalRows] = []  # of each
         self._direction: tuple[int, WeakLearner] | None = None  # the output and the term that was last evaluated
 
     def __getstate__(self) -> dict[str, Any]:
@@ -184,9 +184,7 @@ class PartitionedSamples:
 
 
 class PartitionedRows:
-    """Rows in partitions with the scores of one output, which stay where the rows are; a `TrainingRows`."""
-
-    scores = None
+    """Rows in partitions with the scores of one output, which stay where the rows are, as `LocalRows` are here."""
 
     def __init__(self, table: PartitionedTable, output: int, loss: type[LocalRows], samples: PartitionedSamples | None,
                  is_last: bool = False) -> None:
@@ -221,10 +219,6 @@ class PartitionedRows:
         self._n_steps += 1
         self._update()
 
-    def restore(self, scores: Any) -> None:
-        """No fit goes on from scores in partitions: `fit_partitions` refuses `warm_start`."""
-        raise NotImplementedError
-
     def _update(self, sample: int | None = None) -> None:
         """Query the loss, and the residuals of the sample that comes next, with its rows where they are not here."""
         samples, with_rows = self._samples, False
@@ -242,7 +236,7 @@ class PartitionedRows:
 
 
 class PartitionedData:
-    """Checked training rows and evaluation sets in partitions: a `DataSource`."""
+    """Checked training rows and evaluation sets in partitions, as `LocalData` has them here."""
 
     reference: dict[str, Any] | None = None
     prints: RowFingerprints | None = None

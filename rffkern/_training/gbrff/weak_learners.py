@@ -6,7 +6,7 @@ given omegas and the pseudo-posterior q_t over their cosines (ECML 2020, Algorit
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,7 @@ from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned
 from ..spectral import feature_units, pseudo_posterior
-from ..training_rows import TrainingRows
-from .packed_rows import Sample, Samples, n_strips
+from .packed_rows import Sample, n_strips
 
 Double = NDArray[np.float64]
 
@@ -43,20 +42,10 @@ class WeakLearner(NamedTuple):
     landmark: Double | None = None  # (n_features,) standardised, where more than its phases is known
 
 
-class OutputRows(TrainingRows[WeakLearner], Protocol):
-    """Training rows of one output, in this process or in partitions, and what weak learners are fitted to of them."""
-
-    loss: float  # mean over all rows
-    largest_residual: float  # of the exponential loss
-
-    def residuals(self, sample: Sample) -> NDArray[Any]:
-        """Residuals of the rows of a sample, in tiles."""
-
-
 class CosineSearch:
     """Lines 6 and 7 of Algorithm 3: the phase b of the drawn omega at the global minimum, then a descent over omega."""
 
-    def __init__(self, samples: Samples, omegas: Double, gamma: float, reg_lambda: float, max_iter: int,
+    def __init__(self, samples: Any, omegas: Double, gamma: float, reg_lambda: float, max_iter: int,
                  n_jobs: int | None) -> None:
         n_tiles, n_features, dtype = samples.largest_sample, samples.n_features, samples.dtype
         self.n_iterations = 0  # of L-BFGS, in all rounds
@@ -72,7 +61,7 @@ class CosineSearch:
         self._lanes = aligned((self._n_threads, n_features * scoring.LANE_COUNT), dtype)
         self._lanes[:] = 0
 
-    def fit(self, sample: Sample, rows: OutputRows, t: int, output: int) -> WeakLearner:
+    def fit(self, sample: Sample, rows: Any, t: int, output: int) -> WeakLearner:
         """The weak learner of round t, whose descent starts from the omega drawn for it."""
         tiles, weight, total_weight, _ = sample
         omega, r, n_tiles = self._omegas[t, output, 0].copy(), rows.residuals(sample), len(tiles)
@@ -96,7 +85,7 @@ class LandmarkSearch:
     mean of the rows.
     """
 
-    def __init__(self, samples: Samples, omegas: Double, gamma: float, temperature: float, max_iter: int,
+    def __init__(self, samples: Any, omegas: Double, gamma: float, temperature: float, max_iter: int,
                  n_jobs: int | None, is_squared: bool, scale_residuals: bool, drawn: Double | None) -> None:
         n_tiles, n_features, dtype = samples.largest_sample, samples.n_features, samples.dtype
         n_components = omegas.shape[2]
@@ -121,7 +110,7 @@ class LandmarkSearch:
         self._lanes = aligned((self._n_threads, 2 * n_components * lanes), dtype)
         self._lanes[:] = 0
 
-    def fit(self, sample: Sample, rows: OutputRows, t: int, output: int) -> WeakLearner:
+    def fit(self, sample: Sample, rows: Any, t: int, output: int) -> WeakLearner:
         """The weak learner of round t on the omegas drawn for it."""
         omegas, r = self._omegas[t, output], rows.residuals(sample)
         if self._scale_residuals:

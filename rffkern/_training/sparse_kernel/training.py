@@ -9,6 +9,7 @@ from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
 from ..._estimator.monitor import Monitor, TimeLimit
 from ..._estimator.training_rows import (
+    Checkpoint,
     RowFingerprints,
     check_training,
     fixed_params,
@@ -32,24 +33,6 @@ from .leave_one_out import calibrated_scores
 Double = NDArray[np.float64]
 
 CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
-
-
-class Checkpoint(NamedTuple):
-    """What `fit` with `warm_start` goes on from, after its last round.  Nothing in it is ever changed."""
-
-    params: dict[str, Any]
-    prints: RowFingerprints
-    seeds: Sequence[int]  # of the sources of random draws
-    draws: Mapping[str, Any]  # the state of that of samples
-    kernel: Kernel
-    ensemble: tuple[Any, ...]  # its state
-    counts: Sequence[int]  # of base learners, after each round
-    losses: tuple[Any, ...]  # as `Monitor.resume` takes them
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds that have been."""
-        return len(self.counts)
 
 
 class TrainingState(NamedTuple):
@@ -90,8 +73,6 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     before: Checkpoint | None = state_to_continue(model, _STATE_TYPES)
     limit = TimeLimit(model.max_seconds)
     (held_out_rng, rng), seeds = sources_of_draws(model, 2, before)
-    if before is not None:
-        rng.bit_generator.state = before.draws
     training = check_training(model, X, y, sample_weight, eval_set, held_out_rng)
     prints = RowFingerprints.of_training(training) if model.warm_start else None
     if before is not None and prints is not None:
@@ -110,7 +91,11 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     is_class = training.classes is not None
     signs = targets if is_class else np.empty(0)
     del targets
-    kernel = choose_kernel(model, data, residuals, scaling, rng) if before is None else before.kernel
+    if before is None:
+        kernel, counts = choose_kernel(model, data, residuals, scaling, rng), []
+    else:
+        rng.bit_generator.state, kernel, ensemble_state, counts = before.state
+        counts = [*counts]
     X, weights = data.X, data.weights
     del data  # with the labels or targets
 
@@ -123,14 +108,13 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     del residuals, held_out
     if before is not None:
         monitor.resume(*before.losses)
-        ensemble.resume(before.ensemble)
-    counts = [] if before is None else [*before.counts]
+        ensemble.resume(ensemble_state)
 
     def state_now() -> Checkpoint | None:
         if prints is None:
             return None
-        return Checkpoint(fixed_params(model), prints, seeds, rng.bit_generator.state, kernel, ensemble.state(),
-                          [*counts], (monitor.train_loss, monitor.eval_loss, monitor.eval_losses))
+        return Checkpoint(fixed_params(model), prints, seeds, monitor.losses,
+                          (rng.bit_generator.state, kernel, ensemble.state(), [*counts]))
 
     def record_losses() -> bool:
         losses = ensemble.eval_losses
