@@ -190,23 +190,23 @@ class Model(Parametrised):
                       division: "Division | None") -> "Training":
         """The same where columns are mapped."""
         from .._column_map.column_map import map_rows
+        from .._rows.groups import Division
         from .._rows.training_rows import with_eval_set
-        from .columns import MappedTraining, map_training, with_mapped_eval_set
+        from .columns import map_eval_set, map_training
 
         continues = (self._keeps_map and getattr(self, "warm_start", False)) if continues is None else continues
+        owner = type(self).__name__
         if continues and hasattr(self, "expansion_"):
             column_map = vars(self).get("column_map_")
-            mapped = MappedTraining(X if column_map is None else map_rows(column_map, X, type(self).__name__), None,
-                                    column_map)
+            mapped = X if column_map is None else map_rows(column_map, X, owner)
         else:
-            mapped = map_training(self, X, y, sample_weight, self._has_labels, division)
-        if eval_set is not None:
-            mapped = with_mapped_eval_set(mapped, eval_set, type(self).__name__)
-        training = with_eval_set(check(mapped.X, y, sample_weight), mapped.eval_set)
-        if mapped.column_map is None:
+            mapped, column_map = map_training(self, X, y, sample_weight, division or Division())
+        if eval_set is not None and column_map is not None:
+            eval_set = map_eval_set(column_map, eval_set, owner)
+        training = with_eval_set(check(mapped, y, sample_weight), eval_set)
+        if column_map is None:
             return _with_reference(training)
-        names = getattr(mapped.column_map, "feature_names_in_", None)
-        return training._replace(names=names, column_map=mapped.column_map)
+        return training._replace(names=getattr(column_map, "feature_names_in_", None), column_map=column_map)
 
     def _imputes(self) -> bool:
         """Whether missing values may be imputed from other columns."""

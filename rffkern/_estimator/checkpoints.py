@@ -5,35 +5,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 # The next state is written when training has taken so many times as long as writing the last one did.
 _PAUSE = 20.0
 
 
-class CheckpointStore(Protocol):
-    """What keeps the states of the training of one model."""
-
-    @property
-    def model(self) -> Any:
-        """The model."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-
-    def read(self, types: Sequence[type]) -> Any:
-        """The last state, None where there is none; `types` are the classes that it is made of."""
-
-    def write(self, state: Any, types: Sequence[type]) -> None:
-        """Replace the state."""
-
-
-_store: ContextVar[CheckpointStore | None] = ContextVar("store", default=None)
+# What keeps the states of the training of one model: `_files.checkpoint.CheckpointFile`.
+_store: ContextVar[Any] = ContextVar("store", default=None)
 
 
 @contextlib.contextmanager
-def keeping(store: CheckpointStore) -> Iterator[None]:
+def keeping(store: Any) -> Iterator[None]:
     """Let the fits of its model in this context be kept in a store."""
     token = _store.set(store)
     try:
@@ -42,8 +25,8 @@ def keeping(store: CheckpointStore) -> Iterator[None]:
         _store.reset(token)
 
 
-def current_store() -> CheckpointStore | None:
-    """The store of this context."""
+def current_store() -> Any:
+    """The store of this context, or None."""
     return _store.get()
 
 

@@ -35,14 +35,6 @@ Double = NDArray[np.float64]
 _BLOCK_BYTES = 1 << 21
 
 
-class MappedTraining(NamedTuple):
-    """What the checks of training rows take in place of a raw table."""
-
-    X: Any  # array, or RowBlocks
-    eval_set: Any
-    column_map: ColumnMap | None  # fitted; None where rows stay as they are
-
-
 def drift_of(column_map: ColumnMap | None, X: Any, owner: str) -> dict[str, Any]:
     """How the rows of a table differ from those that a map was fitted on."""
     counts, n_rows = None, 0
@@ -69,37 +61,32 @@ def reference_of(column_map: ColumnMap | None, owner: str) -> tuple[FittedMap, R
                                 f"it: {error}") from error
 
 
-def map_training(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
-                 division: Division | None = None) -> MappedTraining:
-    """Fit a copy of a model's map, or of the one that "auto" or "search" takes, on training rows, and map all rows.
+def map_training(model: Any, X: Any, y: Any, sample_weight: Any, division: Division) -> tuple[Any, ColumnMap | None]:
+    """Training rows, mapped, by a copy of a model's map, or of the one that "auto" or "search" takes, fitted on them.
 
-    The map learns nothing of the rows that a division holds out.
+    The map learns nothing of the rows that a division holds out.  It is None where rows stay as they are.
     """
-    division = division or Division()
     if division.held_out is not None and len(division.held_out):
         weights = np.array(np.ones(len(to_array(y, "y"))) if sample_weight is None
                            else as_numeric(sample_weight, "sample_weight"))
         weights.reshape(-1)[division.held_out] = 0
         sample_weight = weights
-    columns = model.columns
+    columns, has_labels = model.columns, model._has_labels
     if columns == "search":
         columns = searched_map(model, X, y, sample_weight, has_labels, division)
     elif columns == "auto":
         columns = model._auto_map(X)
     if columns is None:
-        return MappedTraining(X, None, None)
+        return X, None
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division, model._imputes())
     warn_of_dropped(column_map._fitted_map())
-    return MappedTraining(mapped, None, column_map)
+    return mapped, column_map
 
 
-def with_mapped_eval_set(mapped: MappedTraining, eval_set: Any, owner: str) -> MappedTraining:
-    """The same with the rows of an eval_set mapped too; what is none is left to the check of eval_set."""
-    if mapped.column_map is None:
-        return mapped._replace(eval_set=eval_set)
-    sets = {name: (map_rows(mapped.column_map, each[0], owner, "eval_set X"), *each[1:]) if is_set(each) else each
+def map_eval_set(column_map: ColumnMap, eval_set: Any, owner: str) -> Any:
+    """An eval_set with its rows mapped; what is none is left to the check of eval_set."""
+    return {name: (map_rows(column_map, each[0], owner, "eval_set X"), *each[1:]) if is_set(each) else each
             for name, each in named_sets(eval_set)}
-    return mapped._replace(eval_set=sets)
 
 
 def score_table(column_map: ColumnMap, expansion: Expansion, X: Any, owner: str, n_threads: int | None) -> Double:
@@ -162,29 +149,6 @@ class _Rows(NamedTuple):
         return None if (self.weights == 1).all() else self.weights
 
 
-class _Candidate:
-    """A map, None for columns as they are, and the losses of validation rows with it; nan where there is none yet."""
-
-    def __init__(self, column_map: ColumnMap | None, n_rows: int) -> None:
-        self.column_map = column_map
-        self.losses = np.full(n_rows, np.nan)
-
-    def evaluate(self, model: Any, rows: _Rows, validation: Mask) -> None:
-        """Train a copy of a model on the other rows, and keep the losses of the validation rows."""
-        train, valid = rows.taken(~validation), rows.taken(validation)
-        if self.column_map is None:
-            X, X_valid = (np.column_stack([column.values for column in part.table.columns])
-                          for part in (train, valid))
-        else:
-            fitted, X = fit_copy(self.column_map, train.table, train.y, train.sample_weight, rows.has_labels,
-                                 train.division)
-            X_valid = fitted._transform(valid.table, type(model).__name__)
-        standardize = self.column_map is None and getattr(model, "standardize", True)
-        with listening(lambda *_: None):  # of the steps of the choice alone
-            tried = model._tried(X, train.y, train.sample_weight, standardize)
-        self.losses[validation] = tried._losses_of_rows(X_valid, valid.y)
-
-
 def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
                  division: Division) -> ColumnMap | None:
     """A map that is not fitted, or None for columns as they are.
@@ -200,9 +164,8 @@ def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: boo
     if len(rows.y) < _FEWEST_ROWS or not numeric or not np.any(rows.y != rows.y[:1]):
         return first
     more = [ColumnMap(forms) for forms in _FORMS if first is None or first.numeric != forms]
-    candidates = [_Candidate(column_map, len(rows.y)) for column_map in (first, *more)]
     with printing() if getattr(model, "verbose", 0) else contextlib.nullcontext():
-        return _best(model, candidates, rows).column_map
+        return _best(model, [first, *more], rows)
 
 
 def _sample_rows(X: Any, y: Any, sample_weight: Any, has_labels: bool, division: Division) -> _Rows:
@@ -259,44 +222,61 @@ def _folds(y: NDArray[Any], has_labels: bool, division: Division) -> NDArray[np.
     return folds
 
 
-def _best(model: Any, candidates: list[_Candidate], rows: _Rows) -> _Candidate:
-    """The last of the candidates that is better than those before it by more than noise.
+def _best(model: Any, maps: list[ColumnMap | None], rows: _Rows) -> ColumnMap | None:
+    """The last of some maps that is better than those before it by more than noise; None for columns as they are.
 
     Those that are worse than the first on the folds so far are dropped, and those that the model refuses.
     """
-    first, *others = candidates
     folds = _folds(rows.y, rows.has_labels, rows.division)
     n_folds = int(folds.max()) + 1
-    steps = Steps("column maps on validation rows", len(candidates) * n_folds)
+    losses = np.full((len(maps), len(folds)), np.nan)  # of validation rows; nan where there is none yet
+    others = [*range(1, len(maps))]
+    steps = Steps("column maps on validation rows", len(maps) * n_folds)
     for fold in range(n_folds):
-        for candidate in (first, *others):
+        validation = folds == fold
+        for k in (0, *others):
             try:
-                candidate.evaluate(model, rows, folds == fold)
+                losses[k, validation] = _losses(model, maps[k], rows, validation)
             except InvalidInputError:
-                if candidate is first:
-                    return first  # whose fit says why
-                others = [other for other in others if other is not candidate]
+                if k == 0:
+                    return maps[0]  # whose fit says why
+                others.remove(k)
             steps.step()
-        others = [other for other in others if _gain(first, other, rows.weights, folds)[0] > 0]
+        others = [k for k in others if _gain(losses[0], losses[k], rows.weights, folds)[0] > 0]
         if not others:
-            return first
-    best = first
-    for candidate in others:
-        gain, error = _gain(best, candidate, rows.weights, folds)
+            return maps[0]
+    best = 0
+    for k in others:
+        gain, error = _gain(losses[best], losses[k], rows.weights, folds)
         if gain > max(_LEAST_GAIN, _STANDARD_ERRORS * error):
-            best = candidate
-    return best
+            best = k
+    return maps[best]
 
 
-def _gain(first: _Candidate, other: _Candidate, weights: Double, folds: NDArray[np.intp]) -> tuple[float, float]:
-    """How much lower losses are with the other map on validation rows of both, and its standard error.
+def _losses(model: Any, column_map: ColumnMap | None, rows: _Rows, validation: Mask) -> Double:
+    """The losses of the validation rows with a map, by a copy of a model that is trained on the others."""
+    train, valid = rows.taken(~validation), rows.taken(validation)
+    if column_map is None:
+        X, X_valid = (np.column_stack([column.values for column in part.table.columns]) for part in (train, valid))
+    else:
+        fitted, X = fit_copy(column_map, train.table, train.y, train.sample_weight, rows.has_labels, train.division)
+        X_valid = fitted._transform(valid.table, type(model).__name__)
+    standardize = column_map is None and getattr(model, "standardize", True)
+    with listening(lambda *_: None):  # of the steps of the choice alone
+        tried = model._tried(X, train.y, train.sample_weight, standardize)
+    losses: Double = tried._losses_of_rows(X_valid, valid.y)
+    return losses
+
+
+def _gain(first: Double, other: Double, weights: Double, folds: NDArray[np.intp]) -> tuple[float, float]:
+    """How much lower the losses of another map are on validation rows of both, and the standard error of that.
 
     Both are nan where a loss is infinite.  Rows differ, and so do trainings: the error is that of a mean over rows
     together with that of a mean over folds.
     """
-    evaluated = np.flatnonzero(~np.isnan(other.losses))
+    evaluated = np.flatnonzero(~np.isnan(other))
     with np.errstate(over="ignore", invalid="ignore"):
-        gains = first.losses[evaluated] - other.losses[evaluated]
+        gains = first[evaluated] - other[evaluated]
         weight = weights[evaluated] / weights[evaluated].sum()
         mean = float(weight @ gains)
         variance = weight**2 @ (gains - mean) ** 2

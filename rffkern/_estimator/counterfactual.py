@@ -17,16 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._column_map.drift import ColumnReference
 from .._column_map.tables import RawTable
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .base import index_of
+from .explanations import names_of, reference_of_columns, sources_of
 from .links import probabilities
 from .neighbours import SLACK, Neighbours, lower_bound
 
 Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Shares of what is missing to the target that a step must gain to be taken for its cheapness: from either a search
 # starts.
@@ -48,17 +47,18 @@ class Counterfactual(NamedTuple):
     lower_bound: float  # no row that is nearer than this reaches the target
 
 
-def what_if(model: Any, names: list[Any], sources: Indices, references: Sequence[ColumnReference | None], row: Any,
-            target: Any, probability: float | None, change: Sequence[Any] | None, limits: Mapping[Any, Any],
-            steps: Mapping[Any, float], output: int | None) -> Counterfactual:
-    """As `Explained.what_if` of a snapshot of a fitted model, whose columns are given."""
+def what_if(model: Any, row: Any, target: Any, probability: float | None, change: Sequence[Any] | None,
+            limits: Mapping[Any, Any], steps: Mapping[Any, float], output: int | None) -> Counterfactual:
+    """As `Predictor.what_if` of a snapshot."""
+    model._check_fitted()
+    names, references = names_of(model).tolist(), reference_of_columns(model).columns
     if isinstance(change, str) or not (change is None or isinstance(change, Iterable)):
         raise InvalidInputError(f"change must be a sequence of columns, or None, got {change!r}")
-    every = range(len(names))
-    wanted = [*every] if change is None else [index_of(model, "a column of change", column) for column in change]
+    wanted = [*range(len(names))] if change is None else [index_of(model, "a column of change", column)
+                                                          for column in change]
     table, own = _one_row(model, row)
     neighbours = Neighbours(
-        model, table, own, sources, references, wanted,
+        model, table, own, sources_of(model), references, wanted,
         {index_of(model, "a column of limits", column): _ends("limits", pair) for column, pair in limits.items()},
         {index_of(model, "a column of steps", column): _step(size) for column, size in steps.items()})
     fixed = [names[j] for j in wanted if j not in neighbours.values]

@@ -1,6 +1,5 @@
 """Explanations of a trained model in columns of the raw table: Shapley values of its scores."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,13 +9,11 @@ from .._protocol.arguments import check_choice
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
 from ..errors import InvalidInputError
-from .base import Model
 
 if TYPE_CHECKING:  # a model that scores loads neither what explains it nor a map that it has not
     from .._column_map.drift import Reference
     from .._column_map.fitted_map import FittedMap
     from .._model.shapley import Background, Explainer
-    from .counterfactual import Counterfactual
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -51,156 +48,33 @@ class Explanation(NamedTuple):
         return shap.Explanation(self.values, base_values, self.data, feature_names=[*map(str, self.feature_names)])
 
 
-class Explained(Model):
-    """Base of estimators that score rows, and explain the scores."""
+def explain(model: Any, X: Any, background: Any, interactions: bool) -> Explanation:
+    """As `Predictor.explain` of a snapshot."""
+    check_choice("interactions", interactions, (True, False))
+    rows = rows_in_memory(model, X, "X")
+    explainer = _explainer(model, background)
+    clipped = model.expansion_._scorer.clip(rows)
+    is_clipped = np.zeros((len(rows), model.n_features_in_), dtype=bool)
+    for source, column in zip(sources_of(model), (rows != clipped).T, strict=True):
+        is_clipped[:, source] |= column
+    n_threads = check_n_threads(model.n_jobs, explainer.row_size * len(rows))
+    rows = np.ascontiguousarray(clipped, dtype=np.float64)
+    values = explainer.values(rows, n_threads)
+    pairs = _of_outputs(explainer.interactions(rows, values, n_threads)) if interactions else None
+    return Explanation(_of_outputs(values), _of_outputs(explainer.base_values), _data(model, X), names_of(model),
+                       is_clipped, pairs)
 
-    def explain(self, X: Any, background: Any = "marginals", *, interactions: bool = False) -> Explanation:
-        """Return Shapley values of the scores of rows, by column of the raw table.
 
-        The value of a column is its mean contribution over all orders in which columns can be revealed (Shapley, 1953,
-        "A value for n-person games"), where the columns that are not revealed yet are drawn from a background
-        ("interventional" Shapley values).  They are computed exactly, without sampling: `docs/explanations.md` says
-        how to read them, and `docs/algorithms/explanations.md` how they are computed.
+def gradient(model: Any, X: Any) -> Double:
+    """As `Predictor.gradient` of a snapshot."""
+    from .neighbours import raw_gradients
 
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_columns)
-        background : "marginals", or array or table of shape (n_rows, n_columns), default "marginals"
-            "marginals" draws each column by itself from its distribution in the training rows, of which the model keeps
-            up to 128 values.  Rows are drawn as they are, so that columns keep their dependence; the time is
-            proportional to their number, and some hundred are enough.
-        interactions : bool, default False
-            Whether to divide the values further, among pairs of columns.
-
-        Returns
-        -------
-        Explanation
-            `values` (n_samples, n_columns) in units of the score: log odds, or the target, or the logarithm of its
-            mean for counts; `base_values`, the mean score of the background.  Base value and values of a row add up to
-            its score.  For several outputs both have one more axis.  `data` are the rows, `feature_names` the columns.
-            `clipped` says which columns of a row lie outside the bounds of the model, and count as the bound.
-            `interactions` (n_samples, n_columns, n_columns) has, at both places of a pair of columns, half of their
-            Shapley interaction (Grabisch and Roubens, 1999), and what is left on the diagonal: the sum of each line is
-            the value of its column.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X or the background is not what `fit` saw, or the model keeps no distributions of its columns.
-
-        Notes
-        -----
-        All mapped columns of one raw column belong to it.  A missing value that a column map imputes from other columns
-        counts for its own column, as does one that is clipped.  float32 rows are explained in double precision: values
-        add up to the scores of `X.astype(numpy.float64)`, from which those of X differ in their eighth digit.
-        """
-        check_choice("interactions", interactions, (True, False))
-        now = self._snapshot()
-        rows = rows_in_memory(now, X, "X")
-        explainer = _explainer(now, background)
-        clipped = now.expansion_._scorer.clip(rows)
-        is_clipped = np.zeros((len(rows), now.n_features_in_), dtype=bool)
-        for source, column in zip(sources_of(now), (rows != clipped).T, strict=True):
-            is_clipped[:, source] |= column
-        n_threads = check_n_threads(now.n_jobs, explainer.row_size * len(rows))
-        rows = np.ascontiguousarray(clipped, dtype=np.float64)
-        values = explainer.values(rows, n_threads)
-        pairs = _of_outputs(explainer.interactions(rows, values, n_threads)) if interactions else None
-        return Explanation(_of_outputs(values), _of_outputs(explainer.base_values), _data(now, X), names_of(now),
-                           is_clipped, pairs)
-
-    def gradient(self, X: Any) -> Double:
-        """Return the gradients of the scores of rows along the columns of the raw table.
-
-        They are those of Fourier terms, linear terms and kernels.  Trees, and regions of kernels, are constant between
-        their thresholds and add nothing.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_columns)
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_columns), or (n_samples, n_columns, n_outputs) for several outputs
-            In units of the score per unit of the column.  It is 0 along columns that are no numbers (categories and
-            dates), missing values, and numbers beyond the bounds of the model, which count as the bound.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not what `fit` saw.
-
-        Notes
-        -----
-        Ranks of a column map are linear between their knots; at a knot the larger slope counts.  A missing value that
-        is imputed from other columns follows these.  The center of an exponential kernel, where it has a kink, has no
-        slope by it.
-        """
-        from .neighbours import raw_gradients
-
-        now = self._snapshot()
-        rows = rows_in_memory(now, X, "X")
-        column_map, values = vars(now).get("column_map_"), []
-        fitted = None if column_map is None else column_map._fitted_map()
-        if fitted is not None:
-            values = fitted.values_of(fitted.read(X, type(now).__name__))
-        return _of_outputs(raw_gradients(fitted, sources_of(now), now.expansion_, values, rows.astype(np.float64)))
-
-    def what_if(self, row: Any, target: Any, *, probability: float | None = None,
-                change: Sequence[str | int] | None = None,
-                limits: Mapping[str | int, tuple[float | None, float | None]] | None = None,
-                steps: Mapping[str | int, float] | None = None, output: int | None = None) -> "Counterfactual":
-        """Return the nearest change of a row with which the model predicts something else (a counterfactual).
-
-        Parameters
-        ----------
-        row : table or array of one row, or its cells as a sequence, or as a mapping by the names of columns
-        target : label, number, or pair of numbers
-            Of a classifier the label that is to be predicted.  Of a regressor a number that the prediction shall reach,
-            from whichever side it is on, or (low, high) that it shall lie between.
-        probability : float above 0 and below 1, or None, default None
-            Of a classifier, what the probability of the label shall be at least, in place of its being predicted.
-        change : sequence of columns, or None, default None
-            Names or indices of the columns that may change; None for all that can: numbers and categories with a value,
-            which vary in the training table.
-        limits : mapping of columns to pairs (low, high), default none
-            Between which numbers stay; None for an open end.  By default, and there, that is the range in training.
-        steps : mapping of columns to numbers, default none
-            Of which multiples are added to a number: 1 keeps integers.
-        output : int or None, default None
-            Which of several targets is meant.
-
-        Returns
-        -------
-        Counterfactual
-            `row`, `changes` by column, `distance`, `prediction`, `probability` and `lower_bound`.  The distance is the
-            sum over numbers of their changes in standard deviations of training, and 1 for each category that changes.
-            A row that reaches the target has no changes.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            For arguments out of range, or where the search finds no row that reaches the target within the limits, or
-            if the model keeps no distributions of its columns.
-
-        Notes
-        -----
-        A search from column to column finds the row: it need not be the nearest.  That no row nearer than `lower_bound`
-        reaches the target is certain, whatever else changes among the columns that may (docs/counterfactuals.md): where
-        `lower_bound` equals `distance`, the row is the nearest.
-        """
-        from .counterfactual import what_if
-
-        now: Any = self._snapshot()
-        now._check_fitted()
-        return what_if(now, names_of(now).tolist(), sources_of(now), reference_of_columns(now).columns, row, target,
-                       probability, change, limits or {}, steps or {}, output)
+    rows = rows_in_memory(model, X, "X")
+    column_map, values = vars(model).get("column_map_"), []
+    fitted = None if column_map is None else column_map._fitted_map()
+    if fitted is not None:
+        values = fitted.values_of(fitted.read(X, type(model).__name__))
+    return _of_outputs(raw_gradients(fitted, sources_of(model), model.expansion_, values, rows.astype(np.float64)))
 
 
 def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:

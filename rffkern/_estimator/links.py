@@ -1,7 +1,7 @@
 """From the scores of a classifier to probabilities: one link for each way of learning."""
 
 import math
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,25 +16,6 @@ TAIL = 1e-3
 LARGEST_LOG = 709.0
 
 
-class Link(Protocol):
-    """From scores of one output to the probability of its class."""
-
-    def positive(self, scores: Double) -> Double:
-        """P(y = +1 | x) of two classes."""
-
-    def log_positive(self, scores: Double) -> Double:
-        """Logarithm of what the probabilities of several classes are proportional to."""
-
-    def log_both(self, scores: Double) -> tuple[Double, Double]:
-        """Logarithms of P(y = -1 | x) and P(y = +1 | x) of two classes."""
-
-    def score_of(self, probability: float) -> float:
-        """The score of this P(y = +1 | x)."""
-
-    def least_difference(self, probability: float) -> float:
-        """By how much a class of this probability among several leads each other one in score, at least."""
-
-
 class LogisticLink:
     """P(y = +1 | x) = 1 / (1 + exp(-slope score)); the exponential loss has slope 2."""
 
@@ -42,20 +23,25 @@ class LogisticLink:
         self.slope = slope
 
     def positive(self, scores: Double) -> Double:
+        """P(y = +1 | x) of two classes, from scores of one output."""
         with np.errstate(over="ignore"):  # whose tanh is 1
             return 0.5 * (1 + np.tanh(0.5 * self.slope * scores))
 
     def log_positive(self, scores: Double) -> Double:
+        """Logarithm of what the probabilities of several classes are proportional to."""
         return -np.logaddexp(0, -self.slope * scores)
 
     def log_both(self, scores: Double) -> tuple[Double, Double]:
+        """Logarithms of P(y = -1 | x) and P(y = +1 | x) of two classes."""
         with np.errstate(over="ignore"):  # whose logarithm is -inf
             return -np.logaddexp(0, self.slope * scores), -np.logaddexp(0, -self.slope * scores)
 
     def score_of(self, probability: float) -> float:
+        """The score of this P(y = +1 | x)."""
         return math.log(probability / (1 - probability)) / self.slope
 
     def least_difference(self, probability: float) -> float:
+        """By how much a class of this probability among several leads each other one in score, at least."""
         return 0.0 if probability >= 0.5 else -math.inf
 
 
@@ -92,6 +78,9 @@ class LinearLink:
 
     def least_difference(self, probability: float) -> float:
         return 0.0 if probability >= 0.5 else -math.inf
+
+
+Link: TypeAlias = LogisticLink | LinearLink
 
 
 def probabilities(link: Link, scores: Double) -> Double:

@@ -1,6 +1,6 @@
 """The two tasks of estimators, classification and regression: what they check, answer and are scored by."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,12 +10,14 @@ from .._model.expansion import Expansion
 from .._native.array_types import NDArray
 from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
-from .explanations import Explained
+from .base import Model
+from .explanations import Explanation, explain, gradient
 from .links import Link, LogisticLink, log_probabilities, probabilities
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.groups import Division
     from .._rows.training_rows import Training
+    from .counterfactual import Counterfactual
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -23,8 +25,132 @@ Indices = NDArray[np.intp]
 _ROUNDING = 1e-14  # of exponentials of scores, in units of them
 
 
-class _Predictor(Explained):
-    """What classifiers and regressors share: they are judged on rows that they were not trained on."""
+class Predictor(Model):
+    """What classifiers and regressors share: scores that are explained, and rows that they were not trained on."""
+
+    def explain(self, X: Any, background: Any = "marginals", *, interactions: bool = False) -> Explanation:
+        """Return Shapley values of the scores of rows, by column of the raw table.
+
+        The value of a column is its mean contribution over all orders in which columns can be revealed (Shapley, 1953,
+        "A value for n-person games"), where the columns that are not revealed yet are drawn from a background
+        ("interventional" Shapley values).  They are computed exactly, without sampling: `docs/explanations.md` says
+        how to read them, and `docs/algorithms/explanations.md` how they are computed.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_columns)
+        background : "marginals", or array or table of shape (n_rows, n_columns), default "marginals"
+            "marginals" draws each column by itself from its distribution in the training rows, of which the model keeps
+            up to 128 values.  Rows are drawn as they are, so that columns keep their dependence; the time is
+            proportional to their number, and some hundred are enough.
+        interactions : bool, default False
+            Whether to divide the values further, among pairs of columns.
+
+        Returns
+        -------
+        Explanation
+            `values` (n_samples, n_columns) in units of the score: log odds, or the target, or the logarithm of its
+            mean for counts; `base_values`, the mean score of the background.  Base value and values of a row add up to
+            its score.  For several outputs both have one more axis.  `data` are the rows, `feature_names` the columns.
+            `clipped` says which columns of a row lie outside the bounds of the model, and count as the bound.
+            `interactions` (n_samples, n_columns, n_columns) has, at both places of a pair of columns, half of their
+            Shapley interaction (Grabisch and Roubens, 1999), and what is left on the diagonal: the sum of each line is
+            the value of its column.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X or the background is not what `fit` saw, or the model keeps no distributions of its columns.
+
+        Notes
+        -----
+        All mapped columns of one raw column belong to it.  A missing value that a column map imputes from other columns
+        counts for its own column, as does one that is clipped.  float32 rows are explained in double precision: values
+        add up to the scores of `X.astype(numpy.float64)`, from which those of X differ in their eighth digit.
+        """
+        return explain(self._snapshot(), X, background, interactions)
+
+    def gradient(self, X: Any) -> Double:
+        """Return the gradients of the scores of rows along the columns of the raw table.
+
+        They are those of Fourier terms, linear terms and kernels.  Trees, and regions of kernels, are constant between
+        their thresholds and add nothing.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_columns), or (n_samples, n_columns, n_outputs) for several outputs
+            In units of the score per unit of the column.  It is 0 along columns that are no numbers (categories and
+            dates), missing values, and numbers beyond the bounds of the model, which count as the bound.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not what `fit` saw.
+
+        Notes
+        -----
+        Ranks of a column map are linear between their knots; at a knot the larger slope counts.  A missing value that
+        is imputed from other columns follows these.  The center of an exponential kernel, where it has a kink, has no
+        slope by it.
+        """
+        return gradient(self._snapshot(), X)
+
+    def what_if(self, row: Any, target: Any, *, probability: float | None = None,
+                change: Sequence[str | int] | None = None,
+                limits: Mapping[str | int, tuple[float | None, float | None]] | None = None,
+                steps: Mapping[str | int, float] | None = None, output: int | None = None) -> "Counterfactual":
+        """Return the nearest change of a row with which the model predicts something else (a counterfactual).
+
+        Parameters
+        ----------
+        row : table or array of one row, or its cells as a sequence, or as a mapping by the names of columns
+        target : label, number, or pair of numbers
+            Of a classifier the label that is to be predicted.  Of a regressor a number that the prediction shall reach,
+            from whichever side it is on, or (low, high) that it shall lie between.
+        probability : float above 0 and below 1, or None, default None
+            Of a classifier, what the probability of the label shall be at least, in place of its being predicted.
+        change : sequence of columns, or None, default None
+            Names or indices of the columns that may change; None for all that can: numbers and categories with a value,
+            which vary in the training table.
+        limits : mapping of columns to pairs (low, high), default none
+            Between which numbers stay; None for an open end.  By default, and there, that is the range in training.
+        steps : mapping of columns to numbers, default none
+            Of which multiples are added to a number: 1 keeps integers.
+        output : int or None, default None
+            Which of several targets is meant.
+
+        Returns
+        -------
+        Counterfactual
+            `row`, `changes` by column, `distance`, `prediction`, `probability` and `lower_bound`.  The distance is the
+            sum over numbers of their changes in standard deviations of training, and 1 for each category that changes.
+            A row that reaches the target has no changes.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            For arguments out of range, or where the search finds no row that reaches the target within the limits, or
+            if the model keeps no distributions of its columns.
+
+        Notes
+        -----
+        A search from column to column finds the row: it need not be the nearest.  That no row nearer than `lower_bound`
+        reaches the target is certain, whatever else changes among the columns that may (docs/counterfactuals.md): where
+        `lower_bound` equals `distance`, the row is the nearest.
+        """
+        from .counterfactual import what_if
+
+        return what_if(self._snapshot(), row, target, probability, change, limits or {}, steps or {}, output)
 
     def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
         """What is kept of some rows and their weights, of rows with these scores, and labels or targets y."""
@@ -73,7 +199,7 @@ class _Predictor(Explained):
         return self
 
 
-class Classifier(_Predictor):
+class Classifier(Predictor):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
 
     class_weight: Any
@@ -272,7 +398,7 @@ class Classifier(_Predictor):
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
 
 
-class Regressor(_Predictor):
+class Regressor(Predictor):
     """Base of regressors: one real target, or several as the columns of y."""
 
     _has_labels = False

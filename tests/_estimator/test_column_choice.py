@@ -17,7 +17,7 @@ from rffkern import (
 )
 from rffkern._estimator import columns as column_choice
 from rffkern._estimator import monitor
-from rffkern._estimator.columns import _Candidate, _gain
+from rffkern._estimator.columns import _gain
 from rffkern._rows.groups import Division
 
 RNG = np.random.default_rng(3)
@@ -59,7 +59,7 @@ def test_a_gain_of_a_ten_thousandth_of_the_variance_is_no_reason(monkeypatch):
     monkeypatch.setattr(column_choice, "_folds", lambda y, has_labels, division: np.arange(len(y)) % 2)
     monkeypatch.setattr(column_choice, "_gain", lambda *_: (next(gains), 1e-5))
     rows = column_choice._sample_rows(NORMAL, TARGET, None, False, Division())
-    found = [_Candidate(each, 700) for each in (None, ColumnMap(("standard",)), ColumnMap(("rank",)))]
+    found = [None, ColumnMap(("standard",)), ColumnMap(("rank",))]
     assert column_choice._best(model, found, rows) is found[2]
     gains = iter([3e-5] * 6)
     assert column_choice._best(model, found, rows) is found[0]
@@ -168,13 +168,12 @@ def test_weightless_rows_do_not_count():
 
 
 def test_gains_are_weighted_and_rows_and_parts_count_as_noise():
-    first, other = _Candidate(None, 4), _Candidate(None, 4)
-    first.losses[:], other.losses[:] = [3, 1, 1, 1], [0, 2, 2, 2]  # gains 3, -1, -1, -1
+    first, other = np.array([3.0, 1, 1, 1]), np.array([0.0, 2, 2, 2])  # gains 3, -1, -1, -1
     one, two = np.zeros(4, dtype=int), np.array([0, 0, 1, 1])
     assert _gain(first, other, np.ones(4), one) == (0.0, pytest.approx(np.sqrt(12 / 16)))
     assert _gain(first, other, np.ones(4), two) == (0.0, pytest.approx(np.sqrt(12 / 16 + 1)))  # parts 1 and -1
     assert _gain(first, other, np.array([1.0, 3, 0, 0]), one) == (0.0, pytest.approx(np.sqrt(18 / 16)))
-    other.losses[2:] = np.nan  # not judged yet
+    other[2:] = np.nan  # not judged yet
     assert _gain(first, other, np.ones(4), two) == (1.0, pytest.approx(np.sqrt(2)))
 
 

@@ -6,7 +6,7 @@ from helpers.families import X, Y, fit, known, quick, same_state, target_of
 
 from rffkern import ColumnMap, InvalidInputError, RowBlocks
 from rffkern._estimator.registry import FAMILIES
-from rffkern._estimator.training_rows import ValidationSplit
+from rffkern._estimator.training_rows import validation_rows
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def cls(request):
 
 def rows_of(cls, weight=None, fraction=0.25):
     labels = target_of(cls).dtype.kind == "U"
-    return ValidationSplit.of(target_of(cls), weight, fraction, labels, np.random.default_rng(0))
+    return validation_rows(target_of(cls), weight, fraction, labels, np.random.default_rng(0))[0]
 
 
 def test_early_stopping_works_alone(cls):
@@ -37,14 +37,14 @@ def test_a_classifier_learns_from_the_others_alone(cls):
     target = target_of(cls)
     weight = np.where(np.arange(400) % 7 == 0, 0.0, 1.0)
     out = rows_of(cls, weight)
-    assert (weight[out.all_rows] > 0).all()
-    kept = np.delete(np.arange(400), out.all_rows)
+    assert (weight[out] > 0).all()
+    kept = np.delete(np.arange(400), out)
     rng = np.random.default_rng(0)
     rng.permutation(np.count_nonzero(weight))
     small = quick(cls) | known(cls, n_components=4) | {"n_estimators": 5}
     model = cls(validation_fraction=0.25, random_state=0, **small).fit(X, target, weight)
     by_hand = cls(random_state=rng, **small).fit(
-        X[kept], target[kept], weight[kept], eval_set=(X[out.all_rows], target[out.all_rows], weight[out.all_rows]))
+        X[kept], target[kept], weight[kept], eval_set=(X[out], target[out], weight[out]))
     if hasattr(model, "classes_"):
         assert same_state(model, by_hand)
         np.testing.assert_array_equal(model.eval_loss_, by_hand.eval_loss_)
@@ -67,7 +67,7 @@ def test_a_map_learns_nothing_of_the_rows_held_out(cls):
     target = target_of(cls)
     out = rows_of(cls)
     odd = X.copy()
-    odd[out.all_rows, 1] += 1e6
+    odd[out, 1] += 1e6
     small = quick(cls) | known(cls, n_components=4) | {"n_estimators": 2}
     found = [cls(validation_fraction=0.25, random_state=0, columns=ColumnMap(), **small).fit(rows, target).column_map_
              for rows in (X, odd)]
@@ -85,7 +85,7 @@ def test_an_eval_set_goes_before(cls):
 @pytest.mark.parametrize("fraction", [0.01, 0.1, 0.5, 0.9])
 def test_shares_of_classes(fraction):
     labels = np.repeat(["a", "b", "c", "d"], [300, 90, 9, 1])
-    out = ValidationSplit.of(labels, None, fraction, True, np.random.default_rng(1)).all_rows
+    out = validation_rows(labels, None, fraction, True, np.random.default_rng(1))[0]
     assert int(fraction * 400) - 4 <= len(out) <= int(fraction * 400)
     assert (np.diff(out) > 0).all()
     for label, n_rows in zip("abcd", (300, 90, 9, 1), strict=True):
@@ -95,10 +95,10 @@ def test_shares_of_classes(fraction):
 
 
 def test_targets_and_weights():
-    out = ValidationSplit.of(np.arange(100.0), np.arange(100) % 2, 0.3, False, np.random.default_rng(1))
-    assert (out.all_rows % 2 == 1).all()
-    assert len(out.all_rows) == 15
-    np.testing.assert_array_equal(np.flatnonzero(np.arange(100) % 2)[out.positive], out.all_rows)
+    out, positive = validation_rows(np.arange(100.0), np.arange(100) % 2, 0.3, False, np.random.default_rng(1))
+    assert (out % 2 == 1).all()
+    assert len(out) == 15
+    np.testing.assert_array_equal(np.flatnonzero(np.arange(100) % 2)[positive], out)
 
 
 def test_too_few_rows(cls):
