@@ -10,7 +10,6 @@ from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet.losses import classification_loss, regression_loss
 from rffkern._training.rffnet.network import Network, Objective
-from rffkern._training.rffnet.rows import Shuffled
 
 LOSSES = {name: regression_loss(name, 0.7, 0.3) for name in ("squared_error", "huber", "quantile")}
 LOSSES |= {"logistic": classification_loss(1), "softmax": classification_loss(3)}
@@ -32,6 +31,7 @@ class Steps:
         self.X = rng.standard_normal((n_samples, n_features)).astype(dtype)
         self.targets = random_targets(name, rng, n_samples, self.n_outputs)
         self.weight = rng.uniform(0.2, 2, n_samples) if weighted else None
+        self.rows = TargetRows(self.X, self.targets, RowWeights(n_samples, self.weight))
         self.order = rng.permutation(n_samples)[: max(1, n_samples - 3)]
         self.center, self.unit = rng.standard_normal(n_features), rng.uniform(0.5, 2, n_features)
         self.omegas = rng.standard_normal((n_terms, n_features)).astype(dtype).astype(float)
@@ -45,13 +45,9 @@ class Steps:
     def objective_of(self, network):
         return Objective(network, LOSSES[self.name], self.scaling, self.batch_size, len(self.X), None)
 
-    def shuffled(self, *orders):
-        """The rows in some orders."""
-        return Shuffled(TargetRows(self.X, self.targets, RowWeights(len(self.X), self.weight)), [*orders], 1.0)
-
     def taken(self, ridge=1e-3, lasso=1e-3):
         """Coefficients and relevances after a pass over the rows."""
-        self.objective.descend(self.shuffled(self.order), 0.01, ridge, lasso)
+        self.objective.descend(self.rows, [self.order], 0.01, ridge, lasso)
         n_terms = len(self.omegas)
         return self.network.coefficients[:, :, : n_terms + 1], self.network.relevances
 

@@ -45,7 +45,7 @@ from ...errors import InvalidInputError
 from ..spectral import SPECTRAL_DENSITIES
 from .losses import Loss, classification_loss, regression_loss
 from .rows import LARGEST_VALIDATION
-from .training import counted_epochs, fit_network, partial_fit_network, state_to_continue
+from .training import counted_epochs, fit_network, partial_fit_network
 
 Double = NDArray[np.float64]
 
@@ -211,8 +211,7 @@ class _RFFNet(Model):
         rng = check_rng(self.random_state)
         division = Division(held_out=self._validation_rows(y, sample_weight, eval_set, rng))
         training = self._check_training(X, y, sample_weight, eval_set, division=division)
-        state = state_to_continue(self, training) if self.warm_start else None
-        self._keep(fit_network(self, training, self._loss(training.center.size), callback, state, rng, limit))
+        self._keep(fit_network(self, training, callback, rng, limit))
         return self
 
     def _validation_rows(self, y: Any, sample_weight: Any, eval_set: Any, rng: "np.random.Generator") -> Any:
@@ -222,7 +221,6 @@ class _RFFNet(Model):
         """
         if self.columns is None or eval_set is not None:
             return None
-        self._check_params()
         n_samples = len(np.atleast_1d(to_array(y, "y")))
         weight = np.ones(n_samples) if sample_weight is None else to_array(sample_weight, "sample_weight").ravel()
         positive = np.flatnonzero(weight)
@@ -410,10 +408,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         TrainingStateError
             For a model read from a file.
         """
-        training = self._check_training(X, y, sample_weight, continues=True)
-        state = state_to_continue(self, training)
-        self._keep(partial_fit_network(self, training, self._loss(training.center.size), state,
-                                       check_rng(self.random_state)))
+        self._keep(partial_fit_network(self, self._check_training(X, y, sample_weight, continues=True)))
         return self
 
 
@@ -525,8 +520,5 @@ class RFFNetClassifier(_RFFNet, Classifier):
         if self.class_weight == "balanced":
             raise InvalidInputError('class_weight must be a dict or None in partial_fit, which does not see all rows, '
                                     'got "balanced"')
-        training = with_class_weights(training, self.class_weight)
-        state = state_to_continue(self, training)
-        self._keep(partial_fit_network(self, training, self._loss(training.center.size), state,
-                                       check_rng(self.random_state)))
+        self._keep(partial_fit_network(self, with_class_weights(training, self.class_weight)))
         return self

@@ -1,6 +1,7 @@
 """The network of RFFNet: its parameters beta and lambda, its objective, and the mini-batch steps that lower it."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from ..._rows.tiles import TILE, aligned
 from ..._rows.training_rows import TargetRows
 from ...errors import InvalidInputError
 from .losses import Loss
-from .rows import Shuffled
 
 Double = NDArray[np.float64]
 Values = tuple[NDArray[Any], NDArray[Any]]  # coefficients and relevances, without moments
@@ -102,25 +102,28 @@ class Objective:
         self._groups[:, :n_features] = network.omegas.reshape(n_groups, group, n_features).transpose(0, 2, 1)
         self._groups[:, n_features:] = 0
 
-    def descend(self, shuffled: Shuffled, eta: float, mu: float, rho: float) -> float:
-        """Take a step on beta, then one on lambda, on each mini-batch of some rows; return the sum of weighted losses.
+    def descend(self, rows: TargetRows, orders: Sequence[NDArray[np.intp]], eta: float, mu: float,
+                rho: float) -> tuple[float, float]:
+        """Take a step on beta, then one on lambda, on each mini-batch of rows, which pass by in some orders.
 
-        eta is the learning rate, mu the penalty on |beta|^2 and rho that on |lambda|_1.
+        Return the sum of weighted losses and that of the weights.  eta is the learning rate, mu the penalty on |beta|^2
+        and rho that on |lambda|_1.
         """
-        network, total = self._network, 0.0
-        X, targets, weights = shuffled.rows
+        network, total, total_weight = self._network, 0.0, 0.0
+        X, targets, weights = rows
         # In units of b = beta sqrt(2 / s).
         feature_size = math.sqrt(2 / network.n_terms)
         rate = _COEFFICIENT_RATE * eta / network.n_terms
         rates = rate, rate / feature_size, eta / math.sqrt(network.n_features)  # of b, constant and lambda
-        for order in shuffled.orders:
+        for order in orders:
+            total_weight += weights.of(order).total
             total += rffnet.train_rows(
                 self._loss.compiled, X, order, self._scaling.center, self._scaling.inverse_scale, targets,
                 weights.for_kernel(), network.omegas, self._groups, network.shifts, network.coefficients,
                 network.relevances, network.n_terms, self._batch_size, network.n_steps, *rates, mu / feature_size**2,
                 rho, *self._step_scratch, self.n_threads)
             network.n_steps += -(-len(order) // self._batch_size)
-        return total
+        return total, total_weight
 
     def scores(self, X: Any) -> Double:
         """Return f at raw rows, an array or RowBlocks, shape (n_samples, n_outputs)."""

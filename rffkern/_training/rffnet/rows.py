@@ -1,7 +1,6 @@
 """Rows with numeric targets, how many of them to validate on, and the shuffled order in which epochs take them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -52,38 +51,30 @@ def n_validation_rows(n_samples: int, n_features: int, fraction: float) -> int:
     return min(int(fraction * n_samples), LARGEST_VALIDATION, _LARGEST_VALIDATION_NUMBERS // n_features)
 
 
-class Shuffled(NamedTuple):
-    """Rows of one array in shuffled order, which a pass cuts into mini-batches."""
-
-    rows: TargetRows
-    orders: list[Indices]  # of some of the rows, one for each pass over them
-    weight: float  # of all rows in all orders
-
-
 def shuffled_epoch(rows: TargetRows, members: Indices, batch_size: int,
-                   rng: "np.random.Generator") -> Iterator[tuple[Shuffled, bool]]:
-    """Yield the rows `members` of one epoch in shuffled order, each time with whether a part of the epoch ends."""
+                   rng: "np.random.Generator") -> Iterator[tuple[TargetRows, list[Indices], bool]]:
+    """Yield the rows `members` of one epoch as `shuffled_passes` does, and whether a part of it ends with them."""
     n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // batch_size))
     n_parts = -(-len(members) // (_STEPS_PER_PART * batch_size))
     part_size = -(-len(members) // (n_parts * batch_size)) * batch_size
     n_taken, n_left = 0, n_passes * len(members)
-    for shuffled in shuffled_passes(rows, members, n_passes, part_size, rng):
-        n_rows = len(shuffled.orders) * len(shuffled.orders[0])
+    for block, orders in shuffled_passes(rows, members, n_passes, part_size, rng):
+        n_rows = len(orders) * len(orders[0])
         n_taken, n_left = n_taken + n_rows, n_left - n_rows
         ends_part = n_left == 0 or (n_passes == 1 and n_taken >= part_size)
-        yield shuffled, ends_part
+        yield block, orders, ends_part
         n_taken = 0 if ends_part else n_taken
 
 
 def shuffled_passes(rows: TargetRows, members: Indices, n_passes: int, part_size: int,
-                    rng: "np.random.Generator") -> Iterator[Shuffled]:
-    """Yield at most `part_size` rows a pass, which together pass over the rows `members` several times."""
+                    rng: "np.random.Generator") -> Iterator[tuple[TargetRows, list[Indices]]]:
+    """Yield rows of one array, and shuffled orders of some of them, at most `part_size`, for one pass or several.
+
+    Together they pass over the rows `members` several times.
+    """
     for block, orders in _shuffled_blocks(rows, members, n_passes, rng):
         for start in range(0, len(orders[0]), part_size):
-            part, weight = [order[start : start + part_size] for order in orders], 0.0
-            for order in part:
-                weight += block.weights.of(order).total
-            yield Shuffled(block, part, weight)
+            yield block, [order[start : start + part_size] for order in orders]
 
 
 def _shuffled_blocks(rows: TargetRows, members: Indices, n_passes: int,

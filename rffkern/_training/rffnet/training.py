@@ -10,6 +10,7 @@ import numpy as np
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import Monitor, TimeLimit
 from ..._native.array_types import NDArray
+from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import TargetRows, Training
 from ...errors import InvalidInputError
@@ -67,9 +68,10 @@ class Stage(NamedTuple):
     patience: int | None
 
 
-def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[..., Any] | None,
-                state: TrainingState | None, rng: "np.random.Generator", limit: TimeLimit) -> Fitted:
-    """Train on checked rows, from the start or from the state in which an earlier training ended."""
+def fit_network(model: Any, training: Training, callback: Callable[..., Any] | None, rng: "np.random.Generator",
+                limit: TimeLimit) -> Fitted:
+    """Train on checked rows, from the start or, with `warm_start`, from the state in which the training ended."""
+    loss, state = model._loss(training.center.size), state_to_continue(model, training) if model.warm_start else None
     units = None if state is None else (state.center, state.scale)
     rows = numeric_rows(training.rows, training, units)
     validation = {name: numeric_rows(each, training, units) for name, each in training.eval_sets}
@@ -95,7 +97,6 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
         n_restarts = model.n_restarts or (_RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1)
     else:
         scaling, n_restarts = state.scaling, 1
-    stages = (stages_from_start if state is None else stages_to_continue)
     best_loss, best, timed_out = math.inf, None, False
     for restart in range(1, n_restarts + 1):
         if state is None:
@@ -108,17 +109,18 @@ def fit_network(model: Any, training: Training, loss: Loss, callback: Callable[.
         # Losses before the first step.  The first of the validation sets decides.
         train_loss = objective.mean_loss(first_rows)
         losses = {name: objective.mean_loss(each) for name, each in validation.items()}
-        schedule = Schedule(network, stages(model, loss.penalty_factor, len(members)), _first(losses, train_loss))
+        stages = stages_of(model, loss.penalty_factor, len(members), continues=state is not None)
+        schedule = Schedule(network, stages, _first(losses, train_loss))
         monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose,
                           unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch", limit=limit)
         monitor.record(train_loss, _first(losses), losses)
         continues = True
         while continues:
             total, total_weight, of_parts = 0.0, 0.0, []
-            for shuffled, ends_part in shuffled_epoch(rows, members, batch_size, rng):
-                stage = schedule.stage
-                total += objective.descend(shuffled, stage.eta, stage.mu, model.reg_l1)
-                total_weight += shuffled.weight
+            for block, orders, ends_part in shuffled_epoch(rows, members, batch_size, rng):
+                eta, mu, _ = schedule.stage
+                of_block, weight = objective.descend(block, orders, eta, mu, model.reg_l1)
+                total, total_weight = total + of_block, total_weight + weight
                 if ends_part and validation:
                     of_parts.append({name: objective.mean_loss(each) for name, each in validation.items()})
                     continues = schedule.judge(_first(of_parts[-1]))
@@ -177,27 +179,19 @@ class Schedule:
         return True
 
 
-def stages_from_start(model: Any, penalty_factor: float, n_samples: int) -> list[Stage]:
-    """Return the stages of a new training on `n_samples` rows: the penalties in turn, then shorter steps."""
-    larger = _penalties(model, penalty_factor, n_samples)[:-1]
-    return ([Stage(model.learning_rate, mu, _PATIENCE_OF_PENALTY) for mu in larger]
-            + stages_to_continue(model, penalty_factor, n_samples))
+def stages_of(model: Any, penalty_factor: float, n_samples: int, continues: bool) -> list[Stage]:
+    """The stages of a training on `n_samples` rows: the penalties in turn, then shorter and shorter steps.
 
-
-def stages_to_continue(model: Any, penalty_factor: float, n_samples: int) -> list[Stage]:
-    """Return the stages of a training that continues: the last penalty, with shorter and shorter steps."""
-    mu, factor, stages = _penalties(model, penalty_factor, n_samples)[-1], 1.0, []
+    Training that continues has the last penalty alone.
+    """
+    *larger, mu = ([penalty_factor * penalty / n_samples for penalty in _PENALTIES]
+                   if isinstance(model.reg_lambda, str) else [float(model.reg_lambda)])
+    stages = [] if continues else [Stage(model.learning_rate, each, _PATIENCE_OF_PENALTY) for each in larger]
+    factor = 1.0
     for patience in [_PATIENCE_OF_STEP] * _N_STEP_CUTS + [model.early_stopping_rounds]:
         stages.append(Stage(model.learning_rate * factor, mu, patience))
         factor *= _STEP_FACTOR
     return stages
-
-
-def _penalties(model: Any, penalty_factor: float, n_samples: int) -> list[float]:
-    """Mu of each stage, in their order."""
-    if isinstance(model.reg_lambda, str):
-        return [penalty_factor * penalty / n_samples for penalty in _PENALTIES]
-    return [float(model.reg_lambda)]
 
 
 def _measured_scaling(model: Any, training: Training, rows: TargetRows) -> Scaling:
@@ -224,9 +218,10 @@ def _initial_state(model: Any, rows: TargetRows, training: Training, scaling: Sc
                          np.empty(0, np.intp))
 
 
-def partial_fit_network(model: Any, training: Training, loss: Loss, state: TrainingState | None,
-                        rng: "np.random.Generator") -> Fitted:
+def partial_fit_network(model: Any, training: Training) -> Fitted:
     """Pass over some rows once, from the start or from an earlier state, without validation."""
+    loss, state, rng = model._loss(training.center.size), state_to_continue(model, training), check_rng(
+        model.random_state)
     rows = numeric_rows(training.rows, training, None if state is None else (state.center, state.scale))
     members = rows.weights.positive()
     if state is None:
@@ -238,9 +233,9 @@ def partial_fit_network(model: Any, training: Training, loss: Loss, state: Train
     else:
         state = state.continued(training, len(members))
     objective = Objective(state.network, loss, state.scaling, min(model.batch_size, len(members)), 0, model.n_jobs)
-    stage = stages_to_continue(model, loss.penalty_factor, state.n_seen)[0]
-    for shuffled in shuffled_passes(rows, members, 1, len(members), rng):
-        objective.descend(shuffled, stage.eta, stage.mu, model.reg_l1)
+    eta, mu, _ = stages_of(model, loss.penalty_factor, state.n_seen, continues=True)[0]
+    for block, orders in shuffled_passes(rows, members, 1, len(members), rng):
+        objective.descend(block, orders, eta, mu, model.reg_l1)
     return _fitted(training, state, state.network.values(), Monitor(0))
 
 

@@ -95,11 +95,12 @@ def test_a_copy_is_not_changed(steps):
 def test_several_orders_of_rows_are_as_many_passes(steps):
     orders = [np.arange(70), np.arange(70)[::-1].copy()]
     other = copy.deepcopy(steps.network)
-    total = steps.objective.descend(steps.shuffled(*orders), 0.01, 1e-3, 1e-3)
+    total, weight = steps.objective.descend(steps.rows, orders, 0.01, 1e-3, 1e-3)
     assert steps.network.n_steps == 6  # the last batch of each order has 6 rows
     objective = steps.objective_of(other)
-    parts = [objective.descend(steps.shuffled(order), 0.01, 1e-3, 1e-3) for order in orders]
-    assert total == sum(parts)
+    parts = [objective.descend(steps.rows, [order], 0.01, 1e-3, 1e-3) for order in orders]
+    assert total == sum(part for part, _ in parts)
+    assert weight == pytest.approx(2 * steps.weight[:70].sum(), rel=1e-14)
     np.testing.assert_array_equal(other.coefficients, steps.network.coefficients)
     np.testing.assert_array_equal(other.relevances, steps.network.relevances)
 

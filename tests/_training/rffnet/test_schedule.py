@@ -6,7 +6,7 @@ import pytest
 
 from rffkern import RFFNetClassifier, RFFNetRegressor
 from rffkern._training.rffnet.losses import classification_loss, regression_loss
-from rffkern._training.rffnet.training import Schedule, Stage, stages_from_start, stages_to_continue
+from rffkern._training.rffnet.training import Schedule, Stage, stages_of
 
 
 class Values:
@@ -36,19 +36,19 @@ def stages(*n_validations):
 
 
 def test_stages_of_a_training():
-    found = stages_from_start(parameters(), 0.02, 100)
+    found = stages_of(parameters(), 0.02, 100, continues=False)
     assert [stage.patience for stage in found] == [3, 3, 3, 6, 6, 4]
     assert [stage.mu for stage in found] == pytest.approx([1e-2, 1e-3, 1e-4, 1e-5, 1e-5, 1e-5])
     assert [stage.eta for stage in found] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.03, 0.009])
 
 
 def test_training_that_goes_on_has_the_last_penalty():
-    assert stages_to_continue(parameters(), 1.0, 100) == stages_from_start(parameters(), 1.0, 100)[3:]
+    assert stages_of(parameters(), 1.0, 100, continues=True) == stages_of(parameters(), 1.0, 100, continues=False)[3:]
 
 
-@pytest.mark.parametrize("make_stages", [stages_from_start, stages_to_continue])
-def test_a_given_penalty_stays(make_stages):
-    found = make_stages(parameters(0), 0.02, 100)
+@pytest.mark.parametrize("continues", [False, True])
+def test_a_given_penalty_stays(continues):
+    found = stages_of(parameters(0), 0.02, 100, continues)
     assert [stage.mu for stage in found] == [0.0] * 3
     assert [stage.patience for stage in found] == [6, 6, 4]
 
@@ -111,7 +111,7 @@ def test_validations_count_after_many_steps():
     (RFFNetClassifier, classification_loss(3)),
 ])
 def test_penalties_are_those_of_the_documentation(family, loss):
-    first, *_, last = (stage.mu for stage in stages_from_start(parameters(), loss.penalty_factor, 1))
+    first, *_, last = (stage.mu for stage in stages_of(parameters(), loss.penalty_factor, 1, continues=False))
     text = " ".join(family.__doc__.split())
     assert f'"auto" begins with {first:g} / n for n rows' in text
     assert f"down to {last:g} / n" in text

@@ -220,9 +220,9 @@ def test_penalty_and_steps_fall_before_early_stopping_counts(rounds, reg_lambda,
     """Each of the penalties, then each of the steps, has had its epochs; no penalty comes twice."""
     seen, descend = [], Objective.descend
 
-    def spy(self, shuffled, eta, mu, rho):
+    def spy(self, rows, orders, eta, mu, rho):
         seen.append((round(eta / 0.03, 3), mu))
-        return descend(self, shuffled, eta, mu, rho)
+        return descend(self, rows, orders, eta, mu, rho)
 
     monkeypatch.setattr(Objective, "descend", spy)
     model = RFFNetRegressor(30, random_state=0, early_stopping_rounds=rounds, n_restarts=1, reg_lambda=reg_lambda)
