@@ -239,14 +239,14 @@ class _DaskModel:
             mapped = fit_map(model, partial(_run, client, training))
             if mapped is not None:
                 fitted_map, folds, column_map = (delayed(each, traverse=False) for each in (
-                    mapped.column_map._fitted_map(), mapped.folds, mapped.column_map))
+                    mapped[0]._fitted_map(), mapped[1], mapped[0]))
                 training = [(delayed(map_training_rows)(number, X, fitted_map, folds), *others)
                             for number, (X, *others) in enumerate(training)]
                 evaluation = {name: [(delayed(map_other_rows)(number, X, column_map, type(model).__name__), *others)
                                      for number, (X, *others) in enumerate(pieces)]
                               for name, pieces in evaluation.items()}
             self._fit(model, place(training, ""), {name: place(each, "eval_set ") for name, each in evaluation.items()},
-                      callback, None if mapped is None else mapped.column_map)
+                      callback, None if mapped is None else mapped[0])
         self._model = model
         return self
 

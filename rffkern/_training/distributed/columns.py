@@ -5,7 +5,7 @@ on when they answer.  That of one partition is the map of the same rows here, to
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,39 +31,11 @@ _FIRST_ROW = 1 << 40
 PartitionRunner = Callable[..., list[Any]]
 
 
-class PartitionedMap(NamedTuple):
-    """A fitted map, and what training rows get in place of what it has learned from their targets."""
-
-    column_map: ColumnMap
-    folds: OutOfFold
-
-
-class _Targets(NamedTuple):
-    """What the targets of all partitions have in common."""
-
-    classes: NDArray[Any] | None  # labels of a classifier
-    unit: Double  # by which targets are divided
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of target statistics of a level."""
-        n_classes = 0 if self.classes is None else len(self.classes)
-        return 1 if n_classes == 2 else n_classes or len(self.unit)
-
-
-class _Counted(NamedTuple):
-    """The statistics of a partition, and how its columns of text were read."""
-
-    number: int
-    names: tuple[str, ...] | None
-    collector: StatisticsCollector
-    readings: dict[int, Reading]
-
-
-def fit_map(model: Any, run: PartitionRunner) -> PartitionedMap | None:
+def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | None:
     """Fit a copy of the map of a model on all rows; None where columns stay as they are.
 
-    `columns="auto"` takes complete columns of numbers as they are where it does so here.
+    With the map comes what training rows get in place of what it has learned from their targets.  `columns="auto"`
+    takes complete columns of numbers as they are where it does so here.
     """
     columns = model.columns
     if isinstance(columns, str) and columns == "search":
@@ -76,39 +48,39 @@ def fit_map(model: Any, run: PartitionRunner) -> PartitionedMap | None:
         return None
     fitted = ColumnMap(**columns.get_params())
     fitted._check_params()
-    targets = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
-    counted = [each for each in run(count_rows, fitted, targets) if each is not None]
-    agreed = _agreed([each.readings for each in counted])
-    others = [k for k, each in enumerate(counted) if any(agreed[j] != each.readings[j] for j in each.readings)]
-    again = run(count_rows, fitted, targets, agreed, which=[counted[k].number for k in others])
-    for k, each in zip(others, again, strict=True):
-        counted[k] = each
-    first, *rest = counted
+    classes, unit = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
+    found = run(count_rows, fitted, classes, unit)
+    counted = {number: each for number, each in enumerate(found) if each is not None}
+    agreed = _agreed([readings for _, _, readings in counted.values()])
+    others = [number for number, (_, _, readings) in counted.items()
+              if any(agreed[j] != reading for j, reading in readings.items())]
+    counted |= zip(others, run(count_rows, fitted, classes, unit, agreed, which=others), strict=True)
+    (names, collector, _), *_ = counted.values()
     for j, reading in agreed.items():
-        report_reading(reading, column_name(first.names, j))
-    for each in rest:
+        report_reading(reading, column_name(names, j))
+    for number, (other_names, other, _) in [*counted.items()][1:]:
         try:
-            check_names(each.names, first.names)
-            first.collector.merge(each.collector)
+            check_names(other_names, names)
+            collector.merge(other)
         except InvalidInputError as error:
-            raise type(error)(f"X of partition {each.number}: {error}") from error
-    result = fitted._learned(first.names, first.collector, True, imputes=model._imputes())
+            raise type(error)(f"X of partition {number}: {error}") from error
+    result = fitted._learned(names, collector, True, imputes=model._imputes())
     fitted._keep(result.fitted_map, result.reference)
     warn_of_dropped(result.fitted_map)
-    return PartitionedMap(fitted, result.folds)
+    return fitted, result.folds
 
 
-def _join_targets(found: Sequence[Any], has_labels: bool) -> _Targets:
-    """Targets of all partitions from those of each."""
+def _join_targets(found: Sequence[Any], has_labels: bool) -> tuple[NDArray[Any] | None, Double]:
+    """Labels of all partitions, of a classifier, and the units that targets are divided by."""
     present = [each for each in found if each is not None]
     if not present:
         raise InvalidInputError("X must have rows, got none in any partition")
     if has_labels:
-        return _Targets(join_classes(present), np.ones(1))
+        return join_classes(present), np.ones(1)
     if len({len(each) for _, each in present}) > 1:
         raise InvalidInputError("y must have equally many targets in all partitions, got "
                                 f"{[len(each) for _, each in present]}")
-    return _Targets(None, unit_of(np.max([each for _, each in present], axis=0)))
+    return None, unit_of(np.max([each for _, each in present], axis=0))
 
 
 def _agreed(readings: Sequence[Mapping[int, Reading]]) -> dict[int, Reading]:
@@ -145,9 +117,13 @@ def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_label
     return number, np.abs(check_targets(y, len(X), name)).max(axis=0)
 
 
-def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, targets: _Targets,
-               readings: Mapping[int, Reading] | None = None) -> _Counted | None:
-    """The statistics of the rows of a partition, read as they suggest, or in a given way; None where it has none."""
+def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, classes: NDArray[Any] | None,
+               unit: Double, readings: Mapping[int, Reading] | None = None
+               ) -> tuple[tuple[str, ...] | None, StatisticsCollector, dict[int, Reading]] | None:
+    """Names of columns, statistics, and how columns of text were read, as they suggest or in a given way.
+
+    Of the rows of a partition; None where it has none.
+    """
     if not len(X):
         return None
     name = f"X of partition {number}"
@@ -158,17 +134,16 @@ def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: Colu
         weights = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
         if weights.any():  # a partition without weight takes no part
             check_weights(weights, len(X), f"sample_weight of partition {number}")
-    if targets.classes is None:
-        values = check_targets(y, len(X), f"y of partition {number}") / targets.unit
+    if classes is None:
+        values = check_targets(y, len(X), f"y of partition {number}") / unit
     else:
-        codes = check_known_labels(y, targets.classes, len(X), f"y of partition {number}")
-        values = indicators(codes, len(targets.classes))
-    collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))],
-                                    targets.n_outputs, first_row=number * _FIRST_ROW)
+        values = indicators(check_known_labels(y, classes, len(X), f"y of partition {number}"), len(classes))
+    collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))], values.shape[1],
+                                    first_row=number * _FIRST_ROW)
     collector.add(table, weights, values)
     collector.finish()
-    return _Counted(number, table.names, collector, {j: column.reading for j, column in enumerate(table.columns)
-                                                     if column.reading is not None})
+    return table.names, collector, {j: column.reading for j, column in enumerate(table.columns)
+                                    if column.reading is not None}
 
 
 def map_training_rows(number: int, X: Any, fitted_map: FittedMap, folds: OutOfFold) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from ..._estimator.monitor import report_progress
 from ..._native import simd
 from ..._version import __version__
 from ...errors import InvalidInputError, TrainingStateError
-from .partition import Partition, Request, open_partition
+from .partition import Partition, Request
 
 # How long a cluster may have no worker, as when new machines start: as long as Dask waits for a silent worker.
 SECONDS_WITHOUT_WORKERS = 300.0
@@ -114,14 +114,9 @@ class DaskWorkers:
         self._futures: list[Any] = client.compute([
             delayed(_open_on_worker, pure=False)(number, what, has_labels, n_threads, *piece)
             for number, piece in enumerate(pieces)])
-        self._numbers = list(range(len(pieces)))
 
     def __len__(self) -> int:
         return len(self._futures)
-
-    def keep(self, which: Sequence[int]) -> None:
-        """Forget all partitions but some."""
-        self._futures, self._numbers = [self._futures[k] for k in which], [self._numbers[k] for k in which]
 
     def run(self, request: Request, which: Sequence[int]) -> list[Any]:
         """The answers of some of the partitions, in their order; the scheduler opens those anew that were lost."""
@@ -152,12 +147,12 @@ class DaskWorkers:
         """Answers of partitions wherever they are, or are opened anew."""
         if not which:
             return []
-        tasks = [self._client.submit(Partition.answer, self._futures[k], request, pure=False) for k in which]
+        tasks = [self._client.submit(Partition.answer, self._futures[k], *request, pure=False) for k in which]
         try:
             return gather(self._client, tasks)
         except distributed.KilledWorker as error:
-            died = [self._numbers[k] for k, task in zip(which, tasks, strict=True) if task.status == "error"]
-            with losses_named(self._client, f"partition {(died or self._numbers)[0]} of {self._what}X"):
+            died = [k for k, task in zip(which, tasks, strict=True) if task.status == "error"]
+            with losses_named(self._client, f"partition {(died or which)[0]} of {self._what}X"):
                 raise error
         finally:  # the frames of an exception that was caught may still refer to them
             self._client.cancel(tasks)
@@ -171,14 +166,14 @@ async def _answers(keys: Mapping[str, Sequence[str]], request: Request, dask_wor
     """Answers of those partitions of these keys that a worker still holds, side by side on its threads."""
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
     held = {key: dask_worker.data[key] for key in keys[dask_worker.address] if key in dask_worker.data}
-    found = await asyncio.gather(*(loop.run_in_executor(threads, partition.answer, request)
+    found = await asyncio.gather(*(loop.run_in_executor(threads, partition.answer, *request)
                                    for partition in held.values()))
     return dict(zip(held, found, strict=True))
 
 
 def _open_on_worker(number: int, what: str, has_labels: bool, n_threads: int | None, *piece: Any) -> Partition:
     """A partition, opened on a worker, whose threads it uses where no number is given."""
-    return open_partition(number, what, has_labels, threads_of_worker(n_threads), *piece)
+    return Partition(number, what, has_labels, threads_of_worker(n_threads), *piece)
 
 
 def threads_of_worker(n_threads: int | None) -> int:

@@ -6,7 +6,7 @@ over all rows.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,8 @@ from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.tiles import TILE
 from ..._rows.training_rows import LabelledRows
-from ..distributed.partition import PartitionRows
-from ..distributed.partitions import (
-    ColumnSums,
-    PartitionBackend,
-    PartitionedTable,
-    check_tables,
-    proportional_shares,
-    refuse_values,
-)
+from ..distributed.partition import Partition
+from ..distributed.partitions import ColumnSums, PartitionBackend, PartitionedTable, check_tables, refuse_values
 from .base_learners import extrapolate
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
@@ -58,6 +51,7 @@ Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
 MeanUnits = tuple[Double, Double, float, str] | None  # of a loss of means: center, inverse scale, unit, its name
 TreeRows = tuple[Bins, Single, Single]  # bins, gradient and Hessian of some rows
+Fold = tuple[int, float, int] | None  # seed of the folds, their number and the fold that a bag holds out
 
 # Rows of all partitions that edges of bins, initial scores, and calibration are estimated from at most.
 _BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
@@ -70,64 +64,31 @@ _ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "kernel_ridge": [False
                                    "validation": ["random"]}
 
 
-class PartitionSettings(NamedTuple):
-    """What all partitions have in common."""
-
-    loss: Loss
-    mean_units: MeanUnits
-    initial: InitialScores
-    scaling: Scaling
-    columns: Columns  # of no rows
-    calibration_shares: Mapping[int, int]  # largest numbers of rows for calibration, by partition
-    seed: int
-
-
-class BagRows(NamedTuple):
-    """The rows of the partitions that a bag learns from, and holds out for validation."""
-
-    bag: int
-    seed: int  # of the order of the rows, and of samples
-    fold: tuple[int, float, int] | None = None  # seed of the folds, their number and the fold that is held out
-    is_evaluation: bool = False  # all rows are held out
-
-    def order(self, strata: Double, number: int) -> RowOrder:
-        """The order of the rows of the partition of this number."""
-        rows, rng = np.arange(len(strata)), np.random.default_rng([self.seed, number])
-        if self.is_evaluation:
-            return RowOrder.of_evaluation(rows)
-        is_validation = np.zeros(len(rows), dtype=bool)
-        if self.fold is not None and len(rows) > 1:  # one row cannot be held out
-            seed, n_folds, fold = self.fold
-            is_validation = assign_folds(strata, n_folds, np.random.default_rng([seed, number])) == fold
-        return RowOrder.of(rows[~is_validation], rows[is_validation], rng)
-
-
 def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[str, PartitionBackend],
                    callback: Callback | None, column_map: Any = None) -> None:
-    """Fit a Fourier boosting model on rows in partitions, which were opened by `open_partition`, mapped by a map."""
+    """Fit a Fourier boosting model on rows in partitions, mapped by a map if there is one."""
     model._check_params()
     limit = TimeLimit(model.max_seconds)
     refuse_values(model, _ACCEPTED)
     check_callback(callback)
-    tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
+    names, table, center, scale, inverse_scale, classes, sets, *_ = check_tables(model, training, evaluation,
+                                                                                 column_map)
     rng = check_rng(model.random_state)
-    table, classes, center, scale = tables.training, tables.classes, tables.center, tables.scale
     loss = loss_of(model, None if classes is None else len(classes), center.size)
     mean_units = None
     if classes is None and model.loss in LOG_LINKS:
         unit = unit_of_means(center)
-        mean_units = center, tables.inverse_scale, unit, model.loss
+        mean_units = center, inverse_scale, unit, model.loss
         center, scale = np.log([unit]), np.ones(1)
 
     # Partitions take their rows column by column.
     target_seed, column_seed, calibration_seed = rng.integers(1 << 62, size=3).tolist()
-    values, weights = zip(*table.partitions.query("map_rows", summary_rows, loss, mean_units,
-                                                  table.shares(_TARGET_ROWS), target_seed), strict=True)
+    values, weights = zip(*table.query("map_rows", summary_rows, loss, mean_units, table.shares(_TARGET_ROWS),
+                                       target_seed), strict=True)
     initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
-    sums = ColumnSums(table.partitions, "X", table.total)
-    n_features = n_raw_columns = table.summaries[0].n_features
+    sums = ColumnSums(table, "X")
+    n_features = n_raw_columns = table.n_features
     sources, forms, extrapolates = np.arange(n_features), None, np.full(n_features, extrapolate(model.base_learners))
-    names = tables.names if column_map is None else getattr(column_map, "feature_names_in_", None)
     if column_map is None:
         scaling = scaling_from(sums, standardize=True)
     else:
@@ -136,37 +97,34 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         extrapolates &= column_map._fitted.kinds()[sources] != DATE  # rows to score are mostly later
     fenced = fenced_columns(sources, forms, model)
     binned = binned_columns(sources, forms, fenced)
-    sample = np.concatenate(table.partitions.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS),
-                                                   column_seed), axis=1)
-    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates,
-                                   fenced=fenced)
+    sample = np.concatenate(table.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS), column_seed),
+                            axis=1)
+    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates, fenced=fenced)
     edges = tuple(bin_edges(sample[j]) for j in binned)
     used, source_codes = np.unique(sources, return_inverse=True)  # a map leaves out constant columns
     columns = Columns(np.empty((n_features, 0), np.float32), source_codes, binned,
                       np.empty((len(binned), 0), np.uint8), edges, lower, upper,
                       constraints_of(model, names, column_map, sources, forms, n_raw_columns, classes))
-    settings = PartitionSettings(loss, mean_units, initial, scaling, columns, {}, calibration_seed)
-    evaluation_tables = list(tables.evaluation.values())
-    for each, what in [(table, ""), *((each, "eval_set ") for each in evaluation_tables)]:
-        each.partitions.command("convert", BoostedPartition,
-                                settings._replace(calibration_shares=each.shares(_CALIBRATION_ROWS)), what)
+    evaluation_tables = [each for _, each in sets]
+    for each in (table, *evaluation_tables):
+        each.command("convert", BoostedPartition, loss, mean_units, initial, scaling, columns,
+                     each.shares(_CALIBRATION_ROWS), calibration_seed)
     data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
     sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.name, len(data.intercept))
     sizes = sizes._replace(n_tree_bags=0)  # which are for tables that need no partitions
 
     # Folds and bags.
-    seeds, checkpoints, bag_rows = rng.integers(1 << 62, size=3), [], []
+    seeds, checkpoints, bag_folds = rng.integers(1 << 62, size=3), [], list[tuple[int, int, Fold]]()
     fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=sizes.n_bags)
     for bag, seed in enumerate(rng.integers(1 << 62, size=sizes.n_bags).tolist()):
         group, fold = divmod(bag, int(sizes.n_folds))
         checkpoints.append(Checkpoint(np.random.default_rng(seed)))
-        bag_rows.append(BagRows(bag, seed, None if evaluation else (int(fold_seeds[group]), sizes.n_folds, fold)))
+        bag_folds.append((bag, seed, None if evaluation else (int(fold_seeds[group]), sizes.n_folds, fold)))
 
     def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
-        rows = bag_rows[bag]
-        validation = evaluation_tables[0] if evaluation_tables else None
-        return (PartitionedRows(table, validation, rows, data, sizes.max_samples),
-                [EvaluationRows(each, rows._replace(is_evaluation=True)) for each in evaluation_tables[1:]])
+        validation, *others = evaluation_tables or [None]
+        return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples),
+                [EvaluationRows(each, bag_folds[bag], True) for each in others])
 
     if columns.constraints is not None and columns.constraints.n_pairs:
         pairs = strongest_pairs(model, columns, sizes, open_rows(0, 1)[0], columns.constraints.n_pairs, limit)
@@ -175,7 +133,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 
     # Calibration, and the mean of the bags.
     validation = evaluation_tables[0] if evaluation_tables else table
-    parts, *of_rows = zip(*validation.partitions.query("out_of_fold"), strict=True)
+    parts, *of_rows = zip(*validation.query("out_of_fold"), strict=True)
     score_sums = ScoreSums.joined(parts)
     oof_targets, oof_scores, oof_weights = (np.concatenate(each, axis=-1) for each in of_rows)
     means = score_sums.means()
@@ -197,7 +155,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     if columns.constraints is not None:
         check_constraints(expansion, columns.constraints, columns.sources)
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
-    attributes = fitted_attributes(bags, list(tables.evaluation) or ["valid_0"]) | {
+    attributes = fitted_attributes(bags, [name for name, _ in sets] or ["valid_0"]) | {
         "term_rounds_": term_rounds, "feature_importances_": importances,
         "_kernel_ridge_report": report_numbers(reason), "_out_of_fold": record,
         "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
@@ -207,28 +165,28 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 # On the machines of partitions.
 
 
-def targets_of(part: PartitionRows, mean_units: MeanUnits, what: str) -> Double:
+def targets_of(part: Partition, mean_units: MeanUnits) -> Double:
     """Class indices (1, n_rows), or values (n_outputs, n_rows), as the loss takes them."""
     rows = part.rows
     if isinstance(rows, LabelledRows):
         return rows.codes[None].astype(np.float64)
     if mean_units is None:
         return np.ascontiguousarray(rows.values.T)
-    return np.ascontiguousarray(targets_in_units(rows.values, *mean_units, f"{what}y of partition {part.number}").T)
+    return np.ascontiguousarray(targets_in_units(rows.values, *mean_units, part.y_name).T)
 
 
-def summary_rows(part: PartitionRows, loss: Loss, mean_units: MeanUnits, shares: Mapping[int, int],
+def summary_rows(part: Partition, loss: Loss, mean_units: MeanUnits, shares: Mapping[int, int],
                  seed: int) -> tuple[Double, Double]:
     """Targets and weights of few rows with the initial scores of all."""
-    return loss.summary_rows(targets_of(part, mean_units, ""), part.rows.weights.each, _sample(part, shares, seed))
+    return loss.summary_rows(targets_of(part, mean_units), part.rows.weights.each, _sample(part, shares, seed))
 
 
-def sample_columns(part: PartitionRows, scaling: Scaling, shares: Mapping[int, int], seed: int) -> Single:
+def sample_columns(part: Partition, scaling: Scaling, shares: Mapping[int, int], seed: int) -> Single:
     """Columns of some rows in units of the scaling, (n_columns, n_sampled)."""
     return _standardised(part.rows.X[_sample(part, shares, seed)], scaling)
 
 
-def _sample(part: PartitionRows, shares: Mapping[int, int], seed: int) -> Indices:
+def _sample(part: Partition, shares: Mapping[int, int], seed: int) -> Indices:
     return draw_rows(len(part.rows.X), shares[part.number], np.random.default_rng([seed, part.number]))
 
 
@@ -248,44 +206,49 @@ def _standardised(X: NDArray[Any], scaling: Scaling) -> Single:
 class BoostedPartition:
     """Rows of a partition column by column, with their scores in the bag that is trained."""
 
-    def __init__(self, part: PartitionRows, settings: PartitionSettings, what: str) -> None:
-        rows = part.rows
-        self._number, self._settings, self._weights = part.number, settings, np.array(rows.weights.each)
-        columns = settings.columns
-        values = _standardised(rows.X.clip(columns.lower, columns.upper), settings.scaling)
+    def __init__(self, part: Partition, loss: Loss, mean_units: MeanUnits, initial: InitialScores, scaling: Scaling,
+                 columns: Columns, calibration_shares: Mapping[int, int], calibration_seed: int) -> None:
+        self._number, self._weights = part.number, np.array(part.rows.weights.each)
+        self._n_calibration, self._calibration_seed = calibration_shares[part.number], calibration_seed
+        values = _standardised(part.rows.X.clip(columns.lower, columns.upper), scaling)
         self._columns = columns._replace(values=values, bins=find_bins(values, columns.binned, columns.edges))
-        targets = targets_of(part, settings.mean_units, what)
-        self._data = settings.loss.data(targets, self._weights, settings.initial)
-        self._bag: tuple[BagRows, RowOrder, LocalRows] | None = None
+        self._data = loss.data(targets_of(part, mean_units), self._weights, initial)
+        # `LocalRows` of the bag that is trained, their `RowOrder`, and the index and seed of the bag.
+        self._rows: Any = None
+        self._order: Any = None
+        self._bag = self._seed = 0
         self._validation: dict[int, tuple[Indices, Single]] = {}  # validation rows and their scores, by bag
         self._n_sampled = self._n_tree_rows = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled.  The scores are made anew from the commands."""
-        return vars(self) | {"_bag": None, "_validation": {}}
+        return vars(self) | {"_rows": None, "_validation": {}}
 
     @property
     def has_scores(self) -> bool:
         """Whether there are scores."""
-        return self._bag is not None
+        return self._rows is not None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the columns."""
         return int(self._columns.values.nbytes)
 
-    @property
-    def _rows(self) -> LocalRows:
-        assert self._bag is not None
-        return self._bag[2]
-
     # Commands.
 
-    def begin(self, bag_rows: BagRows) -> None:
-        """Take the rows of a bag, before its first round."""
-        self._bag = None  # before its successor takes memory
-        order = bag_rows.order(self._data.strata, self._number)
-        self._bag = bag_rows, order, LocalRows.of(self._columns, self._data, self._weights, order)
+    def begin(self, bag: int, seed: int, fold: Fold, is_evaluation: bool) -> None:
+        """Take the rows of a bag, before its first round: a fold is held out, or all rows are."""
+        self._rows = None  # before its successor takes memory
+        rows = np.arange(len(self._weights))
+        is_validation = np.full(len(rows), is_evaluation)
+        if fold is not None and len(rows) > 1:  # one row cannot be held out
+            fold_seed, n_folds, held_out = fold
+            rng = np.random.default_rng([fold_seed, self._number])
+            is_validation |= assign_folds(self._data.strata, n_folds, rng) == held_out
+        order_rng = np.random.default_rng([seed, self._number])
+        self._bag, self._seed = bag, seed
+        self._order = RowOrder.of(rows[~is_validation], rows[is_validation], order_rng)
+        self._rows = LocalRows.of(self._columns, self._data, self._weights, self._order)
 
     def set_sample_sizes(self, sample: Mapping[int, int], tree: Mapping[int, int]) -> None:
         """Take so many rows of each partition for the sample of a round, and so many to grow a tree on."""
@@ -298,17 +261,14 @@ class BoostedPartition:
 
     def keep_validation_scores(self) -> None:
         """Keep the scores of the validation rows as they are now, in place of earlier ones of the bag."""
-        assert self._bag is not None
-        bag_rows, order, rows = self._bag
-        self._validation[bag_rows.bag] = order.validation_rows(), order.validation_scores(rows.validation_scores())
+        scores = self._order.validation_scores(self._rows.validation_scores())
+        self._validation[self._bag] = self._order.validation_rows(), scores
 
     # Queries.
 
     def n_rows_and_totals(self) -> tuple[int, tuple[float, float]]:
         """Number of training rows, and sums of the weights of training and validation rows."""
-        assert self._bag is not None
-        _, order, rows = self._bag
-        return order.n_training_rows, (rows.totals[0], rows.totals[1])
+        return self._order.n_training_rows, (self._rows.totals[0], self._rows.totals[1])
 
     def loss_sums(self) -> tuple[float, float]:
         """Sums of the losses of training and validation rows."""
@@ -327,10 +287,8 @@ class BoostedPartition:
 
     def _draw_block(self, n_rows: int, purpose: int, n_rounds: int) -> slice:
         """A block of the training rows, another for each purpose after each number of rounds."""
-        assert self._bag is not None
-        bag_rows, order, _ = self._bag
-        rng = np.random.default_rng([bag_rows.seed, self._number, n_rounds, purpose])
-        first = int(rng.integers(order.n_training_rows - n_rows + 1))
+        rng = np.random.default_rng([self._seed, self._number, n_rounds, purpose])
+        first = int(rng.integers(self._order.n_training_rows - n_rows + 1))
         return slice(first, first + n_rows)
 
     def loss_sums_after_unit_step(self, term: Term) -> tuple[float, float]:
@@ -360,9 +318,8 @@ class BoostedPartition:
     def out_of_fold(self) -> tuple[ScoreSums, Single, Single, Double]:
         """Sums of scores, targets, initial scores and weights of validation rows of the bags; of many, some."""
         sums = ScoreSums.of(self._validation.values(), len(self._data.intercept), len(self._weights))
-        settings = self._settings
-        rng = np.random.default_rng([settings.seed, self._number])
-        some = draw_rows(len(sums.rows), settings.calibration_shares[self._number], rng)
+        rng = np.random.default_rng([self._calibration_seed, self._number])
+        some = draw_rows(len(sums.rows), self._n_calibration, rng)
         rows = sums.rows[some]
         return (sums.taken(some), self._data.targets[rows], self._data.initial_scores[:, rows], self._weights[rows])
 
@@ -376,10 +333,10 @@ class EvaluationRows:
     scores = None  # stay where they are
     searches_step = False
 
-    def __init__(self, table: PartitionedTable, bag_rows: BagRows) -> None:
-        self._partitions = table.partitions
-        self._partitions.command("begin", bag_rows)
-        n_training_rows, totals = zip(*self._partitions.query("n_rows_and_totals"), strict=True)
+    def __init__(self, table: PartitionedTable, bag_fold: tuple[int, int, Fold], is_evaluation: bool) -> None:
+        self._table = table
+        table.command("begin", *bag_fold, is_evaluation)
+        n_training_rows, totals = zip(*table.query("n_rows_and_totals"), strict=True)
         self.n_training_rows: Sequence[int] = n_training_rows
         self.totals = _add_pairs(totals)
         self._term: Term | None = None
@@ -392,8 +349,8 @@ class EvaluationRows:
     def add_step(self, step: float) -> Losses:
         """Add a multiple of the term to the scores; return the new losses."""
         if step:
-            self._partitions.command("add_step", self._term, step)
-        self.losses = Losses.of_sums(_add_pairs(self._partitions.query("loss_sums")), self.totals)
+            self._table.command("add_step", self._term, step)
+        self.losses = Losses.of_sums(_add_pairs(self._table.query("loss_sums")), self.totals)
         return self.losses
 
 
@@ -410,20 +367,17 @@ class PartitionedRows:
 
     scores = None  # stay where they are
 
-    def __init__(self, table: PartitionedTable, validation: PartitionedTable | None, bag_rows: BagRows, data: LossData,
-                 max_samples: int) -> None:
-        self._partitions, self._data, self.searches_step = table.partitions, data, data.searches_step
-        parts = [EvaluationRows(table, bag_rows)]
-        if validation is not None:
-            parts.append(EvaluationRows(validation, bag_rows._replace(is_evaluation=True)))
-        self._all_partitions = [table.partitions, *([] if validation is None else [validation.partitions])]
+    def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
+                 bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:
+        self._table, self._data, self.searches_step = table, data, data.searches_step
+        self._tables = [table] if validation is None else [table, validation]
+        parts = [EvaluationRows(each, bag_fold, each is validation) for each in self._tables]
         self._totals = _add_pairs([part.totals for part in parts])
         n_rows = parts[0].n_training_rows
-        shares = proportional_shares(table.summaries, n_rows, max_samples)
-        self._partitions.command("set_sample_sizes", shares,
-                                 proportional_shares(table.summaries, n_rows, _TREE_FACTOR * max_samples))
+        shares = table.shares(max_samples, n_rows)
+        table.command("set_sample_sizes", shares, table.shares(_TREE_FACTOR * max_samples, n_rows))
         self._n_sampled = sum(shares.values())
-        order = np.random.default_rng(bag_rows.seed).permutation(self._n_sampled)
+        order = np.random.default_rng(bag_fold[1]).permutation(self._n_sampled)
         self._order = np.concatenate([order, np.zeros(-len(order) % TILE, dtype=np.intp)])
         self._term: Term | None = None
         self._n_steps = 0
@@ -447,20 +401,20 @@ class PartitionedRows:
     def add_step(self, step: float) -> Losses:
         """Add a multiple of the term to the scores; the sample becomes the next."""
         if step:
-            for partitions in self._all_partitions:
-                partitions.command("add_step", self._term, step)
+            for table in self._tables:
+                table.command("add_step", self._term, step)
         self._n_steps += 1
         self.losses = self._read_losses_and_sample()
         return self.losses
 
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
-        return Losses.of_sums(_add_pairs([_add_pairs(partitions.query("loss_sums_after_unit_step", self._term))
-                                          for partitions in self._all_partitions]), self._totals)
+        return Losses.of_sums(_add_pairs([_add_pairs(table.query("loss_sums_after_unit_step", self._term))
+                                          for table in self._tables]), self._totals)
 
     def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
         """Rows to grow a tree on: more than the sample has, for a tree of many leaves."""
-        parts: list[TreeRows] = self._partitions.query("tree_rows", candidates, outputs, self._n_steps)
+        parts: list[TreeRows] = self._table.query("tree_rows", candidates, outputs, self._n_steps)
         n_rows = sum(bins.shape[1] for bins, *_ in parts)
         padding = ((0, 0), (0, -n_rows % TILE))
         bins, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
@@ -473,22 +427,22 @@ class PartitionedRows:
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
-        return self._partitions.sum_over_rows("leaf_sums", columns, threshold_bins)
+        return self._table.sum_over_rows("leaf_sums", columns, threshold_bins)
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
         """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
-        sums, size = self._partitions.sum_over_rows("moments", columns), len(columns)
+        sums, size = self._table.sum_over_rows("moments", columns), len(columns)
         return float(sums[-1]), sums[size * size : -1], sums[: size * size].reshape(size, size)
 
     def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
         """Products of the gradient with some columns, (n_outputs, n_columns), and sums of the gradient."""
-        sums = self._partitions.sum_over_rows("gradient_products", columns)
+        sums = self._table.sum_over_rows("gradient_products", columns)
         return sums[:, :-1].copy(), sums[:, -1]
 
     def validation_scores(self) -> None:
         """Let the scores of the validation rows be kept where they are."""
-        for partitions in self._all_partitions:
-            partitions.command("keep_validation_scores")
+        for table in self._tables:
+            table.command("keep_validation_scores")
 
     def restore(self, scores: Any) -> Losses:
         """Bags go on from no earlier fit."""
@@ -496,8 +450,8 @@ class PartitionedRows:
 
     def _read_losses_and_sample(self) -> Losses:
         """The losses of all rows, and the next sample."""
-        sums, samples = zip(*self._partitions.query("loss_sums_and_sample", self._n_steps), strict=True)
-        others = [_add_pairs(partitions.query("loss_sums")) for partitions in self._all_partitions[1:]]
+        sums, samples = zip(*self._table.query("loss_sums_and_sample", self._n_steps), strict=True)
+        others = [_add_pairs(table.query("loss_sums")) for table in self._tables[1:]]
         order = self._order
         columns, bins, weight, scores, targets = (np.concatenate(each, axis=-1) for each in zip(*samples, strict=True))
         weight = weight[order]

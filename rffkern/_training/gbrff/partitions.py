@@ -16,16 +16,10 @@ from ..._estimator.training_rows import RowFingerprints, sources_of_draws
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, pack, tiled
+from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
-from ..distributed.partition import PartitionRows
-from ..distributed.partitions import (
-    CheckedTables,
-    ColumnSums,
-    PartitionBackend,
-    PartitionedTable,
-    check_tables,
-    refuse_values,
-)
+from ..distributed.partition import Partition
+from ..distributed.partitions import ColumnSums, PartitionBackend, PartitionedTable, check_tables, refuse_values
 from .boosting import N_SOURCES, Callback, boost
 from .losses import LocalRows, Sums
 from .packed_rows import PackedRows, Sample, n_samples_of, tile_weights
@@ -41,19 +35,18 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     model._check_params()
     limit = TimeLimit(model.max_seconds)
     refuse_values(model, {"warm_start": [False], "validation_fraction": [None]})
-    tables = check_tables(model._has_labels, getattr(model, "class_weight", None), training, evaluation)
-    data = PartitionedData(tables, model.n_jobs, column_map)
+    data = PartitionedData(check_tables(model, training, evaluation, column_map), model.n_jobs)
     model._keep(boost(model, data, callback, *sources_of_draws(model, N_SOURCES, None), limit))
 
 
 # Where the rows are.
 
-def longest_row(part: PartitionRows, scaling: Scaling) -> float:
+def longest_row(part: Partition, scaling: Scaling) -> float:
     """The largest length of a row."""
     return pack(part.rows.X, scaling, SINGLE, part.n_threads)[1]
 
 
-def target_sums(part: PartitionRows, loss: type[LocalRows]) -> list[Sums]:
+def target_sums(part: Partition, loss: type[LocalRows]) -> list[Sums]:
     """The sums from which the intercept of each output follows."""
     return [loss.target_sums(target, part.rows.weights) for target in part.rows.targets()]
 
@@ -61,8 +54,8 @@ def target_sums(part: PartitionRows, loss: type[LocalRows]) -> list[Sums]:
 class PackedPartition:
     """Rows of a partition in tiles, with the scores of each output, divided into shares of the samples."""
 
-    def __init__(self, part: PartitionRows, scaling: Scaling, dtype: np.dtype[Any], n_samples: int, seed: int) -> None:
-        self._number, rows, self._n_threads = part
+    def __init__(self, part: Partition, scaling: Scaling, dtype: np.dtype[Any], n_samples: int, seed: int) -> None:
+        self._number, rows, self._n_threads = part.number, part.rows, part.n_threads
         self._tiles, self._weights, self._targets = (
             pack(rows.X, scaling, dtype, self._n_threads)[0], rows.weights, rows.targets())
         n_rows = len(rows.X)
@@ -151,10 +144,10 @@ class PartitionedSamples:
     """Samples of rows in partitions, equal shares of each; that which was last asked for is held here."""
 
     def __init__(self, table: PartitionedTable, n_samples: int, dtype: np.dtype[Any], n_jobs: int | None) -> None:
-        self._partitions, self._n_samples = table.partitions, n_samples
+        self._table, self._n_samples = table, n_samples
         largest = max(sum((t + 1) * n // n_samples - t * n // n_samples for n in table.n_rows)
                       for t in range(n_samples))
-        self.n_features, self.dtype, self.largest_sample = table.summaries[0].n_features, dtype, -(-largest // TILE)
+        self.n_features, self.dtype, self.largest_sample = table.n_features, dtype, -(-largest // TILE)
         self._n_threads = check_n_threads(n_jobs, largest * self.n_features)
         self._held: Sample | None = None
 
@@ -162,7 +155,7 @@ class PartitionedSamples:
         """The sample of round t."""
         index = self.index(t)
         if self._held is None or self._held.rows != index:
-            return self.hold(index, self._partitions.query("sample_rows", index))
+            return self.hold(index, self._table.query("sample_rows", index))
         return self._held
 
     def index(self, t: int) -> int:
@@ -188,7 +181,7 @@ class PartitionedRows:
 
     def __init__(self, table: PartitionedTable, output: int, loss: type[LocalRows], samples: PartitionedSamples | None,
                  is_last: bool = False) -> None:
-        self._partitions, self._total, self._output, self._loss = table.partitions, table.total, output, loss
+        self._table, self._output, self._loss = table, output, loss
         self._samples = samples  # None for evaluation sets
         self._is_last = is_last  # of the outputs, after which all go on to another sample
         self._n_steps = 0
@@ -208,14 +201,14 @@ class PartitionedRows:
     def best_step(self) -> float:
         """Alpha of the direction."""
         def sums_of(query: str, *arguments: Any) -> Sums:
-            first, second = self._partitions.sum_over_rows(query, self._output, self._learner, *arguments).tolist()
+            first, second = self._table.sum_over_rows(query, self._output, self._learner, *arguments).tolist()
             return first, second
 
         return self._loss.step_from(sums_of("direction_sums"), lambda step: sums_of("derivatives", step))
 
     def add_step(self, step: float) -> None:
         """Add step h to H, where the rows are."""
-        self._partitions.command("add_step", self._output, self._learner, step)
+        self._table.command("add_step", self._output, self._learner, step)
         self._n_steps += 1
         self._update()
 
@@ -226,8 +219,8 @@ class PartitionedRows:
             sample = samples.index(self._n_steps) if sample is None else sample
             with_rows = self._is_last and not samples.holds(sample)
         losses, largest, residuals, rows = zip(
-            *self._partitions.query("losses", self._output, sample, with_rows), strict=True)
-        self.loss, self.largest_residual = math.fsum(losses) / self._total, max(largest)
+            *self._table.query("losses", self._output, sample, with_rows), strict=True)
+        self.loss, self.largest_residual = math.fsum(losses) / self._table.total, max(largest)
         self._sampled = sample
         if samples is not None and sample is not None:
             self._residuals = np.concatenate(residuals)
@@ -241,34 +234,31 @@ class PartitionedData:
     reference: dict[str, Any] | None = None
     prints: RowFingerprints | None = None
 
-    def __init__(self, tables: CheckedTables, n_jobs: int | None, column_map: Any) -> None:
-        self.names, self._table, self._sets, self.classes, self.center, _ = tables
-        self.column_map = column_map
-        if column_map is not None:
-            self.names = getattr(column_map, "feature_names_in_", None)
-        self.scale, self._n_jobs = tables.scale, n_jobs
-        self.n_features, self.n_outputs = self._table.summaries[0].n_features, self.center.size
+    def __init__(self, training: Training, n_jobs: int | None) -> None:
+        self.names, self._table, self.center, self.scale, _, self.classes, sets, self.column_map, _ = training
+        self._sets, self._n_jobs = dict(sets), n_jobs
+        self.n_features, self.n_outputs = self._table.n_features, self.center.size
         self.given_weight = self._table.given_total
 
     def scaling(self, standardize: bool) -> Scaling:
         """Mean and spread of the columns."""
-        return scaling_from(ColumnSums(self._table.partitions, "X", self._table.total), standardize)
+        return scaling_from(ColumnSums(self._table, "X"), standardize)
 
     def pack(self, loss: type[LocalRows], n_components: int, scaling: Scaling, max_samples: int | None, precision: str,
              single_length: float,
              rng: "np.random.Generator") -> tuple[list[Any], dict[str, list[Any]], Double, PartitionedSamples]:
         """Rows of each output, of each evaluation set, their intercepts, and the samples."""
-        table, partitions, outputs = self._table, self._table.partitions, range(self.n_outputs)
+        table, outputs = self._table, range(self.n_outputs)
         n_samples = n_samples_of(max_samples, sum(table.n_rows))
         dtype: np.dtype[Any] = DOUBLE
-        if precision == "single" and max(partitions.query("map_rows", longest_row, scaling)) <= single_length:
+        if precision == "single" and max(table.query("map_rows", longest_row, scaling)) <= single_length:
             dtype = SINGLE
-        sums = partitions.sum_over_rows("map_rows", target_sums, loss)
+        sums = table.sum_over_rows("map_rows", target_sums, loss)
         intercepts = np.array([loss.intercept((first, second)) for first, second in sums.tolist()])
         seed = int(rng.integers(1 << 62)) if n_samples > 1 else 0
         for each, *shares in ((table, n_samples, seed), *((held_out, 1, 0) for held_out in self._sets.values())):
-            each.partitions.command("convert", PackedPartition, scaling, dtype, *shares)
-            each.partitions.command("begin", loss, intercepts, n_components)
+            each.command("convert", PackedPartition, scaling, dtype, *shares)
+            each.command("begin", loss, intercepts, n_components)
         samples = PartitionedSamples(table, n_samples, dtype, self._n_jobs)
         rows: list[Any] = [PartitionedRows(table, k, loss, samples, k == self.n_outputs - 1) for k in outputs]
         evaluation: dict[str, list[Any]] = {name: [PartitionedRows(each, k, loss, None) for k in outputs]
@@ -284,7 +274,7 @@ class PartitionedData:
         inside = wanted - (ends - table.totals)[indices]
         numbers = [summary.number for summary in table.summaries]
         places = [(numbers[index], weight) for index, weight in zip(indices.tolist(), inside.tolist(), strict=True)]
-        found = table.partitions.query("rows_at", places)
+        found = table.query("rows_at", places)
         rows = np.empty((n_draws, found[0].shape[1]))
         for index, block in enumerate(found):
             rows[indices == index] = block

@@ -53,10 +53,9 @@ def runner(pieces):
 
 def fitted(model, pieces):
     with pytest.warns(match="not used"):
-        mapped = fit_map(model, runner(pieces))
-    rows = [(map_training_rows(k, X, mapped.column_map._fitted_map(), mapped.folds), *others)
-            for k, (X, *others) in enumerate(pieces)]
-    return mapped.column_map, rows
+        column_map, folds = fit_map(model, runner(pieces))
+    return column_map, [(map_training_rows(k, X, column_map._fitted_map(), folds), *others)
+                        for k, (X, *others) in enumerate(pieces)]
 
 
 @pytest.mark.parametrize("make", [FourierBoostingClassifier, FourierBoostingRegressor])
@@ -118,8 +117,8 @@ def test_how_text_is_read_is_agreed_on_by_all_partitions():
     X[:, 1] = [str(k) for k in range(59)] + ["unknown"]
     y = np.arange(60.0)
     with pytest.warns(ColumnWarning, match="column 1 of X has cells that are no numbers, such as 'unknown'"):
-        mapped = fit_map(FourierBoostingRegressor(), runner(cut([0, 30, 60], X, y)))
-    date, number, code = mapped.column_map._fitted_map().columns
+        column_map, _ = fit_map(FourierBoostingRegressor(), runner(cut([0, 30, 60], X, y)))
+    date, number, code = column_map._fitted_map().columns
     assert (date.kind, date.format) == ("date", "dmy")
     assert (number.kind, number.words) == ("numeric", ("unknown",))
     assert (code.kind, code.levels) == ("category", ("7", "8", "9", "ab", "cd"))

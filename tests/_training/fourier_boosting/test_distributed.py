@@ -1,6 +1,7 @@
 """Training on rows in partitions: close to training on all rows here, whatever is lost on the way."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +12,7 @@ from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.distributed.partition import PartitionRows
-from rffkern._training.fourier_boosting.distributed import (
-    BagRows,
-    BoostedPartition,
-    PartitionSettings,
-    fit_partitions,
-)
+from rffkern._training.fourier_boosting.distributed import BoostedPartition, fit_partitions
 from rffkern._training.fourier_boosting.losses import ValueLoss
 from rffkern._training.fourier_boosting.terms import LinearTerm
 from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
@@ -186,9 +181,9 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     columns = Columns(np.empty((n_columns, 0), np.float32), every, every, np.empty((n_columns, 0), np.uint8), edges,
                       X.min(axis=0), X.max(axis=0))
     initial = loss.initial_scores(rows.values.T, rows.weights.each)
-    settings = PartitionSettings(loss, None, initial, no_scaling(n_columns), columns, {0: 10**6}, 0)
-    partition = BoostedPartition(PartitionRows(0, rows, 1), settings, "")
-    partition.begin(BagRows(0, 7, (3, 5, 1)))
+    partition = BoostedPartition(SimpleNamespace(number=0, rows=rows, y_name="y"), loss, None, initial,
+                                 no_scaling(n_columns), columns, {0: 10**6}, 0)
+    partition.begin(0, 7, (3, 5, 1), False)
     return partition, partition._rows
 
 
