@@ -154,7 +154,7 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
     section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows, padded to whole tiles.
     """
-    if data.link != "softmax" or not len(weights):
+    if data.loss.link != "softmax" or not len(weights):
         return 1.0
     low = math.log(_LEAST_FACTOR)
     return math.exp(_lowest(data, np.zeros_like(scores), scores, targets, weights, low, -low, 1.0, _PRIOR_ROWS,
@@ -174,7 +174,7 @@ def _lowest(data: LossData, scores: Single, directions: Single, targets: Single,
     for _ in range(_N_HALVINGS):
         place = (low + high) / 2
         step = step_of(place)
-        derivative, _ = boosting.step_derivatives(data.kernel, data.parameters, scores, directions, step,
+        derivative, _ = boosting.step_derivatives(data.loss.kernel, data.parameters, scores, directions, step,
                                                   padded_targets, weight, scores.shape[1], 1)
         if derivative - prior * (step - middle) > 0:
             low = place
@@ -191,7 +191,7 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
     """
     shifts = np.zeros(len(data.intercept))
     n_rows = len(weights)
-    if data.estimates_quantiles and n_rows:
+    if data.loss.estimates_quantiles and n_rows:
         shifts[:] = [weighted_quantile(-each.astype(np.float64), weights, float(quantile))
                      for each, quantile in zip(scores[:, :n_rows], data.parameters, strict=True)]
     return shifts
@@ -219,14 +219,14 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         Where the rows come from, in words.
     """
     w = None if (weights == weights[0]).all() else weights
-    if data.link == "softmax":
+    if data.loss.link == "softmax":
         proba = probabilities(SoftmaxLink(), scores.T)
         codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
         constant = classification_metrics(codes, constant_classifier(codes, proba.shape[1], w), w)
         record = record_of_labels(proba[np.arange(len(codes)), codes], w, source)
         of_model = figures(classification_metrics(codes, proba, w), constant)
         return record | {"figures": {**of_model, "guess": most_common(codes, proba.shape[1], w)}}
-    if data.link == "log":
+    if data.loss.link == "log":
         unit: Double = np.exp(center)[:, None]
         targets, predictions = unit * data.targets[rows].astype(np.float64), unit * np.exp(scores)
     else:
@@ -237,7 +237,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         residuals = targets - predictions
     if not np.isfinite(residuals).all():
         return None
-    if data.link == "identity" and not data.estimates_quantiles:
+    if data.loss.link == "identity" and not data.loss.estimates_quantiles:
         squares = np.average(scores**2, axis=1, weights=w)
         left = np.maximum(1 - excess / np.maximum(squares, np.finfo(np.float64).tiny), _LEAST_VARIANCE)
         residuals *= np.sqrt(left)[:, None]

@@ -77,10 +77,10 @@ def validation_metrics(eval_metric: Callable[..., Any], orders: Sequence[RowOrde
 
         def predictions(scores: Any, order: RowOrder = order, offsets: Double = offsets) -> Double:
             own = order.validation_scores(scores).astype(np.float64)
-            if data.link == "softmax":
+            if data.loss.link == "softmax":
                 proba = probabilities(SoftmaxLink(), own.T)
                 return proba[:, 1] if len(own) == 1 else proba
-            if data.link == "log":
+            if data.loss.link == "log":
                 own = np.exp(center[:, None] + own)
             else:
                 own = center[:, None] + scale[:, None] * (offsets + own)
@@ -90,7 +90,7 @@ def validation_metrics(eval_metric: Callable[..., Any], orders: Sequence[RowOrde
         if classes is not None:
             truth = classes[targets[0, rows].astype(np.intp)]
         else:
-            values = targets[:, rows] * np.exp(center)[:, None] if data.link == "log" else \
+            values = targets[:, rows] * np.exp(center)[:, None] if data.loss.link == "log" else \
                 center[:, None] + scale[:, None] * targets[:, rows]
             truth = values[0] if len(values) == 1 else values.T
         found.append(ValidationMetric(eval_metric, truth, weights[rows], predictions))

@@ -127,7 +127,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
     if eval_metric is None:
         del targets
-    sizes = resolve_hyperparameters(model, len(training_rows), loss.name, len(data.intercept))
+    sizes = resolve_hyperparameters(model, len(training_rows), loss.rates, len(data.intercept))
 
     # Folds: each bag validates on one and trains on the others; with an evaluation set all bags validate on it.
     if warm_start is not None:
@@ -180,7 +180,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
     rows, scores, shares = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
-    reason = reason_not_to_try(model.kernel_ridge, data.allows_stacking, len(training_rows),
+    reason = reason_not_to_try(model.kernel_ridge, data.loss.allows_stacking, len(training_rows),
                                len(columns.values))
     if sparse is not None and model.kernel_ridge is not False:
         reason = Reason.SPARSE

@@ -72,7 +72,7 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
     factor : float
         What scores of the bags are multiplied by without it.
     """
-    if data.link == "identity":
+    if data.loss.link == "identity":
         share, loss_without, loss_with = stack_values(margins, predictions - regression_targets(data, rows), weights)
         terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
     else:
@@ -94,7 +94,7 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
 
 def regression_targets(data: LossData, rows: Indices) -> Double:
     """What a regression learns, (n_outputs, n_rows): signs of classes, one against the rest, or values."""
-    if data.link == "identity":
+    if data.loss.link == "identity":
         return data.intercept[:, None] - data.initial_scores[:, rows]
     classes = np.arange(1, 2) if len(data.intercept) == 1 else np.arange(len(data.intercept))
     return np.where(data.targets[rows] == classes[:, None], 1.0, -1.0)

@@ -60,7 +60,7 @@ class Stack(NamedTuple):
         scores: Double = self.terms[:, None] * of_bags + self.shifts[:, None]
         if self.out_of_fold is not None:
             scores += self.kernels[:, None] * self.out_of_fold
-            if data.link == "identity":
+            if data.loss.link == "identity":
                 scores -= self.kernels[:, None] * regression_targets(data, rows)
         return scores
 
@@ -185,7 +185,7 @@ def _kernel_rows(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Colum
     if columns.constraints is not None:  # no kernel reads what has an order
         relevances *= ~columns.constraints.ordered[columns.sources]
     return KernelRows(columns, training_rows, targets - intercepts[:, None], intercepts, own_weights, folds, n_folds,
-                      shuffled, Lengths(relevances, 1.0), data.link == "softmax", n_jobs, keeps_folds)
+                      shuffled, Lengths(relevances, 1.0), data.loss.link == "softmax", n_jobs, keeps_folds)
 
 
 class StackedRegressions:

@@ -12,7 +12,7 @@ from rffkern._training.fourier_boosting.calibration import (
     out_of_fold_scores,
     quantile_shifts,
 )
-from rffkern._training.fourier_boosting.losses import ClassLoss, TweedieLoss, ValueLoss
+from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.training_rows import RowOrder
 
 N = 20_000
@@ -50,12 +50,12 @@ def drawn(n_outputs, factor, n=N):
 @pytest.mark.parametrize("n_outputs", [1, 4])
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.4])
 def test_the_factor_that_made_the_labels(n_outputs, factor):
-    loss = ClassLoss(max(2, n_outputs))
+    loss = class_loss(max(2, n_outputs))
     assert found_factor(loss, *drawn(n_outputs, factor)) == pytest.approx(factor, rel=0.05)
 
 
-@pytest.mark.parametrize(("loss", "targets"), [(ClassLoss(2), "labels"), (ValueLoss(boosting.SQUARED), "values"),
-                                               (ValueLoss(boosting.QUANTILE, (0.5,)), "values")])
+@pytest.mark.parametrize(("loss", "targets"), [(class_loss(2), "labels"), (Loss(boosting.SQUARED), "values"),
+                                               (Loss(boosting.QUANTILE, (0.5,)), "values")])
 @pytest.mark.parametrize("better", [0, 1])
 def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_out(loss, targets, better):
     rng = np.random.default_rng(0)
@@ -77,33 +77,33 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
 def test_factors_have_bounds():
     scores = np.random.default_rng(2).standard_normal((1, N))
     right, wrong = (scores[0] > 0).astype(int), (scores[0] < 0).astype(int)
-    assert found_factor(ClassLoss(2), scores, right) == pytest.approx(2, rel=1e-3)
-    assert found_factor(ClassLoss(2), scores, wrong) == pytest.approx(0.5, rel=1e-3)
+    assert found_factor(class_loss(2), scores, right) == pytest.approx(2, rel=1e-3)
+    assert found_factor(class_loss(2), scores, wrong) == pytest.approx(0.5, rel=1e-3)
 
 
 def test_few_rows_say_little():
     scores = np.random.default_rng(2).standard_normal((1, 6))
-    assert 1 < found_factor(ClassLoss(2), scores, (scores[0] > 0).astype(int)) < 1.3
+    assert 1 < found_factor(class_loss(2), scores, (scores[0] > 0).astype(int)) < 1.3
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_the_unit_of_weights_has_no_influence(unit):
     scores, codes = drawn(1, 0.7, 300)
     weights = np.random.default_rng(3).uniform(0, 1, 300)
-    assert found_factor(ClassLoss(2), scores, codes, unit * weights) == pytest.approx(
-        found_factor(ClassLoss(2), scores, codes, weights), rel=1e-4)
+    assert found_factor(class_loss(2), scores, codes, unit * weights) == pytest.approx(
+        found_factor(class_loss(2), scores, codes, weights), rel=1e-4)
 
 
 def test_rows_of_weight_zero_have_no_influence():
     scores, codes = drawn(1, 0.7, 300)
     weights = np.where(np.arange(300) % 3 == 0, 0.0, 1.0)
-    before = found_factor(ClassLoss(2), scores, codes, weights)
+    before = found_factor(class_loss(2), scores, codes, weights)
     scores[:, ::3] = -50
-    assert found_factor(ClassLoss(2), scores, codes, weights) == before
+    assert found_factor(class_loss(2), scores, codes, weights) == before
 
 
 def test_other_losses_have_none():
-    assert found_factor(TweedieLoss(1.0), np.ones((1, 300)), np.arange(300) % 5) == 1
+    assert found_factor(Loss(boosting.POISSON), np.ones((1, 300)), np.arange(300) % 5) == 1
 
 
 def test_rows_that_several_members_hold_out_count_once_with_their_mean():
@@ -113,7 +113,7 @@ def test_rows_that_several_members_hold_out_count_once_with_their_mean():
     held = np.zeros((2, 1, 2048), np.float32)
     held[:, 0, :2000] = 3 * scores[0], -scores[0]
     members = [Bag([], [], {}, {}, each) for each in held]
-    problem = ClassLoss(2).data(codes[None], np.ones(2000))
+    problem = class_loss(2).data(codes[None], np.ones(2000))
     once = Bag([], [], {}, {}, held.mean(axis=0))
     assert temperature_of(members, orders, problem, np.ones(2000)) == pytest.approx(
         temperature_of([once], orders[:1], problem, np.ones(2000)), abs=1e-12)
@@ -147,11 +147,11 @@ def test_shifts_of_quantiles():
     orders = [RowOrder.of(parts[1 - k], parts[k], rng) for k in range(2)]
     members = [Bag([], [], {}, {}, np.tile(np.float32(-residuals[order.rows[order.n_train :]]), (2, 1)))
                for order in orders]
-    problem = ValueLoss(boosting.QUANTILE, (0.1, 0.6)).data(np.zeros((1, 500)), weights)
+    problem = Loss(boosting.QUANTILE, (0.1, 0.6)).data(np.zeros((1, 500)), weights)
     found = shifts_of(members, orders, problem, weights)
     shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
     np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
-    squared = ValueLoss(boosting.SQUARED).data(np.zeros((1, 500)), weights)
+    squared = Loss(boosting.SQUARED).data(np.zeros((1, 500)), weights)
     assert not shifts_of(members, orders, squared, weights).any()
 
 

@@ -11,7 +11,7 @@ from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.tiles import TILE
 from rffkern._rows.training_rows import LabelledRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.fourier_boosting.losses import ClassLoss, ValueLoss
+from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.training_rows import (
     MAX_BINS,
     Columns,
@@ -200,7 +200,7 @@ def state_of(loss, targets):
 
 
 def test_columns_are_laid_out():
-    state, order = state_of(ValueLoss(boosting.SQUARED), VALUES[0].astype(float))
+    state, order = state_of(Loss(boosting.SQUARED), VALUES[0].astype(float))
     np.testing.assert_array_equal(state.columns, VALUES[:, order.rows])
     np.testing.assert_array_equal(state.bins, COLUMNS.bins[:, order.rows])
     assert not state.weight[~order.used].any()
@@ -209,7 +209,7 @@ def test_columns_are_laid_out():
 
 def test_losses_are_weighted_means_of_both_parts():
     y = VALUES[0].astype(float)
-    state, _ = state_of(ValueLoss(boosting.SQUARED), y)
+    state, _ = state_of(Loss(boosting.SQUARED), y)
     center = np.average(y, weights=WEIGHTS)
     for part, found in ((slice(0, 200), state.losses.train), (slice(200, 300), state.losses.validation)):
         assert found == pytest.approx(np.average((y[part] - center) ** 2 / 2, weights=WEIGHTS[part]), rel=1e-5)
@@ -218,7 +218,7 @@ def test_losses_are_weighted_means_of_both_parts():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_best_step_is_the_lowest_loss(n_classes):
     y = np.digitize(VALUES[0], np.linspace(-0.5, 0.5, n_classes - 1)).astype(float)
-    state, _ = state_of(ClassLoss(n_classes), y)
+    state, _ = state_of(class_loss(n_classes), y)
     state.directions[:] = np.linspace(-1, 1, len(state.scores))[:, None] * state.columns[0] if n_classes > 2 else (
         state.columns[0])
     best = state.best_step()
@@ -232,7 +232,7 @@ def test_the_best_step_is_the_lowest_loss(n_classes):
 def test_the_best_step_of_many_classes_may_be_far():
     """Amplitudes of Fourier terms are those of curvature 1, and a class of 40 has about a fortieth of it."""
     y = np.digitize(VALUES[0], np.linspace(-2, 2, 39)).astype(float)
-    state, _ = state_of(ClassLoss(40), y)
+    state, _ = state_of(class_loss(40), y)
     state.directions[:] = 0.05 * np.linspace(-1, 1, 40)[:, None] * state.columns[0]
     best = state.best_step()
     assert best > 40
