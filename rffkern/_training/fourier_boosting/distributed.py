@@ -24,8 +24,7 @@ from .base_learners import extrapolate
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
 from .constraints import check_constraints, constraints_of
-from .ensemble import mean_of_bags
-from .fit import check_callback, feature_importances, fitted_attributes
+from .fit import check_callback, feature_importances, fitted_attributes, mean_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, Reason, report_numbers, resolve_hyperparameters

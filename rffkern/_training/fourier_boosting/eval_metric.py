@@ -2,17 +2,18 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._estimator.links import SoftmaxLink, probabilities
 from ...errors import InvalidInputError
-from .losses import LossData
-from .training_rows import RowOrder
+from .training_rows import RowOrder, Table
 
 Double = NDArray[np.float64]
+# From the scores of the rows of a bag: name, value, and the value with the sign with which less is better.
+ValidationMetric: TypeAlias = Callable[[Any], tuple[str, float, float]]
 
 
 def check_eval_metric(eval_metric: Any) -> None:
@@ -22,76 +23,61 @@ def check_eval_metric(eval_metric: Any) -> None:
                                 f"{type(eval_metric).__name__}: metrics of scikit-learn are such callables")
 
 
-class ValidationMetric(NamedTuple):
-    """The metric of a user on the validation rows of a bag."""
-
-    function: Callable[..., Any]
-    y_true: NDArray[Any]  # labels, or targets (n_samples,) or (n_samples, n_targets)
-    weights: Double  # (n_samples,) in proportion to those given
-    predictions: Callable[[Any], Double]  # from the scores of the validation rows
-
-    def __call__(self, scores: Any) -> tuple[str, float, float]:
-        """Name, value, and the value with the sign with which less is better."""
-        try:
-            takes_weights = "sample_weight" in inspect.signature(self.function).parameters
-        except (TypeError, ValueError):  # of compiled code
-            takes_weights = False
-        found = self.function(self.y_true, self.predictions(scores),
-                              **{"sample_weight": self.weights} if takes_weights else {})
-        name, value, is_higher_better = found if isinstance(found, tuple) and len(found) == 3 else (
-            getattr(self.function, "__name__", "eval_metric"), found, False)
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if not np.isfinite(number):
-            raise InvalidInputError("eval_metric must return a finite number, or (name, number, is_higher_better), got "
-                                    f"{found!r}")
-        return str(name), number, -number if is_higher_better else number
-
-
-def validation_metrics(eval_metric: Callable[..., Any], orders: Sequence[RowOrder], data: LossData, targets: Double,
-                       weights: Double, center: Double, scale: Double, classes: NDArray[Any] | None
-                       ) -> list[ValidationMetric | None]:
+def validation_metrics(eval_metric: Callable[..., Any], orders: Sequence[RowOrder], table: Table, center: Double,
+                       scale: Double, classes: NDArray[Any] | None) -> list[ValidationMetric | None]:
     """The metric of each bag, None of one without validation rows.
 
     Parameters
     ----------
     eval_metric : callable
     orders : one for each bag
-    data : LossData
-    targets : array of shape (n_targets, n_rows)
-        Class indices, or targets in units of `scale`, which is exp(`center`) for losses of means.
-    weights : array of shape (n_rows,)
+    table : Table
+        With targets in units of `scale`, which is exp(`center`) for losses of means.
     center, scale : arrays of shape (n_targets,)
     classes : array or None
     """
-    found: list[ValidationMetric | None] = []
-    for order in orders:
+    try:
+        takes_weights = "sample_weight" in inspect.signature(eval_metric).parameters
+    except (TypeError, ValueError):  # of compiled code
+        takes_weights = False
+    data, link = table.data, table.data.loss.link
+
+    def in_units(values: Double) -> Any:
+        """Targets as they were given."""
+        values = values * np.exp(center)[:, None] if link == "log" else center[:, None] + scale[:, None] * values
+        return values[0] if len(values) == 1 else values.T
+
+    def of_bag(order: RowOrder) -> ValidationMetric | None:
         rows = order.validation_rows()
         if not len(rows):
-            found.append(None)
-            continue
+            return None
+        codes_or_values = table.targets[:, rows]
+        truth = in_units(codes_or_values) if classes is None else classes[codes_or_values[0].astype(np.intp)]
         # What scores are less: the targets of values.
         offsets = (data.intercept[:, None] - data.initial_scores[:, rows]).astype(np.float64)
 
-        def predictions(scores: Any, order: RowOrder = order, offsets: Double = offsets) -> Double:
+        def predictions(scores: Any) -> Double:
             own = order.validation_scores(scores).astype(np.float64)
-            if data.loss.link == "softmax":
+            if link == "softmax":
                 proba = probabilities(SoftmaxLink(), own.T)
                 return proba[:, 1] if len(own) == 1 else proba
-            if data.loss.link == "log":
-                own = np.exp(center[:, None] + own)
-            else:
-                own = center[:, None] + scale[:, None] * (offsets + own)
-            return own[0] if len(own) == 1 else own.T
+            found: Double = in_units(offsets + own) if link == "identity" else np.exp(center[:, None] + own)[0]
+            return found
 
-        truth: Any
-        if classes is not None:
-            truth = classes[targets[0, rows].astype(np.intp)]
-        else:
-            values = targets[:, rows] * np.exp(center)[:, None] if data.loss.link == "log" else \
-                center[:, None] + scale[:, None] * targets[:, rows]
-            truth = values[0] if len(values) == 1 else values.T
-        found.append(ValidationMetric(eval_metric, truth, weights[rows], predictions))
-    return found
+        def metric(scores: Any) -> tuple[str, float, float]:
+            found = eval_metric(truth, predictions(scores),
+                                **{"sample_weight": table.weights[rows]} if takes_weights else {})
+            name, value, is_higher_better = found if isinstance(found, tuple) and len(found) == 3 else (
+                getattr(eval_metric, "__name__", "eval_metric"), found, False)
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                number = np.nan
+            if not np.isfinite(number):
+                raise InvalidInputError("eval_metric must return a finite number, or (name, number, is_higher_better), "
+                                        f"got {found!r}")
+            return str(name), number, -number if is_higher_better else number
+
+        return metric
+
+    return [of_bag(order) for order in orders]

@@ -141,8 +141,10 @@ def check_sparse(check: Callable[..., Training], X: SparseRows, y: Any, sample_w
     return training._replace(reference=reference_of_rows(training.rows.X, training.rows.weights))
 
 
-def dense_training(training: Training) -> tuple[Training, SparseColumns]:
-    """The same rows with their fullest columns alone, as arrays, and all columns."""
+def dense_training(training: Training) -> tuple[Training, SparseColumns | None]:
+    """The same rows with the fullest columns alone, as arrays, and all columns, where rows are sparse."""
+    if not isinstance(training.rows.X, SparseRows):
+        return training, None
     sets = [rows for _, rows in training.eval_sets]
     sparse = SparseColumns.of([training.rows, *sets])
 

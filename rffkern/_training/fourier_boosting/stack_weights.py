@@ -49,18 +49,9 @@ class Gain(NamedTuple):
         return self.without - self.stacked - STANDARD_ERRORS * self.standard_error >= LEAST_SHARE * self.without
 
 
-class Weighed(NamedTuple):
-    """The score: terms H + kernels f + shifts, each (n_outputs,)."""
-
-    terms: Double
-    kernels: Double
-    shifts: Double
-    gain: Gain
-
-
 def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, weights: Double,
-          factor: float) -> Weighed:
-    """The weights of bags and kernel ridge regression, by out-of-fold rows.
+          factor: float) -> tuple[Double, Double, Double, Gain]:
+    """The score of out-of-fold rows H and f as terms H + kernels f + shifts, each (n_outputs,), and what it gains.
 
     Parameters
     ----------
@@ -89,7 +80,7 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
     improvements, total = loss_without - loss_with, weights.sum()
     without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
     standard_error = float(np.sqrt((weights**2 * (improvements - (without - stacked)) ** 2).sum()) / total)
-    return Weighed(terms, kernels, shifts, Gain(len(rows), without, stacked, standard_error))
+    return terms, kernels, shifts, Gain(len(rows), without, stacked, standard_error)
 
 
 def regression_targets(data: LossData, rows: Indices) -> Double:

@@ -6,12 +6,16 @@ regression that has not learned from it (out of fold).  Its weight beside the ba
 out-of-fold rows.  Whether it is worth learning is tried on small regions first.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
@@ -19,13 +23,13 @@ from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.fit import RegionLearner, Regressions, join_regions, kernel_terms
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, Lengths, normalised
-from ..kernel_ridge.regions import Division, divide, undivided
+from ..kernel_ridge.regions import divide, undivided
 from .boosting import Bag
 from .kernel_trial import KERNEL, KernelRows, KernelTrial, boosting_work
 from .losses import LossData
-from .parameters import Reason, report_numbers
-from .stack_weights import Gain, Weighed, regression_targets, weigh
-from .training_rows import Columns, RowOrder
+from .parameters import Hyperparameters, KernelRidgeReport, Reason, reason_not_to_try, report_numbers
+from .stack_weights import Gain, regression_targets, weigh
+from .training_rows import Columns, RowOrder, Table
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
@@ -65,11 +69,89 @@ class Stack(NamedTuple):
         return scores
 
 
-def without_kernels(factor: float, n_outputs: int, reason: Reason, gain: Gain | None = None,
-                    choice: Choice | None = None) -> Stack:
-    """The scores of the bags times a factor."""
-    zeros = np.zeros(n_outputs)
-    return Stack(np.full(n_outputs, factor), zeros, zeros, None, _report(reason, gain, choice))
+def stack_kernel_ridge(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
+                       sizes: Hyperparameters, out_of_fold: tuple[Indices, Single], factor: float, was_stopped: bool,
+                       limit: TimeLimit) -> Stack:
+    """Train a kernel ridge regression, and stack it on the bags where it improves enough or is asked for.
+
+    Parameters
+    ----------
+    model : estimator
+    table : Table
+    bags, orders : one of each for each bag
+    sizes : Hyperparameters
+    out_of_fold : rows and scores of `mix_bags`
+    factor : float
+        What scores of the bags are multiplied by without it.
+    was_stopped : bool
+        Whether the callback or the time has ended the bags.
+    limit : TimeLimit
+        Reason.STOPPED where it ends the training of the regression.
+    """
+    data, columns = table.data, table.columns
+
+    def without(reason: Reason, gain: Gain | None = None, choice: Choice | None = None) -> Stack:
+        """The scores of the bags times the factor."""
+        zeros = np.zeros(len(data.intercept))
+        return Stack(np.full(len(zeros), factor), zeros, zeros, None, _report(reason, gain, choice))
+
+    reason = reason_not_to_try(
+        model.kernel_ridge, data.loss.allows_stacking, len(table.learned), len(columns.values),
+        is_sparse=columns.sparse is not None,
+        is_constrained=columns.constraints is not None and not columns.constraints.allow_kernels,
+        was_stopped=was_stopped)
+    if reason is not None:
+        return without(reason)
+    started = time.perf_counter()
+    try:
+        with printing() if model.verbose else contextlib.nullcontext(), limit.ending_steps():
+            stack = _stack(model, table, bags, orders, sizes, out_of_fold, factor, without)
+    except OutOfTime:
+        stack = without(Reason.STOPPED)
+    if model.verbose:
+        sentence = KernelRidgeReport.of_numbers(stack.report).reason
+        print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
+    return stack
+
+
+def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder], sizes: Hyperparameters,
+           out_of_fold: tuple[Indices, Single], factor: float, without: Callable[..., Stack]) -> Stack:
+    data, columns, weights, is_forced = table.data, table.columns, table.weights, model.kernel_ridge is True
+    rows, scores = out_of_fold
+    scores = scores[:, : len(rows)]
+    kernel_rows = _kernel_rows(model, table, bags, orders, rows)
+
+    def weighed(which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
+        """Weights of both by some of the out-of-fold rows."""
+        return weigh(data, rows[which], scores[:, which].astype(np.float64), predictions, weights[rows[which]], factor)
+
+    trial = KernelTrial(kernel_rows, rows, lambda which, predictions: weighed(which, predictions)[-1])
+    if not is_forced:
+        n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
+        trial_gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
+        if not is_promising:
+            return without(Reason.LITTLE, trial_gain, trial.choice)
+    regression = StackedRegression(kernel_rows, trial.last_choice())
+
+    def stack() -> Stack:
+        """By the out-of-fold rows in the regions that are learned."""
+        covered = regression.covers(rows)
+        predictions = regression.predict(rows[covered])
+        terms, kernels, shifts, gain = weighed(covered, predictions)
+        if not kernels.any() or not (is_forced or gain.is_enough):
+            return without(Reason.LITTLE, gain, regression.choice)
+        reason, intercepts = Reason.ASKED if is_forced else Reason.GAINS, kernel_rows.intercepts
+        return Stack(terms, kernels, shifts + kernels * intercepts, regression,
+                     _report(reason, gain, regression.choice), predictions - intercepts[:, None])
+
+    if regression.n_regions > 1 and not is_forced:
+        regression.learn(regression.trial_regions())
+        if regression.covers(rows).sum() >= _FEWEST_TRIAL_ROWS:
+            stack_of_some = stack()
+            if stack_of_some.regression is None:
+                return stack_of_some
+    regression.learn(range(regression.n_regions))
+    return stack()
 
 
 def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
@@ -77,64 +159,6 @@ def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
     if gain is None or choice is None:
         return report_numbers(reason)
     return report_numbers(reason, gain.without, gain.stacked, choice.lengths.scale, choice.reg_lambda, gain.n_rows)
-
-
-def stack_kernel_ridge(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Columns, data: LossData,
-                       weights: Double, training_rows: Indices, out_of_fold: tuple[Indices, Single], factor: float,
-                       is_forced: bool, n_rounds: Sequence[int], n_jobs: int | None,
-                       keeps_folds: bool = False) -> Stack:
-    """Train a kernel ridge regression, and stack it on the bags where it improves enough or is asked for.
-
-    Parameters
-    ----------
-    bags, orders : one of each for each bag
-    columns, data, weights : of all rows, those of an eval_set last
-    training_rows : indices of rows that some bag learns from, sorted
-    out_of_fold : rows and scores of `out_of_fold_scores`
-    factor : float
-        What scores of the bags are multiplied by without it.
-    is_forced : bool
-        Whether it is used however little it improves.
-    n_rounds : sequence of int
-        Rounds that each bag has had.
-    n_jobs : int or None
-    keeps_folds : bool
-        Whether the scale of relevances and lambda are chosen on the validation rows of bags too, for these are the
-        last rows or whole groups; otherwise on rows drawn at random.
-    """
-    rows, scores = out_of_fold
-    scores = scores[:, : len(rows)]
-    kernel_rows = _kernel_rows(bags, orders, columns, data, weights, training_rows, rows, n_jobs, keeps_folds)
-
-    def weighed(rows_of_it: Indices, margins: Single, predictions: Double) -> Weighed:
-        return weigh(data, rows_of_it, margins.astype(np.float64), predictions, weights[rows_of_it], factor)
-
-    trial = KernelTrial(kernel_rows, rows, lambda which, predictions: weighed(rows[which], scores[:, which],
-                                                                             predictions).gain)
-    if not is_forced:
-        gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
-        if not is_promising:
-            return without_kernels(factor, len(data.intercept), Reason.LITTLE, gain, trial.choice)
-    choice = trial.last_choice()
-    regressions = StackedRegressions(kernel_rows, choice)
-
-    def stack(regression: StackedRegression) -> Stack:
-        covered = regression.covers(columns, rows)
-        predictions = regression.predict(columns, rows[covered], n_jobs)
-        found = weighed(rows[covered], scores[:, covered], predictions)
-        if not found.kernels.any() or not (is_forced or found.gain.is_enough):
-            return without_kernels(factor, len(data.intercept), Reason.LITTLE, found.gain, choice)
-        reason = Reason.ASKED if is_forced else Reason.GAINS
-        return Stack(found.terms, found.kernels, found.shifts + found.kernels * regression.intercepts, regression,
-                     _report(reason, found.gain, choice), predictions - regression.intercepts[:, None])
-
-    if regressions.n_regions > 1 and not is_forced:
-        some = regressions.learn(regressions.trial_regions())
-        if some.covers(columns, rows).sum() >= _FEWEST_TRIAL_ROWS:
-            stack_of_some = stack(some)
-            if stack_of_some.regression is None:
-                return stack_of_some
-    return stack(regressions.learn(range(regressions.n_regions)))
 
 
 def relevances_of(bags: Sequence[Bag], columns: Columns) -> Double:
@@ -168,31 +192,36 @@ def folds_of(orders: Sequence[RowOrder], training_rows: Indices, n_rows: int) ->
     return folds, n_folds
 
 
-def _kernel_rows(bags: Sequence[Bag], orders: Sequence[RowOrder], columns: Columns, data: LossData, weights: Double,
-                 training_rows: Indices, out_of_fold: Indices, n_jobs: int | None,
-                 keeps_folds: bool) -> KernelRows:
+def _kernel_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
+                 out_of_fold: Indices) -> KernelRows:
     """What regressions learn from."""
-    targets, own_weights = regression_targets(data, training_rows), weights[training_rows]
-    intercepts = row_products(targets, own_weights) / own_weights.sum()
-    folds, n_folds = folds_of(orders, training_rows, len(weights))
-    if np.isin(training_rows[folds == n_folds], out_of_fold).any():
+    columns, learned = table.columns, table.learned
+    targets, weights = regression_targets(table.data, learned), table.weights[learned]
+    intercepts = row_products(targets, weights) / weights.sum()
+    folds, n_folds = folds_of(orders, learned, len(table.weights))
+    if np.isin(learned[folds == n_folds], out_of_fold).any():
         n_folds += 1  # what was left has scores of bags, too
     used = orders[0].rows[orders[0].used]
-    shuffled = np.searchsorted(training_rows, used[np.isin(used, training_rows)])
+    shuffled = np.searchsorted(learned, used[np.isin(used, learned)])
     some = shuffled[:FEW_ROWS]
-    relevances = normalised(relevances_of(bags, columns), columns.values[:, training_rows[some]].T.astype(np.float64),
-                            own_weights[some])
+    relevances = normalised(relevances_of(bags, columns), columns.values[:, learned[some]].T.astype(np.float64),
+                            weights[some])
     if columns.constraints is not None:  # no kernel reads what has an order
         relevances *= ~columns.constraints.ordered[columns.sources]
-    return KernelRows(columns, training_rows, targets - intercepts[:, None], intercepts, own_weights, folds, n_folds,
-                      shuffled, Lengths(relevances, 1.0), data.loss.link == "softmax", n_jobs, keeps_folds)
+    # The last rows or whole groups, which bags hold out, choose the scale of relevances and lambda too; otherwise rows
+    # drawn at random do.
+    keeps_folds = not table.evaluation and (model.validation == "last" or table.groups is not None)
+    return KernelRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, n_folds, shuffled,
+                      Lengths(relevances, 1.0), table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
-class StackedRegressions:
-    """Kernel ridge regressions of the regions of the training rows, each learned when it is first asked for.
+class StackedRegression:
+    """Kernel ridge regressions of the regions of the training rows, in units of the columns of the bags.
 
-    More than `MOST_ROWS` rows are divided into regions.
+    More than `MOST_ROWS` rows are divided into regions, each of which is learned when it is first asked for.
     """
+
+    regressions: Regressions  # of the regions learned; `own` sorted; predictions are less the intercepts
 
     def __init__(self, kernel_rows: KernelRows, choice: Choice) -> None:
         self._rows, self.choice, n_jobs = kernel_rows, choice, kernel_rows.n_jobs
@@ -217,57 +246,42 @@ class StackedRegressions:
         """Regions that are learned first."""
         return self._division.some(_N_TRIAL_REGIONS)
 
-    def learn(self, wanted: Sequence[int]) -> "StackedRegression":
-        """The regressions of some regions."""
-        regions = self._division.regions
+    def learn(self, wanted: Sequence[int]) -> None:
+        """Learn some regions more."""
+        regions, rows = self._division.regions, self._rows.rows
         for index in wanted:
             if index not in self._learned and len(regions[index].own):
                 what = "all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}"
                 self._learned[index] = self._learner.learn(regions[index], f"kernel ridge on {what}")
-        present = [index for index in sorted(wanted) if index in self._learned]
-        joined = join_regions([self._learned[index] if index in present else None for index in range(len(regions))])
+        joined = join_regions([self._learned.get(index) for index in range(len(regions))])
         order = np.argsort(joined.own)
-        rows = self._rows.rows
-        joined = joined._replace(centers=rows[joined.centers], own=rows[joined.own[order]],
-                                 out_of_fold=joined.out_of_fold[:, order])
-        return StackedRegression(joined, self._division, self._rows.intercepts, self.choice, present,
-                                 len(wanted) == len(regions))
+        self.regressions = joined._replace(centers=rows[joined.centers], own=rows[joined.own[order]],
+                                           out_of_fold=joined.out_of_fold[:, order])
 
-
-class StackedRegression(NamedTuple):
-    """A kernel ridge regression of some regions, in units of the columns of the bags and of its targets."""
-
-    regressions: Regressions  # `own` sorted; predictions are less the intercepts
-    division: Division
-    intercepts: Double  # (n_outputs,)
-    choice: Choice
-    present: Sequence[int]  # regions that are learned
-    is_whole: bool  # whether these are all that have rows
-
-    def kernel_terms(self, columns: Columns, scaling: Scaling, factors: Double) -> KernelTerms:
+    def kernel_terms(self, scaling: Scaling, factors: Double) -> KernelTerms:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
-        width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)
-        return kernel_terms(self.regressions, self.division, scaling,
+        width, columns = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0), self._rows.columns
+        return kernel_terms(self.regressions, self._division, scaling,
                             self.choice.lengths.inverse * scaling.inverse_scale, KERNEL,
                             lambda centers: columns.values[:, centers].T / width + scaling.center, factors)
 
-    def covers(self, columns: Columns, rows: Indices) -> NDArray[np.bool_]:
+    def covers(self, rows: Indices) -> NDArray[np.bool_]:
         """Whether rows fall into regions that are learned."""
-        if self.is_whole:
+        if len(self._learned) == sum(len(region.own) > 0 for region in self._division.regions):
             return np.ones(len(rows), dtype=bool)
-        return np.isin(self.division.of_rows(columns.values[:, rows].T), self.present)
+        return np.isin(self._division.of_rows(self._rows.columns.values[:, rows].T), [*self._learned])
 
-    def predict(self, columns: Columns, rows: Indices, n_jobs: int | None) -> Double:
+    def predict(self, rows: Indices) -> Double:
         """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows)."""
         known_rows, out_of_fold = self.regressions.own, self.regressions.out_of_fold
-        predictions = np.empty((len(self.intercepts), len(rows)))
+        intercepts, values = self._rows.intercepts, self._rows.columns.values
+        predictions = np.empty((len(intercepts), len(rows)))
         place = np.minimum(np.searchsorted(known_rows, rows), len(known_rows) - 1)
         known = known_rows[place] == rows
         predictions[:, known] = out_of_fold[:, place[known]]
         if not known.all():
-            n_columns = len(columns.values)
-            function = Expansion(np.zeros(len(predictions)), np.zeros(n_columns), self.kernel_terms(
-                columns, no_scaling(n_columns), np.ones(len(predictions))))
-            others = np.ascontiguousarray(columns.values[:, rows[~known]].T)
-            predictions[:, ~known] = function._scorer.score(others, n_jobs).T
-        return predictions + self.intercepts[:, None]
+            function = Expansion(np.zeros(len(predictions)), np.zeros(len(values)), self.kernel_terms(
+                no_scaling(len(values)), np.ones(len(predictions))))
+            others = np.ascontiguousarray(values[:, rows[~known]].T)
+            predictions[:, ~known] = function._scorer.score(others, self._rows.n_jobs).T
+        return predictions + intercepts[:, None]

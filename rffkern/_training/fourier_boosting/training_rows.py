@@ -10,6 +10,7 @@ from ..._model.tree_layout import UNREACHED
 from ..._native import boosting
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
+from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE
 from .constraints import Constraints
 from .losses import LossData
@@ -473,6 +474,32 @@ class LocalRows:
         """A copy of some of the rows without bins: what `LocalRows` is made of, up to the targets."""
         return (self.columns[:, rows].copy(), self.bins[:0, rows].copy(), self.weight[rows].copy(),
                 self.scores[:, rows].copy(), self._targets[rows].copy())
+
+
+class Table(NamedTuple):
+    """The rows of `fit`, then those of each evaluation set, as all bags read them."""
+
+    columns: Columns
+    scaling: Scaling  # the units of columns
+    raw_columns: Indices  # (n_columns,) which column of the raw table each is made of
+    n_raw_columns: int
+    targets: Double  # (n_targets, n_rows) class indices or values
+    weights: Double  # (n_rows,) those of copies of a row are with the first
+    data: LossData
+    learned: Indices  # rows of `fit` of weight > 0
+    evaluation: Sequence[Indices]  # the same of each evaluation set, of which the first decides when rounds end
+    groups: Indices | None  # of the rows of `fit`
+    n_jobs: int | None
+
+    def rows(self, order: RowOrder, n_threads: int) -> LocalRows:
+        """Rows of a bag in some order, before any round."""
+        n_threads = min(n_threads, check_n_threads(self.n_jobs, len(order.rows) * len(self.columns.values)))
+        return LocalRows.of(self.columns, self.data, self.weights, order, n_threads)
+
+    def with_pairs(self, pairs: Indices) -> Self:
+        """The same, where terms may read pairs of columns too."""
+        assert self.columns.constraints is not None
+        return self._replace(columns=self.columns._replace(constraints=self.columns.constraints.with_pairs(pairs)))
 
 
 def take_rows(columns: NDArray[Any], rows: Indices) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from helpers.processes import PATIENCE
 from rffkern._rows.scaling import Scaling
 from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, TreeLearner
 from rffkern._training.fourier_boosting.boosting import Bag, run_in_threads
-from rffkern._training.fourier_boosting.ensemble import mean_of_bags
+from rffkern._training.fourier_boosting.fit import mean_of_bags
 from rffkern._training.fourier_boosting.terms import FourierTerm, TreeTerm
 from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
 

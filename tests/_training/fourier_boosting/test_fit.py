@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
-from rffkern._training.fourier_boosting.ensemble import mean_of_bags
+from rffkern._training.fourier_boosting.fit import mean_of_bags
 from rffkern._training.fourier_boosting.parameters import defaults_for, resolve_hyperparameters
 
 RNG = np.random.default_rng(4)

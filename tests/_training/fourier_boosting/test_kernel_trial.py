@@ -49,7 +49,7 @@ def test_a_board_that_few_rows_of_all_do_not_show_is_found(trials):
 
 
 def test_of_noise_the_smallest_regions_are_enough(trials, monkeypatch):
-    monkeypatch.setattr(stacking, "StackedRegressions", None)
+    monkeypatch.setattr(stacking, "StackedRegression", None)
     model = FourierBoostingClassifier(**SHORT).fit(X, NOISE)
     trial, _, gain, is_promising = trials[0]
     assert not is_promising

@@ -27,7 +27,7 @@ from rffkern._training.fourier_boosting.parameters import (
     report_numbers,
 )
 from rffkern._training.fourier_boosting.stack_weights import stack_classes, stack_values
-from rffkern._training.fourier_boosting.stacking import StackedRegressions
+from rffkern._training.fourier_boosting.stacking import StackedRegression
 from rffkern._training.kernel_ridge.calibration import log_losses
 from rffkern._training.kernel_ridge.fit import RegionLearner
 
@@ -157,12 +157,9 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
 def test_regions_know_nothing_of_a_row_that_is_held_out(monkeypatch):
     """What is predicted of a row out of its fold does not change with its label, given the same choice."""
     given, learned = seen_regressions(monkeypatch)
-    regression = learned.learn(range(learned.n_regions))
-    np.testing.assert_array_equal(regression.regressions.own, given.rows)
+    np.testing.assert_array_equal(learned.regressions.own, given.rows)
     row = int(np.flatnonzero(given.folds == 1)[0])
-    other = StackedRegressions(with_other_label(given, row), learned.choice)
-    changed = other.learn(range(other.n_regions))
-    before, after = (each.regressions.out_of_fold[0] for each in (regression, changed))
+    before, after = out_of_fold_with_other_label(given, learned, row)
     assert abs(before[row] - after[row]) < 1e-6
     assert np.abs(before - after).max() > 0.05
 
@@ -172,20 +169,22 @@ def seen_regressions(monkeypatch):
     seen = []
 
     def remember(rows, choice):
-        seen.append((rows, StackedRegressions(rows, choice)))
+        seen.append((rows, StackedRegression(rows, choice)))
         return seen[0][1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(stacking, "StackedRegressions", remember)
+        patch.setattr(stacking, "StackedRegression", remember)
         FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X, Y)
     return seen[0]
 
 
-def with_other_label(given, row):
-    """The same rows, of which one has the other label."""
+def out_of_fold_with_other_label(given, learned, row):
+    """What is predicted of all rows, and what by regressions for which one row has the other label."""
     targets = given.targets.copy()
     targets[:, row] = -targets[:, row] - 2 * given.intercepts
-    return given._replace(targets=targets)
+    other = StackedRegression(given._replace(targets=targets), learned.choice)
+    other.learn(range(other.n_regions))
+    return learned.regressions.out_of_fold[0], other.regressions.out_of_fold[0]
 
 
 @pytest.mark.usefixtures("small_regions")
@@ -336,9 +335,8 @@ def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
     given, learned = seen_regressions(monkeypatch)
     assert given.n_folds == 3
     assert np.bincount(given.folds).tolist() == [100, 100, 100, 200]  # five folds, three bags
-    regression, row = learned.learn([0]), int(np.flatnonzero(given.folds == 1)[0])
-    other = StackedRegressions(with_other_label(given, row), learned.choice).learn([0])
-    before, after = (each.regressions.out_of_fold[0] for each in (regression, other))
+    row = int(np.flatnonzero(given.folds == 1)[0])
+    before, after = out_of_fold_with_other_label(given, learned, row)
     assert abs(before[row] - after[row]) < 1e-6
     neighbours = np.abs(before - after)[given.folds != 1]
     assert neighbours.max() > 0.05
