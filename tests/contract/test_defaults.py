@@ -60,6 +60,14 @@ def test_defaults(name):
     assert family().get_params() == DEFAULTS[name]
 
 
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_fit_checks_every_parameter(name):
+    family = FAMILIES[name].load()
+    for parameter in DEFAULTS[name]:
+        with pytest.raises(InvalidInputError, match=f"^{parameter} must be"):
+            family(**{parameter: object()}).fit([[0.0], [1.0]], [0, 1])
+
+
 # Smallest and largest value; None for any number.
 INTEGERS = {
     "n_estimators": (1, 10**8), "n_components": (1, 10**6), "n_landmarks": (1, 10**8), "batch_size": (1, 65536),

@@ -35,7 +35,7 @@ from ..._estimator.parameters import (
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import NDArray
 from ..._native.sparse import RULES
-from ..._protocol.arguments import Auto, RandomSource, check_all, choice, number
+from ..._protocol.arguments import Auto, RandomSource, choice, number
 from ..kernel_ridge.parameters import shares_of_columns
 from .kernel import KERNEL_PARAMETER
 from .training import CURVES, restored, train
@@ -164,9 +164,9 @@ class _SparseKernelMachine(Model):
         return copy.set_params(**changes | ({"kernel": "likelihood"} if self.kernel == "auto" else {}))
 
     def _check_params(self) -> None:
-        size = number(int, self.basis_size, optional=True)  # basis_size is checked before max_samples
-        check_all([parameter._replace(check=size) if parameter.name == "max_samples" else parameter
-                   for parameter in self._parameters], self)
+        for name, check, _ in self._parameters:  # of which basis_size comes before max_samples
+            check = number(int, self.basis_size, optional=True) if name == "max_samples" else check
+            check(name, getattr(self, name))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: Callable[..., Any] | None = None) -> Self:

@@ -35,23 +35,6 @@ def test_follows_the_algorithm(rng, reg_lambda):
     assert t == 24
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
-@pytest.mark.parametrize("learning_rate", [1.0, 0.3])
-def test_loss_never_rises(rng, precision, learning_rate):
-    """The closed-form step minimises an upper bound of the loss that touches it at step 0."""
-    X, y = waves(rng, 3000)
-    model = GBRFF2Classifier(60, precision=precision, learning_rate=learning_rate, random_state=0).fit(X, y)
-    assert (np.diff(model.train_loss_) <= 1e-6 * model.train_loss_[:-1]).all()
-    assert model.train_loss_[-1] < 0.8 * model.train_loss_[0]
-
-
-def test_train_loss_is_that_of_the_expansion(rng):
-    X, y = waves(rng)
-    model = GBRFF2Classifier(30, random_state=0).fit(X, y)
-    assert model.train_loss_[-1] == pytest.approx(np.exp(-y * model.decision_function(X)).mean(), rel=1e-5)
-    assert model.train_loss_.shape == (31,)
-
-
 def test_single_and_double_learn_as_well(rng):
     X, y = waves(rng, 6000)
     accuracy = [np.mean([GBRFF2Classifier(60, precision=precision, random_state=seed).fit(X[:3000], y[:3000])
@@ -95,14 +78,6 @@ def test_gamma_scale_adapts_to_raw_columns(rng):
 
 # --- weights
 
-def test_integer_weights_are_repetition(rng):
-    X, y = waves(rng, 200)
-    repeats = rng.integers(0, 4, 200)
-    weighted = GBRFF2Classifier(15, precision="double", random_state=0).fit(X, y, repeats)
-    repeated = GBRFF2Classifier(15, precision="double", random_state=0).fit(
-        np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
-
 
 def test_a_common_factor_on_weights_changes_nothing(rng):
     X, y = waves(rng, 300)
@@ -137,16 +112,6 @@ def test_losses_stay_finite_where_one_row_has_all_the_weight():
 
 # --- evaluation set, early stopping, progress
 
-def test_early_stopping_keeps_the_best_round(rng):
-    X, y = waves(rng, 400)
-    X_eval, y_eval = waves(rng, 400)
-    model = GBRFF2Classifier(300, reg_lambda=0, gamma=4.0, early_stopping_rounds=10, random_state=0)
-    model.fit(X, y, eval_set=(X_eval, y_eval))
-    best = int(model.eval_loss_.argmin())
-    assert model.n_estimators_ == best == model.expansion_.n_terms
-    assert len(model.eval_loss_) == len(model.train_loss_) == best + 11 < 301
-    assert model.eval_loss_[best] == pytest.approx(np.exp(-y_eval * model.decision_function(X_eval)).mean(), rel=1e-4)
-
 
 def test_without_early_stopping_all_rounds_run_and_the_best_is_kept(rng):
     X, y = waves(rng, 200)
@@ -154,49 +119,6 @@ def test_without_early_stopping_all_rounds_run_and_the_best_is_kept(rng):
     model.fit(X, y, eval_set=[waves(rng, 200)])
     assert len(model.eval_loss_) == 81
     assert model.n_estimators_ == model.eval_loss_.argmin() < 80
-
-
-def test_eval_weights_count(rng):
-    X, y = waves(rng, 300)
-    X_eval, y_eval = waves(rng, 300)
-    weight = np.where(np.arange(300) < 100, 2.0, 0.0)
-    whole, part = (GBRFF2Classifier(10, random_state=0).fit(X, y, eval_set=held_out).eval_loss_ for held_out in
-                   ((X_eval, y_eval, weight), (X_eval[:100], y_eval[:100])))
-    np.testing.assert_allclose(whole, part, rtol=1e-6)
-
-
-def test_staged_scores(rng):
-    X, y = waves(rng)
-    model = GBRFF2Classifier(12, random_state=0).fit(X, y)
-    stages = list(model.staged_decision_function(X))
-    assert len(stages) == 12
-    np.testing.assert_allclose(stages[-1], model.decision_function(X), atol=1e-12)
-    np.testing.assert_allclose([np.exp(-y * stage).mean() for stage in stages], model.train_loss_[1:], rtol=1e-5)
-
-
-def test_callback_sees_every_round_and_may_stop(rng):
-    X, y = waves(rng)
-    seen = []
-
-    def watch(info):
-        seen.append(info)
-        return info.n_rounds == 7
-
-    model = GBRFF2Classifier(50, random_state=0).fit(X, y, callback=watch)
-    assert [info.n_rounds for info in seen] == list(range(1, 8))
-    assert model.n_estimators_ == 7
-    assert seen[-1].train_loss == model.train_loss_[-1]
-    assert seen[-1].eval_loss is None
-
-
-def test_verbose_prints_on_stderr(rng, capsys):
-    X, y = waves(rng, 100)
-    GBRFF2Classifier(10, verbose=4, random_state=0).fit(X, y, eval_set=(X, y))
-    captured = capsys.readouterr()
-    lines = captured.err.splitlines()
-    assert captured.out == ""
-    assert [line.split()[1] for line in lines] == ["4/10", "8/10", "10/10"]
-    assert all("train loss" in line and "eval loss" in line and "s left" in line for line in lines)
 
 
 def test_an_interrupt_leaves_the_model_as_it_was(rng):
@@ -214,20 +136,6 @@ def test_an_interrupt_leaves_the_model_as_it_was(rng):
 
 
 # --- classes
-
-def test_multiclass(rng):
-    X = rng.standard_normal((900, 3))
-    y = np.array(["left", "mid", "right"])[np.digitize(X[:, 0] + 0.3 * np.sin(4 * X[:, 1]), [-0.5, 0.5])]
-    model = GBRFF2Classifier(40, random_state=0).fit(X[:600], y[:600])
-    assert model.score(X[600:], y[600:]) > 0.85
-    proba = model.predict_proba(X)
-    assert proba.shape == (900, 3)
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
-    assert model.expansion_.n_terms == 120
-    stages = list(model.staged_decision_function(X[:5]))
-    assert len(stages) == 40
-    np.testing.assert_allclose(stages[-1], model.decision_function(X[:5]), atol=1e-12)
 
 
 def test_one_against_the_rest_is_the_binary_fit_of_each_class(rng):

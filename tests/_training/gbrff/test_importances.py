@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.families import known
 
-from rffkern import ColumnMap, dumps, loads
+from rffkern import ColumnMap
 from rffkern._estimator.registry import FAMILIES
 from rffkern._training.gbrff.boosting import feature_importances as importances
 from rffkern._training.gbrff.weak_learners import WeakLearner
@@ -61,10 +61,3 @@ def test_of_columns_of_the_table(name):
     assert model.feature_importances_.argmax() == 1
     assert model.feature_importances_[3] == 0
     np.testing.assert_allclose(model.feature_importances_.sum(), 1)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_files(name):
-    model = fitted(name)
-    loaded = loads(dumps(model))
-    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)

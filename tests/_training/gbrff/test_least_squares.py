@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.boosted import mean_score, standardised, waves
 
-from rffkern import GBRFFClassifier, GBRFFRegressor, InvalidInputError
+from rffkern import GBRFFRegressor, InvalidInputError
 
 
 def test_one_cosine_of_least_squares_finds_the_lower_valley(rng):
@@ -17,10 +17,8 @@ def test_one_cosine_of_least_squares_finds_the_lower_valley(rng):
     assert np.cos(model.expansion_.fourier.phases[0] - grid[losses.argmin()]) == pytest.approx(1, abs=1e-5)
 
 
-def test_train_loss_is_that_of_the_expansion(rng):
-    X, y = waves(rng)
-    model = GBRFFClassifier(30, random_state=0).fit(X, y)
-    assert model.train_loss_[-1] == pytest.approx(((y - model.decision_function(X)) ** 2).mean(), rel=1e-5)
+def test_train_loss_is_in_units_of_the_variance(rng):
+    X, _ = waves(rng)
     target = 1e6 + 1e3 * (X[:, 0] + np.sin(X[:, 1]))
     model = GBRFFRegressor(30, random_state=0).fit(X, target)
     assert model.train_loss_[0] == pytest.approx(1)
@@ -78,17 +76,6 @@ def test_bad_eval_targets_are_named(rng):
         GBRFFRegressor().fit(X, y, eval_set=(X, np.column_stack([y, y])))
     with pytest.raises(InvalidInputError, match=r"eval_set y must lie within 1e\+15 standard deviations"):
         GBRFFRegressor().fit(X, y, eval_set=(X, 1e20 * y))
-
-
-@pytest.mark.parametrize(("make", "params", "message"), [
-    (GBRFFClassifier, {"beta": np.nan}, "beta must be a finite number >= 0"),
-    (GBRFFRegressor, {"scale_residuals": 1}, "scale_residuals must be one of True, False"),
-    (GBRFFRegressor, {"learning_rate": 0}, "learning_rate must be a finite number > 0"),
-])
-def test_bad_parameters_are_named(rng, make, params, message):
-    X, y = waves(rng, 50)
-    with pytest.raises(InvalidInputError, match=message):
-        make(**params).fit(X, y)
 
 
 def test_real_targets(real_data):

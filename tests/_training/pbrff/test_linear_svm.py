@@ -199,14 +199,6 @@ def test_scale(loss, factor):
     np.testing.assert_allclose(factor * scaled.coef, machine.coef, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_more_than_a_thousand_landmarks(name):
-    X = np.random.default_rng(0).standard_normal((400, 3))
-    y = (X[:, 1] * X[:, 2] > 0) ^ (np.random.default_rng(1).random(400) < 0.25)
-    model = PBRFFClassifier(1100, n_components=3, C=1e4, loss=name, random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.75
-
-
 @pytest.mark.parametrize("C", [1e-2, 0.3, 10.0])
 @losses
 def test_objectives_are_those_of_other_programs(C, loss):

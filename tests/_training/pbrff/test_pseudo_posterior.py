@@ -8,14 +8,11 @@ from rffkern import PBRFFTransformer, RowBlocks
 from rffkern._estimator.monitor import listening
 from rffkern._native import scoring
 from rffkern._rows.scaling import measure_scaling
-from rffkern._rows.tiles import tile_rows
 from rffkern._rows.training_rows import check_labelled
 from rffkern._training.pbrff import pseudo_posterior
-from rffkern._training.pbrff.landmarks import random_landmarks
 from rffkern._training.pbrff.pseudo_posterior import (
     LandmarkKernels,
     _half_turns,
-    _mean_cosines,
     learn_kernels,
     svm_features,
 )
@@ -50,37 +47,23 @@ def test_half_turns_are_padded_beyond_the_last_landmark(n_terms):
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_posterior_is_that_of_the_twin(streamed, weighted):
+@pytest.mark.parametrize("landmarks", ["random", "kmeans"])
+def test_posterior_is_that_of_the_twin(streamed, weighted, landmarks):
+    """A landmark's own term is subtracted where it is a row, one copy of it, and only there."""
     given = np.random.default_rng(0).uniform(0.5, 2, 300) if weighted else None
     training, scaling, X = labelled(weight=given, streamed=streamed)
     rows = training.rows
-    kernels, attributes, *_ = learn(training)
+    kernels, attributes, *_ = learn(training, landmarks=landmarks)
     weight = np.ones(300) if given is None else given
     standardised = (X - scaling.center) * scaling.inverse_scale
     points = (attributes["landmarks_"] - scaling.center) * scaling.inverse_scale
-    drawn = np.array([np.abs(standardised - point).max(axis=1).argmin() for point in points])
-    losses = reference.pbrff_losses(standardised, rows.codes, weight, np.minimum(weight[drawn], 1), points,
-                                    rows.codes[drawn], kernels.omegas)
+    codes, own = np.repeat(np.arange(3), 2), np.zeros(6)
+    if landmarks == "random":
+        drawn = np.array([np.abs(standardised - point).max(axis=1).argmin() for point in points])
+        codes, own = rows.codes[drawn], np.minimum(weight[drawn], 1)
+    losses = reference.pbrff_losses(standardised, rows.codes, weight, own, points, codes, kernels.omegas)
     expected = np.stack([reference.pseudo_posterior(loss, 2.0 * np.sqrt(weight.sum())) for loss in losses])
     np.testing.assert_allclose(kernels.posterior, expected, atol=1e-9)
-
-
-def test_mean_cosines_leave_out_one_copy_of_the_landmark():
-    """Whose cosine is 1: without it, the mean over few rows would be closer to 1."""
-    weight = np.random.default_rng(0).uniform(0.5, 2, 300)
-    training, scaling, X = labelled(weight=weight)
-    rows = training.rows
-    points, codes, own_weight = random_landmarks(rows, scaling, 6, np.random.default_rng(3))
-    omegas = np.ones((6, 5, 4))
-    omegas *= np.linspace(0, 2, 5)[:, None]
-    phases = np.einsum("lkd,ld->lk", omegas, points)
-    tiles = tile_rows(rows.X, scaling, np.dtype(np.float64), n_threads=1, weights=rows.weights)[0]
-    mean = _mean_cosines(tiles, rows, (points, codes, own_weight), omegas, phases, 1)
-    standardised = (X - scaling.center) * scaling.inverse_scale
-    drawn = np.array([np.abs(standardised - point).max(axis=1).argmin() for point in points])
-    losses = reference.pbrff_losses(standardised, rows.codes, weight, np.minimum(weight[drawn], 1), points,
-                                    codes, omegas)
-    np.testing.assert_allclose(mean, 1 - 2 * losses, atol=1e-12)
 
 
 def test_a_representation_agrees_with_itself():

@@ -2,14 +2,11 @@
 
 import copy
 import math
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import reference
 from helpers.expansions import fourier_expansion
-from helpers.processes import PATIENCE
 from helpers.wavy_rows import wavy
 
 from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
@@ -356,43 +353,6 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     objective = Objective(state.network, regression_loss("squared_error", 1.35, 0.5), state.scaling, 1, 600, 1)
     found = mean_loss(objective, TargetRows(rows, targets, RowWeights(600)))
     assert found == pytest.approx(min(validations), rel=1e-6)
-
-
-def answers_of_threads(fit, n_calls):
-    """What calls return that run at the same time."""
-    barrier = threading.Barrier(n_calls)
-
-    def call(_):
-        barrier.wait(PATIENCE)
-        return fit()
-
-    with ThreadPoolExecutor(n_calls) as pool:
-        return list(pool.map(call, range(n_calls)))
-
-
-@pytest.mark.slow
-def test_concurrent_fits_with_teams_of_threads_have_the_bits_of_one_alone(monkeypatch):
-    """Batches of 700 rows of 100 columns: large enough for a second thread in every step and every validation."""
-    X, y = wavy(1600, n_features=100)
-    teams, init = [], Objective.__init__
-
-    def spy(self, *arguments):
-        init(self, *arguments)
-        teams.append((self.n_threads, len(self.score_scratch)))
-
-    monkeypatch.setattr(Objective, "__init__", spy)
-
-    def fit(n_jobs=2):
-        model = RFFNetRegressor(256, batch_size=700, max_epochs=3, n_restarts=1, random_state=0,
-                                n_jobs=n_jobs, validation_fraction=0.1)
-        return model.fit(X, y).predict(X)
-
-    alone = fit(n_jobs=1)
-    assert teams == [(1, 1)]
-    found = answers_of_threads(fit, 4)
-    assert teams[1:] == [(2, 2)] * 4
-    for predicted in found:
-        np.testing.assert_array_equal(predicted, alone)
 
 
 def test_what_follows_from_a_file():

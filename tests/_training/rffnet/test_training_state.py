@@ -6,8 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, load, save
-from rffkern.errors import TrainingStateError
+from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -32,18 +31,6 @@ def test_labels_that_cannot_come(few_columns):
     model = RFFNetClassifier(20, random_state=0).partial_fit(X[:4], [0, 1, 0, 1])
     with pytest.raises(InvalidInputError, match=r"y must hold labels of the training, such as .*, got 2"):
         model.partial_fit(X[:2], [2, 0])
-
-
-def test_a_model_from_a_file_cannot_go_on(rffnet, few_columns, tmp_path):
-    save(rffnet, tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.relevances_, rffnet.relevances_)
-    assert (loaded.best_epoch_, loaded.n_epochs_) == (rffnet.best_epoch_, rffnet.n_epochs_)
-    with pytest.raises(TrainingStateError, match="was read from a file"):
-        loaded.partial_fit(*few_columns[:2])
-    with pytest.raises(TrainingStateError, match="was read from a file"):
-        loaded.set_params(warm_start=True).fit(*few_columns[:2])
-    assert loaded.set_params(warm_start=False).fit(*few_columns[:2]).score(*few_columns[2:]) > 0.9
 
 
 def test_names_are_kept_by_rows_without_any(few_columns):

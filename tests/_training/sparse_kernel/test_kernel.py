@@ -58,6 +58,7 @@ def test_accepted(value):
     ({"length_scale": "wide"}, "kernel length_scale must be a finite number"),
     ({"length_scale": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
     ({"length_scale": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
+    ({"length_scale": 1.0, "shape": "cubic"}, "kernel shape must be 'gaussian' or 'exponential', got 'cubic'"),
 ])
 def test_refused(value, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.sparse_rows import GIVEN, waves
 
-from rffkern import SparseKernelClassifier, SparseKernelRegressor, TrainingStateError, load, save
+from rffkern import SparseKernelRegressor
 from rffkern._training.sparse_kernel import training
 from rffkern._training.sparse_kernel.basis_selection import BaseLearner, combine
 from rffkern._training.sparse_kernel.least_squares import Coefficients
@@ -60,12 +60,3 @@ def test_each_weak_learner_is_evaluated_once(monkeypatch, rng):
     seen, expansion = [], training.Expansion
     monkeypatch.setattr(training, "Expansion", lambda *parts: seen.append(parts) or expansion(*parts))
     assert len(list(model.staged_predict(X))) == len(seen) == 7
-
-
-def test_a_model_from_a_file_has_no_stages(rng, tmp_path):
-    X, y = waves(rng, 200)
-    for model, target, name in ((SparseKernelRegressor, y, "staged_predict"),
-                                (SparseKernelClassifier, y > 0, "staged_decision_function")):
-        save(model(5, **GIVEN).fit(X, target), tmp_path / "m")
-        with pytest.raises(TrainingStateError, match="was read from a file, which keeps the trained function but not"):
-            next(getattr(load(tmp_path / "m"), name)(X))
