@@ -164,7 +164,7 @@ def reference_of_columns(model: Any, refused: str = "") -> "Reference":
 
 def _marginals(model: Any, sources: Indices) -> "Background":
     """The product of the distributions of the columns of training rows that a model keeps."""
-    from .._model.shapley import Background, Marginals
+    from .._model.shapley import Background
 
     column_map = vars(model).get("column_map_")
     refused = f"{_NO_REFERENCE.format(type(model).__name__)}: pass some hundred training rows as background"
@@ -173,23 +173,23 @@ def _marginals(model: Any, sources: Indices) -> "Background":
         columns = [column for column in reference.columns if column is not None and column.values]
         if len(columns) < len(reference.columns):
             raise InvalidInputError(refused)
-        marginals = Marginals([np.array(column.values)[:, None] for column in columns],
-                              [column.shares_of_values() for column in columns])
+        points = [np.array(column.values)[:, None] for column in columns]
+        shares = [column.shares_of_values() for column in columns]
     else:
-        marginals = _mapped_marginals(column_map._fitted_map(), reference, refused)
-    found = Background.of_marginals(marginals, sources, model.expansion_.center)
+        points, shares = _mapped_marginals(column_map._fitted_map(), reference, refused)
+    found = Background.of_marginals(points, shares, sources, model.expansion_.center)
     return found._replace(rows=model.expansion_._scorer.clip(found.rows))
 
 
-def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: str) -> Any:
-    """Distributions of the columns of a map, as its outputs.
+def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: str
+                      ) -> tuple[list[Double], list[Double]]:
+    """Points and shares of the distributions of the columns of a map, as its outputs.
 
     A missing value is one more point.  One that is imputed counts as it is imputed where all other columns are at
     their means.
     """
     from .._column_map.drift import values_of_training
     from .._column_map.fitted_map import is_missing
-    from .._model.shapley import Marginals
 
     points, shares, missing = [], [], []
     for column, kept in zip(fitted_map.columns, reference.columns, strict=True):
@@ -208,4 +208,4 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
         for imputation in column.imputations:
             imputed = imputation.values(means[:, None], np.zeros(1, dtype=np.intp), neutral)
             of_points[are_missing, imputation.output - start] = imputed
-    return Marginals(points, shares)
+    return points, shares

@@ -41,13 +41,6 @@ Indices = NDArray[np.intp]
 _BLOCK = 1 << 20
 
 
-class Marginals(NamedTuple):
-    """The product of the marginal distributions of raw columns, each of a few points of its mapped columns."""
-
-    points: Sequence[Double]  # (n_points, n_mapped) for each raw column, its mapped columns in their order
-    shares: Sequence[Double]  # (n_points,) which sum to 1
-
-
 class Background(NamedTuple):
     """What columns outside of a coalition are drawn from: rows together, or the columns of rows apart."""
 
@@ -61,15 +54,20 @@ class Background(NamedTuple):
         return cls(rows, np.full((n_columns, len(rows)), 1 / len(rows)), False)
 
     @classmethod
-    def of_marginals(cls, marginals: Marginals, sources: Indices, center: Double) -> Self:
-        """A product of marginals; points that a column has not are without weight."""
-        n_points = max(map(len, marginals.shares))
-        rows = np.tile(center, (n_points, 1))
-        shares = np.zeros((len(marginals.points), n_points))
-        for column, (points, of_points) in enumerate(zip(marginals.points, marginals.shares, strict=True)):
-            rows[: len(points), sources == column] = points
-            shares[column, : len(points)] = of_points
-        return cls(rows, shares, True)
+    def of_marginals(cls, points: Sequence[Double], shares: Sequence[Double], sources: Indices, center: Double) -> Self:
+        """A product of marginals; points that a column has not are without weight.
+
+        Parameters
+        ----------
+        points : for each raw column an array of shape (n_points, n_mapped), its mapped columns in their order
+        shares : for each raw column an array of shape (n_points,), which sums to 1
+        """
+        n_points = max(map(len, shares))
+        rows, of_columns = np.tile(center, (n_points, 1)), np.zeros((len(points), n_points))
+        for column, (own, of_points) in enumerate(zip(points, shares, strict=True)):
+            rows[: len(own), sources == column] = own
+            of_columns[column, : len(own)] = of_points
+        return cls(rows, of_columns, True)
 
 
 class Explainer:
@@ -91,7 +89,7 @@ class Explainer:
         self.base_values = expansion.intercept.copy()  # (n_outputs,)
         self.row_size = 64 * (expansion.n_terms + expansion.n_features)  # about the numbers that a row makes
         self._parts: list[Any] = []
-        self._mixture: tuple[Expansion, list[_Kernels]] | None = None  # of a kernel that is no product
+        self._mixture: tuple[Expansion, list[_Products]] | None = None  # of a kernel that is no product
         for part in expansion.parts:
             made: list[Any]
             if isinstance(part, LinearTerms):
@@ -99,9 +97,9 @@ class Explainer:
             elif isinstance(part, TreeTerms):
                 made = [_Trees(part, sources, background)]
             elif isinstance(part, FourierTerms):
-                made = [_Cosines(part, expansion.center, sources, background)]
+                made = [_cosines(part, expansion.center, sources, background)]
             elif isinstance(part, KernelTerms):
-                made = [_Kernels(part, sources, background, *mixed) for mixed in mixture(part.shape)]
+                made = [_kernels(part, sources, background, *mixed) for mixed in mixture(part.shape)]
                 if part.shape != "gaussian":
                     self._mixture = expansion._only("kernels"), made
             else:
@@ -204,28 +202,28 @@ class _Lines:
 
 
 class _Products:
-    """Terms that are products of one factor for each raw column that they read, in blocks of terms."""
+    """Terms that are products of one factor for each raw column that they read, in blocks of terms.
 
-    def __init__(self, sources: Indices, background: Background) -> None:
-        self._sources, self._background = sources, background
+    Terms have `reads`, which mapped columns they read, and `numbers`, `centers`, `lows` and `highs` of these, all
+    (n_terms, n_mapped) or None, and `turns`, (n_terms, 2) of cosines, else (0, 2).  Rows are taken less `center`.
+    """
+
+    def __init__(self, sources: Indices, background: Background, center: Double | None, reads: NDArray[np.bool_],
+                 numbers: Double, centers: Double | None, lows: Double | None, highs: Double | None, turns: Double,
+                 weights: Double) -> None:
+        self._sources, self._background, self._center = sources, background, center
         self._blocks: list[tuple[ProductTerms, Double | None]] = []  # and means of factors, of a product of marginals
         self._columns: list[Indices] = []  # raw columns of the factors of each block
-        self.base_values: Double = np.zeros(0)
-
-    def _add_terms(self, reads: NDArray[np.bool_], numbers: Double, centers: Double | None, lows: Double | None,
-                   highs: Double | None, turns: Double, weights: Double) -> None:
-        """Terms that read mapped columns; numbers and what follows are (n_terms, n_mapped), centers None with turns."""
-        if not len(self.base_values):
-            self.base_values = np.zeros(weights.shape[1])
-        order = np.argsort(self._sources, kind="stable")
+        self.base_values: Double = np.zeros(weights.shape[1])
+        order = np.argsort(sources, kind="stable")
         terms, places = np.nonzero(reads[:, order])
         entries = order[places]
-        columns = self._sources[entries]
+        columns = sources[entries]
         begins = np.ones(len(terms), dtype=bool)
         begins[1:] = (terms[1:] != terms[:-1]) | (columns[1:] != columns[:-1])
         firsts = np.flatnonzero(begins)
         ends = np.searchsorted(terms[firsts], np.arange(len(reads) + 1))
-        n_factors = len(self._background.rows) * (2 if len(turns) else 1)
+        n_factors = len(background.rows) * (2 if len(turns) else 1)
         most = max(1, _BLOCK // n_factors)
         start = 0
         while start < len(reads):
@@ -236,7 +234,7 @@ class _Products:
             at = terms[some], entries[some]
             none = np.empty(0)
             self._add_block(ProductTerms(
-                len(self._sources), len(self._background.shares), ends[start : stop + 1] - ends[start],
+                len(sources), len(background.shares), ends[start : stop + 1] - ends[start],
                 columns[firsts[of_factors]], bounds - bounds[0], entries[some], numbers[at],
                 none if centers is None else centers[at], none if lows is None else lows[at],
                 none if highs is None else highs[at], np.ascontiguousarray(turns[start:stop]),
@@ -269,7 +267,7 @@ class _Products:
 
     def _rows_of(self, rows: Double) -> Double:
         """Rows as the terms take them."""
-        return np.ascontiguousarray(rows)
+        return np.ascontiguousarray(rows if self._center is None else rows - self._center)
 
     def add_to(self, values: Double, rows: Double, n_threads: int, with_pairs: bool = False) -> None:
         """Add the Shapley values of rows, or the interactions of pairs, to those of other parts."""
@@ -286,35 +284,25 @@ def rules_of(most: int) -> tuple[Indices, Double]:
     return ends, np.ascontiguousarray(np.concatenate([np.empty((2, 0)), *rules], axis=1))
 
 
-class _Cosines(_Products):
+def _cosines(part: FourierTerms, center: Double, sources: Indices, background: Background) -> _Products:
     """Cosines: the factor of column g is exp(i omega_g . (x_g - center_g))."""
-
-    def __init__(self, part: FourierTerms, center: Double, sources: Indices, background: Background) -> None:
-        super().__init__(sources, background)
-        self._center = center
-        turns = np.column_stack([np.cos(part.phases), -np.sin(part.phases)])
-        self._add_terms(part.omegas != 0, part.omegas / np.pi, None, None, None, turns, part.amplitudes)
-
-    def _rows_of(self, rows: Double) -> Double:
-        return np.ascontiguousarray(rows - self._center)
+    turns = np.column_stack([np.cos(part.phases), -np.sin(part.phases)])
+    return _Products(sources, background, center, part.omegas != 0, part.omegas / np.pi, None, None, None, turns,
+                     part.amplitudes)
 
 
-class _Kernels(_Products):
+def _kernels(part: KernelTerms, sources: Indices, background: Background, weight: float, rate: float) -> _Products:
     """Gaussian kernels: the factor of column g is exp(-rate |(x_g - center_g) / length_g|^2) within its region, else 0.
 
     The region of a center is a box: a column is above `lows` and not above `highs`.
     """
-
-    def __init__(self, part: KernelTerms, sources: Indices, background: Background, weight: float,
-                 rate: float) -> None:
-        super().__init__(sources, background)
-        scales = math.sqrt(rate / math.log(2)) * part.inverse_length_scales  # the kernel takes powers of 2
-        lows, highs = boxes(part)
-        region = np.repeat(np.arange(part.n_regions), np.diff(part.regions.starts))
-        reads = (scales != 0) | ((lows > -np.inf) | (highs < np.inf))[region]
-        is_whole = part.n_regions == 1
-        self._add_terms(reads, np.broadcast_to(scales, reads.shape), part.centers, None if is_whole else lows[region],
-                        None if is_whole else highs[region], np.empty((0, 2)), weight * part.weights)
+    scales = math.sqrt(rate / math.log(2)) * part.inverse_length_scales  # the kernel takes powers of 2
+    lows, highs = boxes(part)
+    region = np.repeat(np.arange(part.n_regions), np.diff(part.regions.starts))
+    reads = (scales != 0) | ((lows > -np.inf) | (highs < np.inf))[region]
+    own_lows, own_highs = (None, None) if part.n_regions == 1 else (lows[region], highs[region])
+    return _Products(sources, background, None, reads, np.broadcast_to(scales, reads.shape), part.centers, own_lows,
+                     own_highs, np.empty((0, 2)), weight * part.weights)
 
 
 def boxes(part: KernelTerms) -> tuple[Double, Double]:
@@ -331,15 +319,6 @@ def boxes(part: KernelTerms) -> tuple[Double, Double]:
     return lows[n_regions - 1 :], highs[n_regions - 1 :]
 
 
-class _Tree(NamedTuple):
-    """A tree as a game: what is needed to tabulate its values."""
-
-    number: int  # among all
-    players: Indices  # its raw columns, which its leaves have as digits
-    leaves: Indices  # in the order of the digits, the last player counting least
-    shares: Double  # of the background in these leaves
-
-
 class _Trees:
     """Symmetric trees: the Shapley values of a row depend on its leaf alone, and are tabulated.
 
@@ -353,12 +332,14 @@ class _Trees:
         self._steps = np.ascontiguousarray(part.layout.steps)
         self._sources, self._n_columns = sources, len(background.shares)
         self._values = np.asarray(part.tree_values, dtype=np.float64)
-        self._by_shape: dict[tuple[int, ...], list[_Tree]] = {}  # numbers of digits of the players of some trees
+        # By the numbers of digits of their players: the number of a tree, its players, its leaves in the order of these
+        # digits, the last player counting least, and the shares of the background in these leaves.
+        self._by_shape: dict[tuple[int, ...], list[tuple[int, Indices, Indices, Double]]] = {}
         self.base_values = np.zeros(part.n_outputs)
         for tree in range(part.n_terms):
             players, digits, leaves = self._players_of(tree)
             shares = self._leaf_shares(tree, players, digits, leaves, background)
-            self._by_shape.setdefault(digits, []).append(_Tree(tree, players, leaves, shares))
+            self._by_shape.setdefault(digits, []).append((tree, players, leaves, shares))
             self.base_values += np.einsum("l,lo->o", shares, self._values[part.starts[tree] + leaves])
         self._tables = self._tabulate(1)
 
@@ -372,16 +353,16 @@ class _Trees:
             size = max(1, _BLOCK // (math.prod(digits) * (len(groups) + 1) * n_outputs))
             for start in range(0, len(trees), size):
                 some = trees[start : start + size]
-                found = tree_tables(np.array([self._values[self._layout.starts[tree.number] + tree.leaves]
-                                              for tree in some]),
-                                    np.array([tree.shares for tree in some]), digits, groups)
-                for tree, table in zip(some, found, strict=True):
-                    tables[tree.number] = np.empty_like(table)
-                    tables[tree.number][tree.leaves] = table
-                    players = [sorted(tree.players[list(group)].tolist()) for group in groups]
-                    places[tree.number] = np.array([sum(
-                        player * self._n_columns ** (order - 1 - axis) for axis, player in enumerate(group))
-                        for group in players], np.intp)
+                found = tree_tables(np.array([self._values[self._layout.starts[tree] + leaves]
+                                              for tree, _, leaves, _ in some]),
+                                    np.array([shares for *_, shares in some]), digits, groups)
+                for (tree, players, leaves, _), table in zip(some, found, strict=True):
+                    tables[tree] = np.empty_like(table)
+                    tables[tree][leaves] = table
+                    places[tree] = np.array([sum(
+                        player * self._n_columns ** (order - 1 - axis)
+                        for axis, player in enumerate(sorted(players[list(group)].tolist())))
+                        for group in groups], np.intp)
         return (np.cumsum([0, *map(len, places)]), np.concatenate([np.empty(0, np.intp), *places]),
                 np.cumsum([0, *(table.size for table in tables)]),
                 np.concatenate([np.empty(0), *(table.reshape(-1) for table in tables)]))

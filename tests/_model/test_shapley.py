@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rffkern import Expansion, FourierTerms, KernelTerms, LinearTerms, TreeTerms
-from rffkern._model.shapley import Background, Explainer, Marginals
+from rffkern._model.shapley import Background, Explainer
 
 SOURCES = np.array([0, 1, 1, 2, 3, 0])  # raw column 4 is read by nothing
 N_COLUMNS = 5
@@ -41,21 +41,21 @@ PARTS = {
 def marginals():
     """Distributions of two points for each raw column."""
     shares = [np.array([0.3, 0.7])] * 3 + [np.array([1.0]), np.array([0.5, 0.5])]
-    return Marginals([OTHERS[: len(each)][:, column == SOURCES] for column, each in enumerate(shares)], shares)
+    return [OTHERS[: len(each)][:, column == SOURCES] for column, each in enumerate(shares)], shares
 
 
 def background_rows(kind):
     """Rows and their shares that a background stands for."""
     if kind == "rows":
         return OTHERS, np.full(5, 0.2)
-    given = marginals()
+    points, of_points = marginals()
     rows, shares = [], []
-    for places in itertools.product(*map(range, map(len, given.shares))):
+    for places in itertools.product(*map(range, map(len, of_points))):
         row = np.empty(6)
         for column, place in enumerate(places):
-            row[column == SOURCES] = given.points[column][place]
+            row[column == SOURCES] = points[column][place]
         rows.append(row)
-        shares.append(math.prod(given.shares[column][place] for column, place in enumerate(places)))
+        shares.append(math.prod(of_points[column][place] for column, place in enumerate(places)))
     return np.array(rows), np.array(shares)
 
 
@@ -86,7 +86,7 @@ def shapley_values(v):
 
 def background(kind):
     return (Background.of_rows(OTHERS, N_COLUMNS) if kind == "rows"
-            else Background.of_marginals(marginals(), SOURCES, CENTER))
+            else Background.of_marginals(*marginals(), SOURCES, CENTER))
 
 
 @pytest.mark.parametrize("kind", ["rows", "marginals"])
