@@ -10,7 +10,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from helpers.model_files import archive, members_of, sign
+from helpers.damaged_files import archive, members_of, sign
+from helpers.damaged_files import with_header as archive_with_header
 
 import rffkern
 from rffkern import FormatError, load, save
@@ -272,17 +273,15 @@ def test_members_that_overlap(content, refuse):
     b'{"format": "rffkern", "version": NaN}', b'{"format": "rffkern", "version": 1' + b"0" * 5000 + b"}",
 ], ids=lambda text: repr(text[:20]))
 def test_malformed_json(content, refuse, text):
-    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
-    refuse(archive(members.items()))
+    refuse(archive_with_header(members_of(content), text))
 
 
 @pytest.mark.parametrize("entry", [b"0", b"[]", b"{}"])
 def test_a_header_of_many_values(content, refuse, entry):
     """Python takes some hundred bytes for each, of a file that has a few."""
     text = b'{"format": [' + b",".join([entry] * (1 << 20)) + b"]}"
-    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
     tracemalloc.start()
-    refuse(archive(members.items()), "the header would take [0-9]{8,} bytes")
+    refuse(archive_with_header(members_of(content), text), "the header would take [0-9]{8,} bytes")
     assert tracemalloc.get_traced_memory()[1] < 5_000_000 + 10 * len(text)
     tracemalloc.stop()
 
@@ -290,8 +289,7 @@ def test_a_header_of_many_values(content, refuse, entry):
 def test_a_header_of_few_objects(content, refuse):
     """Half of what is too much are marks between values, half are values that have others."""
     text = b'{"format": [' + b",".join([b"{}"] * 120_000) + b"]}"
-    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(text),)) + text}
-    refuse(archive(members.items()), "the header would take")
+    refuse(archive_with_header(members_of(content), text), "the header would take")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

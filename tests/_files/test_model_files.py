@@ -11,8 +11,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from helpers.damaged_files import members_of
+from helpers.damaged_files import with_header as archive_with_header
 from helpers.expansions import fourier_expansion, kernel_expansion
-from helpers.model_files import archive, c_reader, members_of
+from helpers.model_files import c_reader
 from helpers.processes import started, wait_until
 
 from rffkern import (
@@ -29,7 +31,7 @@ from rffkern import (
     loads,
     save,
 )
-from rffkern._files.archive import FORMAT_VERSION, decode, encode, make_header, npy_prefix
+from rffkern._files.archive import FORMAT_VERSION, decode, encode, make_header
 from rffkern._model.tree_layout import UNREACHED
 from rffkern._training.fourier_boosting.parameters import Reason, report_numbers
 from rffkern.errors import InvalidTypeError
@@ -218,8 +220,7 @@ def test_numpy_scalars_as_parameters(tmp_path):
 ], ids=str)
 def test_altered_headers(content, parts, refuse, changes, match):
     header = json.dumps(parts[0] | changes).encode()
-    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
-    refuse(archive(members.items()), match)
+    refuse(archive_with_header(members_of(content), header), match)
 
 
 @pytest.mark.parametrize("param", [{"n_estimators": -5}, {"gamma": "x"}, {"random_state": [1]}])
@@ -257,8 +258,7 @@ def test_threads_do_not_travel(model, parts, refuse, tmp_path):
 def test_control_characters_are_refused(model, parts, refuse, content, tmp_path, text):
     for changes in ({"classes": {"dtype": "O", "values": ["A", text]}}, {"feature_names": ["A", "B", text]}):
         header = json.dumps(parts[0] | changes).encode()
-        members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
-        refuse(archive(members.items()), "control characters|feature names are malformed")
+        refuse(archive_with_header(members_of(content), header), "control characters|feature names are malformed")
     other = copy.copy(model)
     other.classes_ = np.array(["A", text], dtype=object)
     with pytest.raises(InvalidInputError, match="no control characters"):
@@ -325,8 +325,7 @@ HUNGRY = {
 def test_a_file_takes_memory_in_proportion(content, parts, tmp_path, kind):
     """At most 50 MB and four times the size of the file."""
     header = json.dumps(parts[0] | HUNGRY[kind](parts), separators=(",", ":")).encode()
-    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
-    (tmp_path / "m").write_bytes(archive(members.items()))
+    (tmp_path / "m").write_bytes(archive_with_header(members_of(content), header))
     n_bytes = (tmp_path / "m").stat().st_size
     tracemalloc.start()
     with pytest.raises(FormatError) as caught:
@@ -340,8 +339,7 @@ def test_a_file_takes_memory_in_proportion(content, parts, tmp_path, kind):
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are as Linux has them")
 def test_wide_labels_are_refused_under_a_limit_of_memory(content, parts, tmp_path):
     header = json.dumps(parts[0] | wide_labels(parts)).encode()
-    members = dict(members_of(content)) | {"header.npy": npy_prefix("|u1", (len(header),)) + header}
-    (tmp_path / "m").write_bytes(archive(members.items()))
+    (tmp_path / "m").write_bytes(archive_with_header(members_of(content), header))
     program = ("import resource, sys, rffkern; rffkern.GBRFF2Classifier\n"
                "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
                "resource.setrlimit(resource.RLIMIT_AS, (now + 100_000_000,) * 2)\n"

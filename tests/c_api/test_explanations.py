@@ -159,7 +159,7 @@ def test_models_that_are_not_explained(library):
                    lambda column: column.update(values=[1, "x"]), lambda column: column.update(value_shares=[1])):
         damaged = json.loads(json.dumps(header))
         change(damaged["reference"]["columns"][1])
-        content = damaged_files.with_header([[*member] for member in members], json.dumps(damaged).encode())
+        content = damaged_files.with_header(members, json.dumps(damaged).encode())
         with pytest.raises(rffkern.InvalidInputError):
             rffkern.loads(content).explain(X)
         with CellModel(library, content) as in_c:

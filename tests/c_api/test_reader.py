@@ -15,12 +15,13 @@ from helpers import damaged_files
 from helpers.c_cells import Cell, ColumnInfo, Info
 from helpers.c_reader import SANITIZERS, STRICT, CReader, build, compiler
 from helpers.compressed import Compressed
+from helpers.damaged_files import members_of, sign
 from helpers.expansions import fourier_expansion
-from helpers.model_files import archive, members_of, sign, small_model
+from helpers.model_files import small_model
 
 import rffkern
 from rffkern import ColumnMap, FourierBoostingRegressor, GBRFF2Classifier, load, save
-from rffkern._files.archive import FORMAT_VERSION, npy_prefix
+from rffkern._files.archive import FORMAT_VERSION
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
 
@@ -87,9 +88,9 @@ def content_of(model, tmp_path):
 
 def with_header(content, change):
     """A file whose header is what a function makes of it."""
-    (name, data), *others = members_of(content)
-    text = json.dumps(change(json.loads(data[data.index(b"\n") + 1 :]))).encode()
-    return archive([(name, npy_prefix("|u1", (len(text),)) + text), *others])
+    members = members_of(content)
+    header, _ = damaged_files.places_of_header(members)
+    return damaged_files.with_header(members, json.dumps(change(header)).encode())
 
 
 @pytest.fixture(scope="module")
@@ -317,7 +318,7 @@ def test_files_cannot_ask_for_much_memory(tmp_path, content):
     values = b'{"format": [' + b",".join([b"[]"] * (1 << 20)) + b"]}"
     hostile = [
         with_header(content, labels_and_keys(n)), damaged_files.many_labels(np.random.default_rng(3), content),
-        archive([("header.npy", npy_prefix("|u1", (len(values),)) + values), *members_of(content)[1:]]),
+        damaged_files.with_header(members_of(content), values),
         with_header(content, lambda header: header | {"arrays": [["omegas", [2**58, 2**58]], *header["arrays"][1:]]})]
     with CReader(build(tmp_path, ("-Os",))) as reader:
         refusals = [reader.verdict(data) for data in hostile]

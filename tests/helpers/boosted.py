@@ -7,7 +7,7 @@ from rffkern._rows.weights import RowWeights
 from rffkern._training.gbrff.packed_rows import pack_samples
 from rffkern._training.gbrff.weak_learners import WeakLearner
 
-DTYPES = (np.float32, np.float64)
+from .packing import Problem
 
 
 def waves(rng, n_samples=500, n_features=4):
@@ -37,36 +37,20 @@ def mean_score(make, X, y, n_train, n_splits=6):
     return np.mean(scores)
 
 
-class PackedProblem:
-    """Random rows, labels, weights and predictions, in both forms."""
+class PackedProblem(Problem):
+    """The rows of a problem as the package packs them."""
 
     def __init__(self, seed, n_samples, n_features, dtype, weighted, n_components=1):
-        rng = np.random.default_rng(seed)
-        self.X = rng.standard_normal((n_samples, n_features)).astype(dtype).astype(np.float64)
-        self.y = np.where(rng.random(n_samples) < 0.5, 1.0, -1.0)
-        weight = rng.uniform(0.1, 2, n_samples) if weighted else np.ones(n_samples)
-        self.weight = weight.astype(dtype).astype(np.float64)
-        self.values = rng.standard_normal(n_samples)
-        self.omega = rng.standard_normal(n_features) * np.sqrt(2 / n_features)
-        self.phase = rng.uniform(-np.pi, np.pi)
+        super().__init__(seed, n_samples, n_features, dtype, weighted, n_components=n_components)
         scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
         weights = RowWeights(n_samples, self.weight if weighted else None)
         precision = "single" if dtype is np.float32 else "double"
         self.rows = pack_samples(self.X, weights, scaling, precision, np.inf, n_components, 1, 1, None)
-        self.omegas = rng.standard_normal((n_components, n_features)) * np.sqrt(2 / n_features)
-        self.phases = rng.uniform(-np.pi, np.pi, n_components)
-        self.posterior = rng.dirichlet(np.ones(n_components))
-
-    def flat(self, tiled):
-        """Values of the rows alone, without padding."""
-        return np.asarray(tiled, dtype=np.float64).reshape(-1)[: len(self.y)]
 
     @property
     def cosine(self):
-        """The weak learner of one cosine, of `omega` and `phase`."""
-        return WeakLearner(self.omega[None], np.array([self.phase]), np.ones(1))
+        return WeakLearner(*super().cosine)
 
     @property
     def cosines(self):
-        """The weak learner of all components."""
-        return WeakLearner(self.omegas, self.phases, self.posterior)
+        return WeakLearner(*super().cosines)

@@ -15,6 +15,7 @@ from rffkern import (
     load,
     save,
 )
+from rffkern._model.tree_layout import TreeLayout
 
 from .expansions import boosted_expansion, fourier_expansion, kernel_expansion, with_kernels
 
@@ -59,7 +60,7 @@ def _functions(rng):
             columns = rng.integers(0, n_features, (n_tables, depth)).astype(float)
             thresholds = rng.standard_normal(columns.shape)
             thresholds[rng.random(columns.shape) < 0.1] = np.finfo(float).max
-            n_cells = Leaves.of(columns, thresholds)
+            n_cells = int(TreeLayout.of(columns, thresholds).starts[-1])
             yield f"terms_{name}_{unit:g}", boosted_expansion(
                 used, phases, amplitudes, intercept, center, rng.standard_normal((n_features, n_outputs)), columns,
                 thresholds, unit * rng.standard_normal((n_cells, n_outputs)))
@@ -77,16 +78,6 @@ def _functions(rng):
     yield "kernels_that_cancel", cancelling
     yield "cosines_of_large_angles", fourier_expansion(1e3 * rng.standard_normal((50, 4)), rng.uniform(-3, 3, 50),
                                                       rng.standard_normal((50, 2)), [0.0, 1.0], np.zeros(4))
-
-
-class Leaves:
-    """Number of leaves that trees have."""
-
-    @staticmethod
-    def of(columns, thresholds):
-        from rffkern._model.tree_layout import TreeLayout
-
-        return int(TreeLayout.of(columns, thresholds).starts[-1])
 
 
 def table(rng, n_rows=3000):

@@ -20,16 +20,18 @@ def sign(content):
 
 
 def members_of(content):
+    """[name, data] of the members of an archive, in their order."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         return [[name, file.read(name)] for name in file.namelist()]
 
 
-def archive(members):
+def archive(members, *, compression=zipfile.ZIP_STORED, comment=b"sha256:" + b"0" * 64):
+    """The bytes of an archive of some (name, data), with a right checksum."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
+    with zipfile.ZipFile(buffer, "w", compression) as file:
         for name, data in members:
-            file.writestr(zipfile.ZipInfo(name), data)
-        file.comment = b"sha256:" + b"0" * 64
+            file.writestr(zipfile.ZipInfo(name), data, compress_type=compression)
+        file.comment = comment
     return sign(buffer.getvalue())
 
 
@@ -40,6 +42,7 @@ def npy(descr, shape, data):
 
 
 def with_header(members, text):
+    """The bytes of an archive with another JSON header."""
     return archive([["header.npy", npy("|u1", (len(text),), text)], *members[1:]])
 
 

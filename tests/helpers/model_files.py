@@ -1,11 +1,8 @@
-"""Model files that a test makes, alters and has refused."""
+"""A small model, and files that are refused in Python and in C."""
 
 import atexit
 import functools
-import hashlib
-import io
 import tempfile
-import zipfile
 
 import numpy as np
 import pytest
@@ -40,24 +37,3 @@ def assert_refused(path, data, match=None, *, in_c=True):
     assert str(path) in str(caught.value)
     if in_c and c_reader() is not None:
         assert not c_reader().accepts(data)
-
-
-def sign(data):
-    """Give altered bytes a right digest, as a hostile writer would."""
-    return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
-
-
-def archive(members, *, compression=zipfile.ZIP_STORED, comment=b"sha256:" + b"0" * 64):
-    """The bytes of an archive of some (name, data), with a right digest."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as file:
-        for name, data in members:
-            file.writestr(zipfile.ZipInfo(name), data, compress_type=compression)
-        file.comment = comment
-    return sign(buffer.getvalue())
-
-
-def members_of(content):
-    """Names and data of the members of an archive, in their order."""
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        return [(name, file.read(name)) for name in file.namelist()]

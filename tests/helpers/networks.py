@@ -1,7 +1,6 @@
 """Mini-batch steps of an RFFNet on random rows, by the package and by its twin."""
 
 import numpy as np
-import reference
 
 from helpers.rffnet_steps import random_targets
 from rffkern._native import rffnet
@@ -44,23 +43,3 @@ class Steps:
 
     def objective_of(self, network):
         return Objective(network, LOSSES[self.name], self.scaling, self.batch_size, len(self.X), None)
-
-    def taken(self, ridge=1e-3, lasso=1e-3):
-        """Coefficients and relevances after a pass over the rows."""
-        self.objective.descend(self.rows, [self.order], 0.01, ridge, lasso)
-        n_terms = len(self.omegas)
-        return self.network.coefficients[:, :, : n_terms + 1], self.network.relevances
-
-    def twin(self, ridge=1e-3, lasso=1e-3):
-        n_terms = len(self.omegas)
-        coefficients = self.network.coefficients[:, :, : n_terms + 1].astype(float)
-        relevances = self.network.relevances.astype(float)
-        rows = (self.X[self.order] - self.center) * self.unit
-        weight = np.ones(len(self.X)) if self.weight is None else self.weight
-        size = np.sqrt(2 / n_terms)
-        reference.rffnet_pass(
-            rows, self.targets[self.order], weight[self.order], self.omegas,
-            -np.pi * self.network.shifts[:n_terms].astype(float), coefficients, relevances,
-            lambda f, y: values_and_slopes(LOSSES[self.name], np.ascontiguousarray(f), y)[1], self.batch_size, 0,
-            (0.23 / n_terms, 0.23 / n_terms / size, 0.01 / np.sqrt(rows.shape[1])), ridge / size**2, lasso)
-        return coefficients, relevances

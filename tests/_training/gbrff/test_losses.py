@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import reference
-from helpers.boosted import DTYPES, PackedProblem
+from helpers.boosted import PackedProblem
+from helpers.packing import DTYPES
 
 from rffkern import RowBlocks
 from rffkern._rows import row_blocks
@@ -57,8 +58,8 @@ def test_states_are_complete_at_construction(dtype, weighted):
     assert state.largest_residual == pytest.approx(losses.max(), rel=1e-6)
     np.testing.assert_allclose(problem.flat(residuals(state)) * np.log(2), problem.y * losses, rtol=1e-6)
     np.testing.assert_array_equal(problem.flat(state.scores), 0.3)
-    state = SquaredRows(problem.rows, problem.values, 0.3)
-    residual = problem.values - 0.3
+    state = SquaredRows(problem.rows, problem.raw_prediction, 0.3)
+    residual = problem.raw_prediction - 0.3
     assert state.loss == pytest.approx(np.average(residual**2, weights=problem.weight), rel=1e-6)
     np.testing.assert_allclose(problem.flat(residuals(state)), residual, rtol=1e-6,
                                atol=1e-6 if dtype is np.float32 else 0)
@@ -131,10 +132,10 @@ def test_weighted_products_are_those_of_the_twin(dtype, weighted):
     np.testing.assert_allclose(problem.flat(problem.rows.h), h, atol=tolerance)
     assert total == pytest.approx(w.sum(), rel=tolerance)
     assert agreement == pytest.approx(w @ (problem.y * h), abs=tolerance * w.sum())
-    state = SquaredRows(problem.rows, problem.values, 0.2)
+    state = SquaredRows(problem.rows, problem.raw_prediction, 0.2)
     state.set_direction(problem.cosines)
     product, square = state.direction_sums
-    assert product == pytest.approx(problem.weight @ ((problem.values - 0.2) * h), abs=tolerance * w.sum())
+    assert product == pytest.approx(problem.weight @ ((problem.raw_prediction - 0.2) * h), abs=tolerance * w.sum())
     assert square == pytest.approx(problem.weight @ h**2, rel=tolerance)
 
 
@@ -147,7 +148,7 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
     scaling = Scaling(np.zeros(3), np.ones(3), 1.0)
     rows = pack_rows(RowBlocks([problem.X])._check(), weights, scaling, np.dtype(np.float64), 1, 1)
     assert len(list(rows.blocks())) == 3
-    target = problem.values if kind is SquaredRows else problem.y
+    target = problem.raw_prediction if kind is SquaredRows else problem.y
     states = [kind(some, target, 0.1) for some in (problem.rows, rows)]
     for _ in range(2):
         for state in states:

@@ -74,7 +74,7 @@ def test_values_are_restored_without_the_moments(steps):
     network = steps.network
     before = [array.copy() for array in network.values()]
     kept = network.values()
-    steps.taken()
+    steps.objective.descend(steps.rows, [steps.order], 0.01, 1e-3, 1e-3)
     moments = network.coefficients[1:].copy()
     assert (network.values()[0] != before[0]).any()
     network.restore(kept)
@@ -87,7 +87,7 @@ def test_values_are_restored_without_the_moments(steps):
 def test_a_copy_is_not_changed(steps):
     other = copy.deepcopy(steps.network)
     before = other.values()
-    steps.taken()
+    steps.objective.descend(steps.rows, [steps.order], 0.01, 1e-3, 1e-3)
     assert other.n_steps == 0
     np.testing.assert_array_equal(other.coefficients[0], before[0])
 
