@@ -3,15 +3,15 @@
     python tools/amalgamate.py FOLDER SOURCE...     the first source is the main one; the others are what it includes
 
 A file that is included once, or has a guard against more, is put where it is first included.  Files that are included
-several times stay files of their own, and so do those that exported files have too.  `rffkern.h`, the interface, stays
-as it is.
+several times stay files of their own.  `rffkern.h`, the interface, stays as it is.  Exported files take functions from
+the result (rffkern/_export/source.py).
 """
 
 import argparse
 import pathlib
 import re
 
-INTERFACE, EXPORTED = "rffkern.h", ("rff_durations.h", "rff_text.h")
+INTERFACE = "rffkern.h"
 INCLUDE = re.compile(r'^ *# *include "([^"]+)"\n', re.MULTILINE)
 GUARD = re.compile(r"\A\s*#ifndef (\w+)\n#define \1\n")
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/', re.DOTALL)
@@ -30,7 +30,7 @@ class Sources:
         self.texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
         self.texts = {name: text if name == INTERFACE else stripped(text) for name, text in self.texts.items()}
         included = [name for text in self.texts.values() for name in INCLUDE.findall(text)]
-        self.apart = {name for name, text in self.texts.items() if name in (INTERFACE, *EXPORTED)
+        self.apart = {name for name, text in self.texts.items() if name == INTERFACE
                       or (included.count(name) > 1 and not GUARD.match(text))}
         self._placed = set()
 

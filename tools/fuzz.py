@@ -283,7 +283,7 @@ def main():
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # a file that is written over again is slow on disks
     started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=memory) as folder:
-        program = build(folder, ("-O1", *SANITIZERS))
+        program = build(folder, ("-O0", *SANITIZERS))
         with CReader(program) as reader:
             counts, faults = compare(arguments.files, arguments.seed, reader, pathlib.Path(folder), arguments.keep)
     verdicts = ["accepted", "refused", "parameters", "only C accepts", "only Python accepts"]

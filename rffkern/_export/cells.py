@@ -1,21 +1,20 @@
 """Rows of cells as rows of values, in C and JavaScript: what `RawColumn` and `FittedColumn.values_of` do in Python.
 
-A value is a number, the seconds of a date since 1970, or the place of a level.  JavaScript reads text by all rules of
-`_column_map/cells.py`, whose patterns stand in the file; C reads levels, plain numbers, durations and ISO dates.
+A value is a number, the seconds of a date since 1970, or the place of a level.  C reads cells by the functions of the C
+library; JavaScript by the patterns of `_column_map/cells.py`, which stand in the file.
 """
 
 import base64
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from string import Template
 from typing import Any
 
 from .._column_map import cells, text
-from .._installation import get_include
 from .._rows.validation import LARGEST_VALUE
 from .function import Array, Column, RowMap
+from .source import c_source_of
 
 # What `str.strip` takes away.
 _BLANKS = [character for character in map(chr, range(0x3001)) if character.isspace()]
@@ -30,230 +29,23 @@ typedef struct {
 
 """
 
-_C_CELLS = r"""
-enum { UNUSED, NUMBERS, MARKED, DURATIONS, DATES, LEVELS };  /* MARKED: numbers whose text is not read */
-
-typedef struct {
-    int kind, n_texts, n_numbers;
-    const char *const *texts;  /* sorted: levels, or words that count as missing */
-    const double *numbers, *places;  /* numbers that mean levels */
-    double no, yes, other;  /* what truth values and other levels mean */
-} raw_column;
-
-static const char *const missing_words[] = {$missing_words, 0};
-static const char *const no_words[] = {$no_words, 0};
-static const char *const yes_words[] = {$yes_words, 0};
-static const char *const infinite_words[] = {"inf", "infinity", 0};
-static const char *const utc_words[] = {"z", "utc", "gmt", 0};
-
-/* Bytes of a blank at s, or 0. */
-static int blank(const char *s)
-{
-    const unsigned char a = (unsigned char)s[0], b = a ? (unsigned char)s[1] : 0, c = b ? (unsigned char)s[2] : 0;
-    if (a == ' ' || (a >= 9 && a <= 13) || (a >= 0x1c && a <= 0x1f)) return 1;
-    if (a == 0xc2 && (b == 0x85 || b == 0xa0)) return 2;
-    if (a == 0xe1 && b == 0x9a && c == 0x80) return 3;
-    if (a == 0xe2 && b == 0x80 && ((c >= 0x80 && c <= 0x8a) || c == 0xa8 || c == 0xa9 || c == 0xaf)) return 3;
-    if (a == 0xe2 && b == 0x81 && c == 0x9f) return 3;
-    return a == 0xe3 && b == 0x80 && c == 0x80 ? 3 : 0;
-}
-
-/* The place of a text of n bytes among sorted ones, or -1. */
-static int find(const char *s, size_t n, const char *const *texts, int n_texts)
-{
-    int low = 0, high = n_texts;
-    while (low < high) {
-        int middle = (low + high) / 2, order = strncmp(s, texts[middle], n);
-        if (order == 0 && texts[middle][n] == 0) return middle;
-        if (order > 0) low = middle + 1;
-        else high = middle;
-    }
-    return -1;
-}
-
-/* Whether a text is one of some words in lower or upper case. */
-static int among(const char *s, size_t n, const char *const *words)
-{
-    for (; *words; words++) {
-        size_t i = 0;
-        while (i < n && (*words)[i]) {
-            int c = (unsigned char)s[i];
-            if (c >= 'A' && c <= 'Z') c += 32;
-            if (i > 0 && (unsigned char)s[i - 1] == 0xc3 && c >= 0x80 && c <= 0x9e) c += 32;
-            if (c != (unsigned char)(*words)[i]) break;
-            i++;
-        }
-        if (i == n && (*words)[i] == 0) return 1;
-    }
-    return 0;
-}
-
-/* Whether a text from s to end is a number, and whether it has digits alone; nan is none. */
-static int is_number(const char *s, const char *end, int *is_whole)
-{
-    int n_digits = 0;
-    if (*s == '+' || *s == '-') s++;
-    if (among(s, (size_t)(end - s), infinite_words)) return 1;
-    for (; *s >= '0' && *s <= '9'; s++) n_digits++;
-    *is_whole = s == end && n_digits > 0 && n_digits <= 400;
-    if (*s == '.') {
-        for (s++; *s >= '0' && *s <= '9'; s++) n_digits++;
-    }
-    if (n_digits > 0 && (*s == 'e' || *s == 'E')) {
-        if (*++s == '+' || *s == '-') s++;
-        if (*s < '0' || *s > '9') return 0;
-        while (*s >= '0' && *s <= '9') s++;
-    }
-    return n_digits > 0 && s == end;
-}
-
-/* The place of the level that a number means. */
-static double level_of_number(const raw_column *column, double number)
-{
-    int low = 0, high = column->n_numbers;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (column->numbers[middle] == number) return column->places[middle];
-        if (column->numbers[middle] < number) low = middle + 1;
-        else high = middle;
-    }
-    return column->other;
-}
-
-/* The place of the level that a text from s to end means. */
-static double level_of_text(const raw_column *column, const char *s, const char *end)
-{
-    const size_t n = (size_t)(end - s);
-    int is_whole = 0, found = find(s, n, column->texts, column->n_texts);
-    if (found >= 0) return found;
-    if (among(s, n, missing_words)) return NAN;
-    if (is_number(s, end, &is_whole)) {
-        if (is_whole) {  /* by all its digits, without zeros before them */
-            char digits[402];
-            size_t m = 0;
-            const int is_negative = *s == '-';
-            if (*s == '+' || *s == '-') s++;
-            while (*s == '0' && s + 1 < end) s++;
-            if (is_negative && *s != '0') digits[m++] = '-';
-            memcpy(digits + m, s, (size_t)(end - s));
-            m += (size_t)(end - s);
-            digits[m] = 0;
-            found = find(digits, m, column->texts, column->n_texts);
-            if (found >= 0) return found;
-            return m > 1 ? column->other : *s == '0' ? column->no : *s == '1' ? column->yes : column->other;
-        }
-        return level_of_number(column, strtod(s, 0));
-    }
-    return among(s, n, no_words) ? column->no : among(s, n, yes_words) ? column->yes : column->other;
-}
-
-/* The number in the next n digits, or -1. */
-static int take(const char **s, int n)
-{
-    int value = 0;
-    for (; n > 0; n--) {
-        if (**s < '0' || **s > '9') return -1;
-        value = 10 * value + (*(*s)++ - '0');
-    }
-    return value;
-}
-
-/* Seconds since 1970 of an ISO date, with a time and a zone or without; NAN for other texts. */
-static double seconds(const char *s, const char *end)
-{
-    double zone = 0, fraction = 0, unit = 1;
-    int year, month, day, era, hour = 0, minute = 0, second = 0;
-    if ((year = take(&s, 4)) < 1 || *s++ != '-') return NAN;
-    if ((month = take(&s, 2)) < 1 || month > 12 || *s++ != '-') return NAN;
-    if ((day = take(&s, 2)) < 1) return NAN;
-    if (day > (month != 2 ? 30 + ((month + month / 8) & 1)
-                          : year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28)) return NAN;
-    if (s < end) {
-        if (*s != 'T' && *s != 't' && *s != ' ') return NAN;
-        s++;
-        if ((hour = take(&s, 2)) < 0 || hour > 23 || *s++ != ':') return NAN;
-        if ((minute = take(&s, 2)) < 0 || minute > 59) return NAN;
-        if (*s == ':') {
-            s++;
-            if ((second = take(&s, 2)) < 0 || second > 59) return NAN;
-            if (*s == '.') {
-                const char *first = ++s;
-                for (; *s >= '0' && *s <= '9'; s++, unit *= 10) fraction = 10 * fraction + (*s - '0');
-                if (s == first || s > first + 9) return NAN;
-                for (; unit < 1e9; unit *= 10) fraction *= 10;
-            }
-        }
-        if (*s == ' ' && s < end) s++;
-        if (among(s, (size_t)(end - s), utc_words)) {
-            s = end;
-        } else if (*s == '+' || *s == '-') {
-            const int sign = *s++ == '-' ? -1 : 1, hours = take(&s, 2);
-            if (s < end && *s == ':') s++;
-            zone = s < end ? take(&s, 2) : 0;
-            if (hours < 0 || zone < 0) return NAN;
-            zone = sign * (3600.0 * hours + 60 * zone);
-        }
-        if (s != end) return NAN;
-    }
-    year -= month <= 2;  /* years begin in March */
-    era = year / 400;
-    year -= 400 * era;
-    day += (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 - 1 + 365 * year + year / 4 - year / 100;
-    return ((146097.0 * era + day - 719468) * 86400 + (3600 * hour + 60 * minute + second - zone)) + fraction / 1e9;
-}
-
-/* Where a text begins and ends, without blanks around it. */
-static const char *strip(const char *s, const char **end)
-{
-    const char *at;
-    while (blank(s)) s += blank(s);
-    for (at = *end = s; *at;) {
-        const int n = blank(at);
-        at += n ? n : 1;
-        if (!n) *end = at;
-    }
-    return s;
-}
-
-/* The value of a cell; 0 if it has none. */
-static int read_cell(const raw_column *column, const ${name}_cell *cell, double *x)
-{
-    const char *s = cell->text, *end;
-    char *stop = 0;
-    int is_whole;
-    *x = NAN;
-    if (column->kind == UNUSED || (!s && isnan(cell->number))) return 1;
-    if (!s) {
-        *x = column->kind == LEVELS ? level_of_number(column, cell->number) : cell->number;
-        return fabs(cell->number) <= $largest;
-    }
-    s = strip(s, &end);
-    if (s == end) return 1;
-    if (column->kind == LEVELS) {
-        *x = level_of_text(column, s, end);
-        return 1;
-    }
-    if (among(s, (size_t)(end - s), missing_words) || find(s, (size_t)(end - s), column->texts, column->n_texts) >= 0)
-        return 1;
-    if (column->kind == DATES) {
-        *x = seconds(s, end);
-        return !isnan(*x);
-    }
-$durations    if (column->kind == MARKED || !is_number(s, end, &is_whole)) return 0;
-    *x = strtod(s, &stop);
-    return stop == end && fabs(*x) <= $largest;  /* it ends before a point where the locale has a comma */
-}
-
+_C_READ_ROW = r"""
 /* The values of a row; 0, or 1 and the place of a column whose cell has none. */
 static int read_row(const ${name}_cell *cells, double *x)
 {
-    int j;
-    for (j = 0; j < $n_columns; j++) {
-        if (!read_cell(&raw_columns[j], &cells[j], &x[j])) return j + 1;
-    }
+$work    for (int j = 0; j < $n_columns; j++) {
+        const rff_column *column = &raw_columns[j];
+        rff_cell cell = {RFF_CELL_TEXT, cells[j].number, cells[j].text, 0};
+        if (cell.text) cell.length = strlen(cell.text);
+        else cell.kind = column->kind == RFF_COLUMN_DATE ? RFF_CELL_DATE : RFF_CELL_NUMBER;
+        x[j] = NAN;
+        if (column->is_used && rff_read_cell(column, &cell, &x[j]) != RFF_OK) return j + 1;
+$scores    }
 $derived    return 0;
 }
 """
+_C_WORK = "    rff_text_work work;\n"
+_C_SCORES = "        if (column->n_scores) rff_score_cell(column, &cell, x[j], x + column->first_score, &work);\n"
 
 _JS_CELLS = r"""
 const is_number = /^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)$$/i;
@@ -482,54 +274,6 @@ function scores_of_text(cell, value, { shifts, idf, coefficients }) {
 """
 
 
-# The same in C, by `rff_text.h` of the C library.
-_C_SCORE_CELL = r"""
-/* Scores of the text of a cell, missing where its value is; 0 for a number whose text is not known. */
-static int score_cell(const rff_text_form *form, const ${name}_cell *cell, double value, double *scores)
-{
-    rff_text_work work;
-    char digits[32];
-    const char *s = cell->text ? cell->text : digits, *end;
-    size_t k;
-    for (k = 0; k < form->n_scores; k++) scores[k] = NAN;
-    if (isnan(value)) return 1;
-    if (!cell->text) {
-        if (cell->number != floor(cell->number) || fabs(cell->number) >= 0x1p53) return 0;
-        sprintf(digits, "%.0f", cell->number == 0 ? 0 : cell->number);
-    }
-    s = strip(s, &end);
-    rff_score_text(form, s, (size_t)(end - s), scores, &work);
-    return 1;
-}
-"""
-
-# Durations in C, by `rff_durations.h` of the C library.
-_C_DURATION = r"""
-/* The seconds of a text from s to end; 0 if it is no duration. */
-static int duration(const char *s, const char *end, double *x)
-{
-    static const char *const marks[] = {"\302\240 ", "\342\200\207 ", "\342\200\211 ", "\342\200\257 ",
-                                        "\342\210\222-", "\342\204\252k"};  /* and their plain forms */
-    char text[$longest + 1];
-    int n = 0;
-    size_t k, size;
-    while (s < end && n < $longest) {
-        text[n] = *s >= 'A' && *s <= 'Z' ? (char)(*s + 32) : (unsigned char)*s < 0x80 ? *s : '?';
-        for (k = 0, size = 1; k < sizeof marks / sizeof marks[0]; k++) {
-            if (strncmp(s, marks[k], strlen(marks[k]) - 1) == 0) {
-                size = strlen(marks[k]) - 1;
-                text[n] = marks[k][size];
-            }
-        }
-        for (s += size; size == 1 && ((unsigned char)*s & 0xc0) == 0x80; s++) continue;
-        n++;
-    }
-    text[n] = 0;
-    return s == end && rff_read_duration(text, x);
-}
-"""
-
-
 # --- C
 
 def c_text(text: str) -> str:
@@ -545,71 +289,37 @@ def c_type(name: str) -> str:
 
 def c_cells(mapping: RowMap, name: str, number: Any) -> str:
     """Tables of the columns, and the function `read_row(cells, x)`; `number` writes a constant."""
-    functions, reading = Template(_C_CELLS).substitute(
-        name=name, n_columns=len(mapping.columns), largest=number(LARGEST_VALUE),
-        derived="".join(_c_derived(mapping)),
-        durations="" if not _has_durations(mapping) else
-        "    if (column->kind == DURATIONS) return duration(s, end, x);\n",
-        **{key: ", ".join(map(c_text, words)) for key, words in _words().items()}).split("\n\n/* The value of a cell;")
-    rows, tables = [], []
-    kinds = {cells.NUMERIC: "NUMBERS", cells.DATE: "DATES", cells.CATEGORY: "LEVELS", cells.EMPTY: "UNUSED"}
+    texts, first = dict(mapping.texts), len(mapping.columns)
+    tables, rows = [], []
     for j, column in enumerate(mapping.columns):
-        texts, meant = column.levels or column.reading.words, sorted(column.numbers().items())
-        pointers = ["0", "0", "0"]
-        if texts:
-            tables.append(_c_table("const char *const", f"texts{j}", map(c_text, texts)))
-            pointers[0] = f"texts{j}"
-        if meant:
-            tables += [_c_table("const double", f"numbers{j}", (number(value) for value, _ in meant)),
-                       _c_table("const double", f"places{j}", (str(place) for _, place in meant))]
-            pointers[1:] = [f"numbers{j}", f"places{j}"]
-        kind = kinds[column.kind]
-        if column.kind == cells.NUMERIC and column.reading.format[:1] not in ("", "."):
-            kind = "DURATIONS" if column.reading.format == "duration" else "MARKED"
-        others = ["NAN" if value != value else f"{value:.0f}" for value in _others(column)]
-        rows.append(f"    {{{', '.join([kind, str(len(texts)), str(len(meant)), *pointers, *others])}}}")
-    table = f"\nstatic const raw_column raw_columns[{len(rows)}] = {{\n" + ",\n".join(rows) + "};\n"
-    of_texts = _c_texts(mapping, name, number) if mapping.texts else ""
-    if _has_durations(mapping):
-        of_texts += _shared("rff_durations.h") + Template(_C_DURATION).substitute(longest=cells._LONGEST)
-    return functions + "\n\n" + "".join(tables) + table + of_texts + "\n/* The value of a cell;" + reading
+        reading = column.reading
+        members = [f".kind = RFF_COLUMN_{column.kind.upper()}", f".is_used = {int(column.kind != cells.EMPTY)}",
+                   f".has_rare = {int(column.other == column.other)}", f".format = {c_text(reading.format)}"]
+        if column.kind == cells.NUMERIC and reading.format not in ("time", "duration"):
+            members += [f".decimal = '{reading.format[:1] or '.'}'", f".unit = {c_text(reading.format[1:])}"]
+        for member, each in (("levels", column.levels), ("words", reading.words)):
+            if each:
+                spans = (f"{{(const uint8_t *){c_text(text)}, {len(text.encode())}}}" for text in each)
+                tables.append(_c_table("rff_span", f"{member}{j}", spans))
+                members.append(f".{member} = {{{len(each)}, {member}{j}}}")
+        if j in texts:
+            form = texts[j]
+            tables.append(_c_table("double", f"text{j}", map(number, form.numbers()[1:].tolist())))
+            members += [f".n_scores = {len(form.shifts)}", f".first_score = {first}",
+                        f".n_bits = {len(form.idf).bit_length() - 1}", f".text = text{j}"]
+            first += len(form.shifts)
+        rows.append(f"{{{', '.join(members)}}}")
+    derived = [f"    x[{value}] = x[{j}] - x[{other}];\n"
+               for value, (j, other) in enumerate(mapping.differences, first)]
+    tables.append(_c_table("rff_column", "raw_columns", rows))
+    return c_source_of("rff_read_cell", *["rff_score_cell"] * bool(texts)) + "\n" + "".join(tables) + Template(
+        _C_READ_ROW).substitute(name=name, n_columns=len(rows), derived="".join(derived),
+                                work=_C_WORK * bool(texts), scores=_C_SCORES * bool(texts))
 
 
-def _c_derived(mapping: RowMap) -> Iterator[str]:
-    """Values behind those of columns."""
-    first = len(mapping.columns)
-    for k, (j, form) in enumerate(mapping.texts):
-        yield f"    if (!score_cell(&text{k}, &cells[{j}], x[{j}], x + {first})) return {j + 1};\n"
-        first += len(form.shifts)
-    for value, (j, other) in enumerate(mapping.differences, first):
-        yield f"    x[{value}] = x[{j}] - x[{other}];\n"
-
-
-def _c_texts(mapping: RowMap, name: str, number: Any) -> str:
-    """What scores free text, and its tables."""
-    parts = [_shared("rff_text.h"), Template(_C_SCORE_CELL).substitute(name=name)]
-    for k, (_, form) in enumerate(mapping.texts):
-        arrays = {f"shifts{k}": form.shifts, f"idf{k}": form.idf, f"coefficients{k}": form.coefficients}
-        parts += [_c_table("const double", each, map(number, values.ravel().tolist()))
-                  for each, values in arrays.items()]
-        members = [str(len(form.shifts)), str(len(form.idf).bit_length() - 1), *arrays]
-        parts.append(f"static const rff_text_form text{k} = {{{', '.join(members)}}};\n")
-    return "".join(parts)
-
-
-def _shared(name: str) -> str:
-    """A file that the C library has too."""
-    with open(os.path.join(get_include(), name), encoding="utf-8") as file:
-        return "\n" + file.read()
-
-
-def _has_durations(mapping: RowMap) -> bool:
-    return any(column.reading.format == "duration" for column in mapping.columns)
-
-
-def _c_table(kind: str, name: str, texts: Iterable[str]) -> str:
-    items = [*texts]
-    return f"static {kind} {name}[{len(items)}] = {{\n" + ",\n".join(items) + "};\n"
+def _c_table(kind: str, name: str, items: Iterable[str]) -> str:
+    items = [*items]
+    return f"static const {kind} {name}[{len(items)}] = {{\n" + ",\n".join(items) + "};\n"
 
 
 def _others(column: Column) -> list[float]:

@@ -15,6 +15,7 @@ from ..errors import InvalidInputError
 from .cells import c_cells, c_text, c_type, js_cells, js_text
 from .formulas import CLIP, COSINE, FORMS, KERNELS, LINE, PLACES, TextWriter, write
 from .function import Array, Function, Intervals, Output, Part, RowMap, check_texts
+from .source import c_source_of
 
 
 def _hexadecimal(value: float) -> str:
@@ -33,7 +34,7 @@ _LARGEST = sys.float_info.max.hex()
 _TRANSLATIONS: list[tuple[str, Any]] = [
     (r"static const int (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Int32Array.of(\2)"),
     (r"static const double (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Float64Array.of(\2)"),
-    (r"(?m)^(?:static )?(?:void|int|double) (\w+)\((.*)\)$",
+    (r"(?m)^(?:static )?(?:void|int|double) (\w+)\(([^)]*)\)$",
      lambda found: f"function {found[1]}({re.sub(r'(const )?(double|int) [*]?', '', found[2])})"),
     (r"const double \*(\w+) =", r"const \1 ="),
     (r"double (\w+)\[(\d+)\];", r"const \1 = new Float64Array(\2);"),
@@ -264,35 +265,7 @@ _INTERVAL = """\
     for (int k = 0; k < $n_outputs; k++) f[k] = $f;
 """
 
-# Contributions phi (n_columns, n_outputs) of raw columns to the scores of a row z: _export/contributions.py.  A product
-# has complex factors w + t u of m columns, t from 0 to 1; `sums` are the integrals over all but one.
-_INTEGRATE = """
-static void integrate(int m, const double *w, const double *u, double *before, double *sums)
-{
-    for (int g = 0; g < 2 * m; g++) sums[g] = 0;
-    for (int q = shapley_rule_ends[m]; q < shapley_rule_ends[m + 1]; q++) {
-        double re = 1, im = 0;
-        for (int g = 0; g < 2 * m; g += 2) {
-            double f_re = w[g] + shapley_nodes[q] * u[g], f_im = w[g + 1] + shapley_nodes[q] * u[g + 1];
-            double next = re * f_re - im * f_im;
-            before[g] = re;
-            before[g + 1] = im;
-            im = re * f_im + im * f_re;
-            re = next;
-        }
-        re = shapley_weights[q];
-        im = 0;
-        for (int g = 2 * m - 2; g >= 0; g -= 2) {
-            double f_re = w[g] + shapley_nodes[q] * u[g], f_im = w[g + 1] + shapley_nodes[q] * u[g + 1];
-            double next = re * f_re - im * f_im;
-            sums[g] += before[g] * re - before[g + 1] * im;
-            sums[g + 1] += before[g] * im + before[g + 1] * re;
-            im = re * f_im + im * f_re;
-            re = next;
-        }
-    }
-}
-"""
+# Contributions phi (n_columns, n_outputs) of raw columns to the scores of a row z: _export/contributions.py.
 _CONTRIBUTIONS = """
 ${static}void ${name}_contributions(const double *x, double *phi)
 {
@@ -307,6 +280,8 @@ _PRODUCTS = """\
     double sums[$n_factors];
     int player[$n_columns];
 """
+_INTEGRATE = ("rff_integrate(m, w, u, shapley_nodes, shapley_weights, shapley_rule_ends[m], shapley_rule_ends[m + 1], "
+              "before, sums);")
 _CONTRIBUTIONS_OF_PARTS = {
     "fourier": """\
     for (int t = 0; t < $n; t++) {
@@ -325,7 +300,7 @@ _CONTRIBUTIONS_OF_PARTS = {
             u[2 * m + 1] = cosine(exponent[c] - 0.5) - w[2 * m + 1];
             m = m + 1;
         }
-        integrate(m, w, u, before, sums);
+        $integrate
         for (int g = 0; g < m; g++) {
             double value = cosine(phases[t]) * (u[2 * g] * sums[2 * g] - u[2 * g + 1] * sums[2 * g + 1])
                 + cosine(phases[t] - 0.5) * (u[2 * g] * sums[2 * g + 1] + u[2 * g + 1] * sums[2 * g]);
@@ -355,7 +330,7 @@ _CONTRIBUTIONS_OF_PARTS = {
                 u[2 * m + 1] = 0;
                 m = m + 1;
             }
-            integrate(m, w, u, before, sums);
+            $integrate
             for (int g = 0; g < m; g++) {
                 for (int k = 0; k < $n_outputs; k++) {
                     phi[player[g] * $n_outputs + k] += weights[t * $n_outputs + k] * u[2 * g] * sums[2 * g];
@@ -440,7 +415,9 @@ $answers * ${name}_..._of(h, ...) does the same for scores of a row.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("O3,fp-contract=off")
+#pragma GCC optimize("fp-contract=off")
+#pragma GCC push_options
+#pragma GCC optimize("O3")
 #endif
 
 #if FLT_EVAL_METHOD == 2 || FLT_EVAL_METHOD < 0
@@ -449,6 +426,11 @@ $answers * ${name}_..._of(h, ...) does the same for scores of a row.
 #define ROUNDED double
 #endif
 
+"""
+_C_END_OF_LOOPS = """
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 """
 _C_PREDICT = """\
  * ${name}_predict(x, y) fills $n_answers value(s).
@@ -558,10 +540,9 @@ def c_file(function: Function, name: str) -> str:
     if mapping is None:
         text += _c_program(function, name, name)
     else:
-        text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
-                            "#include <stdlib.h>\n#include <string.h>")
+        text = text.replace("#include <math.h>", "#include <math.h>\n#include <stdint.h>\n#include <string.h>")
         text += c_type(name) + _c_program(function, "row", name, "static ")
-        text += c_cells(mapping, name, _hexadecimal)
+        text += _C_END_OF_LOOPS + c_cells(mapping, name, _hexadecimal)
         text += "".join(Template(_C_OF_CELLS).substitute(words, function=each) for each in _filled(function))
         text += Template(_C_ROWS_OF_CELLS).substitute(words)
         text += "" if labels is None else Template(_C_CLASS_OF_CELLS).substitute(words)
@@ -699,9 +680,10 @@ def _scores(function: Function, name: str, public: str, static: str) -> str:
         text += Template(_BLOCK + _sums(parts, words, _EACH_ROW) + _BLOCK_ENDS).substitute(words)
     if function.contributions is not None:
         is_product = "shapley_nodes" in arrays
-        text += (_INTEGRATE if is_product else "") + Template(
+        text += (c_source_of("rff_integrate") if is_product else "") + Template(
             _CONTRIBUTIONS + (_PRODUCTS if is_product else "")).substitute(words, n_factors=2 * function.n_columns)
-        text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(_words_of(part, words, _ONE_ROW))
+        text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(
+            _words_of(part, words, _ONE_ROW), integrate=_INTEGRATE)
                         for part in parts) + "}\n"
     return text
 

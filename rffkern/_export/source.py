@@ -1,9 +1,13 @@
-"""Functions of this package as the text of a Python file that does without it."""
+"""Functions of this package as text of files that do without it."""
 
 import ast
 import inspect
+import os
+import re
 from collections.abc import Iterable
 from types import ModuleType
+
+from .._installation import get_include
 
 
 def source_of(module: ModuleType, names: Iterable[str]) -> str:
@@ -45,3 +49,40 @@ def _strip_annotations(statement: ast.stmt) -> None:
 
 def _gap(statement: ast.stmt) -> str:
     return "\n" if isinstance(statement, ast.Assign) else "\n\n"
+
+
+_NOT_CODE = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/""", re.DOTALL)
+_FOR_C_PLUS_PLUS = re.compile(r"^#ifdef __cplusplus\n.*?^#endif\n", re.DOTALL | re.MULTILINE)
+
+
+def c_source_of(*names: str) -> str:
+    """Declarations and functions of the C library, and those that they use.
+
+    Where a name stands for the first time, it is declared, as C wants it.
+    """
+    folder, text = get_include(), ""
+    for name in ("rffkern.h", "rffscore.c"):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text += _FOR_C_PLUS_PLUS.sub("", _NOT_CODE.sub(lambda found: found[1] or " ", file.read()))
+    statements: list[tuple[str, set[str]]] = []  # of the whole library, and the names in each
+    lines: list[str] = []
+    depth = 0
+    for line in map(str.strip, text.splitlines()):
+        if not line or (not lines and line.startswith("#") and not line.startswith("#define")):
+            continue
+        code = _NOT_CODE.sub("", line)
+        lines.append("    " * (depth - code.startswith("}")) + line)
+        depth += code.count("{") - code.count("}")
+        if not line.endswith("\\") if lines[0].startswith("#") else depth == 0 and line.endswith((";", "}")):
+            statements.append(("\n".join(lines), {*re.findall(r"\b(?:rff|RFF)_\w+", "\n".join(lines))}))
+            lines = []
+    declared: dict[str, int] = {}
+    for place, (_, each) in enumerate(statements):
+        declared |= {name: place for name in each if name not in declared}
+    wanted, queue = set(), [declared[name] for name in names]
+    while queue:
+        place = queue.pop()
+        if place not in wanted:
+            wanted.add(place)
+            queue += [declared[name] for name in statements[place][1]]
+    return "".join(f"\n{statements[place][0]}\n" for place in sorted(wanted))

@@ -2,5 +2,5 @@
 
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 
-datas = collect_data_files("rffkern", includes=["include/rff_durations.h", "include/rff_text.h"])  # of exported files
+datas = collect_data_files("rffkern", includes=["include/rffkern.h", "include/rffscore.c"])  # of exported files
 hiddenimports = collect_submodules("rffkern", filter=lambda name: not name.startswith("rffkern._pyinstaller"))

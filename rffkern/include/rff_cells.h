@@ -1,7 +1,7 @@
 /* Values of cells, as a fitted column takes them: rffkern/_column_map/cells.py and fitted_map.py.
  *
  * Numbers are as they are, dates are seconds since 1970, and categories the indices of their levels; nan is missing.
- * Text is read by the rules of docs/tables.md, without the locale.
+ * Text is read by the rules of docs/tables.md, without the locale.  Exported C files have these functions too.
  */
 #ifndef RFF_CELLS_H
 #define RFF_CELLS_H
@@ -113,12 +113,11 @@ static int rff_is_missing(rff_span text)
                               && rff_is_among(&word, rff_missing_words));
 }
 
-/* The order of text k and another. */
-static int rff_compare_bytes(const rff_texts *texts, size_t k, rff_span other)
+static int rff_compare_bytes(rff_span text, rff_span other)
 {
-    const size_t size = rff_text_size(texts, k), common = size < other.size ? size : other.size;
-    const int order = common ? memcmp(texts->bytes + texts->starts[k], other.at, common) : 0;
-    return order ? order : (size > other.size) - (size < other.size);
+    const size_t common = text.size < other.size ? text.size : other.size;
+    const int order = common ? memcmp(text.at, other.at, common) : 0;
+    return order ? order : (text.size > other.size) - (text.size < other.size);
 }
 
 /* The place of a level: bytes of UTF-8 are in the order of code points, as files have levels.  The number of levels if
@@ -128,7 +127,7 @@ static size_t rff_find_level(const rff_texts *levels, rff_span text)
     size_t low = 0, high = levels->n;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = rff_compare_bytes(levels, middle, text);
+        const int order = rff_compare_bytes(levels->at[middle], text);
         if (order == 0) return middle;
         if (order < 0) low = middle + 1;
         else high = middle;
@@ -655,7 +654,7 @@ static int rff_is_one_of(const rff_texts *texts, rff_span text)
 {
     size_t k;
     for (k = 0; k < texts->n; k++)
-        if (rff_compare_bytes(texts, k, text) == 0) return 1;
+        if (rff_compare_bytes(texts->at[k], text) == 0) return 1;
     return 0;
 }
 
@@ -710,6 +709,23 @@ static rff_error rff_read_cell(const rff_column *column, const rff_cell *cell, d
     if ((cell->kind == RFF_CELL_DATE) != (kind == RFF_COLUMN_DATE)) return RFF_E_CELL;
     *value = (kind == RFF_COLUMN_CATEGORY ? rff_code_of_number(column, cell->number) : cell->number) + 0.0;
     return RFF_OK;
+}
+
+/* The scores of the text of a cell, which has been read; missing where its value is. */
+static void rff_score_cell(const rff_column *column, const rff_cell *cell, double value, double *scores,
+                           rff_text_work *work)
+{
+    const rff_text_form form = {column->n_scores, column->n_bits, column->text, column->text + column->n_scores,
+                                column->text + column->n_scores + ((size_t)1 << column->n_bits)};
+    char number[RFF_SHORTEST_ROOM];
+    rff_span text;
+    size_t k;
+    for (k = 0; k < column->n_scores && value != value; k++) scores[k] = NAN;
+    if (value != value) return;
+    text.at = (const uint8_t *)number;
+    if (cell->kind == RFF_CELL_TEXT) text = rff_strip(cell->text, cell->length);
+    else text.size = rff_write_number(cell->number, number);
+    rff_score_text(&form, (const char *)text.at, text.size, scores, work);
 }
 
 #endif

@@ -289,18 +289,13 @@ static int rff_is_format(const rff_json *json, uint32_t index, rff_column_kind k
 static int rff_keep_texts(rff_file *file, rff_model *model, uint32_t array, rff_texts *texts)
 {
     const rff_json *json = &file->header;
-    uint32_t *starts, k;
-    size_t n = 0, size;
+    rff_span *at;
+    uint32_t k;
     texts->n = json->nodes[array].count;
-    if (!texts->n) return 1;
-    texts->bytes = (const char *)file->texts;
-    texts->starts = starts = rff_own(model, texts->n + 1, sizeof *starts);
-    RFF_REQUIRE_MEMORY(&file->refusal, starts);
-    for (k = rff_first(json, array); k; k = json->nodes[k].next) {
-        rff_keep_text(file, k, &size);
-        starts[n + 1] = starts[n] + (uint32_t)size + 1;
-        n++;
-    }
+    texts->at = at = rff_own(model, texts->n, sizeof *at);
+    RFF_REQUIRE_MEMORY(&file->refusal, at);
+    for (k = rff_first(json, array); k; k = json->nodes[k].next, at++)
+        at->at = (const uint8_t *)rff_keep_text(file, k, &at->size);
     return 1;
 }
 

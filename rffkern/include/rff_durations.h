@@ -1,7 +1,5 @@
 /* Seconds of durations, such as 26:30:00, 1 days 02:15:00, P1DT2H and 2h 15m: `_DURATIONS` of
  * rffkern/_column_map/cells.py.
- *
- * Part of the reader, and of the C files that `rffkern export` writes: nothing here needs other files.
  */
 #ifndef RFF_DURATIONS_H
 #define RFF_DURATIONS_H

@@ -140,7 +140,7 @@ typedef struct {
     /* Of cosines: a term has the raw columns `players` from ends[t] on, the means of whose factors are complex. */
     size_t *ends;                /* (n_terms + 1,) */
     uint32_t *players;
-    double *real, *imaginary;
+    double *means;               /* real parts before imaginary ones */
     size_t *rule_ends;           /* (most + 2,) nodes for so many columns */
     double *nodes, *weights;
     /* Of trees: the values of their raw columns in each leaf. */
@@ -193,11 +193,10 @@ static size_t rff_fill_points(const rff_model *model, size_t j, double *at, size
         return 1;
     }
     for (; is_category && n < d->levels.n; n++) {
+        const rff_span text = d->levels.at[n];
         rff_cell cell = {RFF_CELL_TEXT, 0, NULL, 0};
-        rff_span text;
-        cell.text = d->levels.bytes + d->levels.starts[n];
-        cell.length = text.size = rff_text_size(&d->levels, n);
-        text.at = (const uint8_t *)cell.text;
+        cell.text = (const char *)text.at;
+        cell.length = text.size;
         at[n * stride] = rff_code_of_text(column, text);
         shares[n] = d->shares[n];
         if (column->n_scores)
@@ -358,10 +357,9 @@ static int rff_explain_cosines(rff_model *model, const rff_background *b, rff_ex
     }
     n = x->ends[e->n_terms];
     x->players = (uint32_t *)rff_own(model, n, sizeof(uint32_t));
-    x->real = (double *)rff_own(model, n, sizeof(double));
-    x->imaginary = (double *)rff_own(model, n, sizeof(double));
+    x->means = (double *)rff_own(model, 2 * n, sizeof(double));
     x->rule_ends = (size_t *)rff_own(model, most + 2, sizeof(size_t));
-    if (!x->players || !x->real || !x->imaginary || !x->rule_ends) return 0;
+    if (!x->players || !x->means || !x->rule_ends) return 0;
     for (k = 1; k <= most; k++) {
         const size_t exact = (k + 1) / 2, enough = 32 + (size_t)ceil(2 * sqrt((double)k));
         x->rule_ends[k + 1] = x->rule_ends[k] + (exact < enough ? exact : enough);
@@ -376,14 +374,15 @@ static int rff_explain_cosines(rff_model *model, const rff_background *b, rff_ex
         rff_players_of_term(e, x->sources, t, x->players + x->ends[t]);
         for (k = x->ends[t]; k < x->ends[t + 1]; k++) {
             const double *shares = b->shares + x->players[k] * b->n_rows, before = re;
+            double *mean = x->means + 2 * k;
             for (r = 0; r < b->n_rows; r++) {
                 const double angle = rff_angle_of(model, t, x->players[k], b->rows + r * e->n_features);
                 if (shares[r] == 0) continue;
-                x->real[k] += shares[r] * cos(angle);
-                x->imaginary[k] += shares[r] * sin(angle);
+                mean[0] += shares[r] * cos(angle);
+                mean[1] += shares[r] * sin(angle);
             }
-            re = re * x->real[k] - im * x->imaginary[k];
-            im = before * x->imaginary[k] + im * x->real[k];
+            re = re * mean[0] - im * mean[1];
+            im = before * mean[1] + im * mean[0];
         }
         for (o = 0; o < e->n_outputs; o++) x->base_values[o] += e->amplitudes[t * e->n_outputs + o] * re;
     }
@@ -559,12 +558,33 @@ RFF_API const double *rff_base_values(const rff_model *model)
     return model && model->explainer ? ((const rff_explainer *)model->explainer)->base_values : NULL;
 }
 
-/* The product f = w + t u of the factors of a column at a node, times what is there. */
-static void rff_turn(double *re, double *im, double f_re, double f_im)
+/* Of complex factors w + t u of m columns, real parts before imaginary ones: the integrals over t of the products of all
+   but each, by nodes in [0, 1] from `first` to `last`.  Exported files have it in JavaScript too. */
+static void rff_integrate(int m, const double *w, const double *u, const double *nodes, const double *weights, int first,
+                          int last, double *before, double *sums)
 {
-    const double before = *re;
-    *re = before * f_re - *im * f_im;
-    *im = before * f_im + *im * f_re;
+    for (int g = 0; g < 2 * m; g++) sums[g] = 0;
+    for (int q = first; q < last; q++) {
+        double re = 1, im = 0;
+        for (int g = 0; g < 2 * m; g += 2) {
+            double f_re = w[g] + nodes[q] * u[g], f_im = w[g + 1] + nodes[q] * u[g + 1];
+            double next = re * f_re - im * f_im;
+            before[g] = re;
+            before[g + 1] = im;
+            im = re * f_im + im * f_re;
+            re = next;
+        }
+        re = weights[q];
+        im = 0;
+        for (int g = 2 * m - 2; g >= 0; g -= 2) {
+            double f_re = w[g] + nodes[q] * u[g], f_im = w[g + 1] + nodes[q] * u[g + 1];
+            double next = re * f_re - im * f_im;
+            sums[g] += before[g] * re - before[g + 1] * im;
+            sums[g + 1] += before[g] * im + before[g + 1] * re;
+            im = re * f_im + im * f_re;
+            re = next;
+        }
+    }
 }
 
 /* Add the contributions of the columns of a row to cosine t; `work` has 6 numbers of each column. */
@@ -573,34 +593,20 @@ static void rff_explain_cosine(const rff_model *model, size_t t, const double *r
     const rff_expansion *e = &model->expansion;
     const rff_explainer *x = (const rff_explainer *)model->explainer;
     const size_t start = x->ends[t], m = x->ends[t + 1] - start, n_outputs = e->n_outputs;
-    const double *w_re = x->real + start, *w_im = x->imaginary + start;
-    double *u_re = work, *u_im = u_re + m, *before_re = u_im + m, *before_im = before_re + m, *sum_re = before_im + m;
-    double *sum_im = sum_re + m, re, im;
-    size_t g, o, q;
+    const double *w = x->means + 2 * start, turn = cos(e->phases[t]), slope = sin(e->phases[t]);
+    double *u = work, *before = u + 2 * m, *sums = before + 2 * m;
+    size_t g, o;
     for (g = 0; g < m; g++) {
         const double angle = rff_angle_of(model, t, x->players[start + g], row);
-        u_re[g] = cos(angle) - w_re[g];
-        u_im[g] = sin(angle) - w_im[g];
-        sum_re[g] = sum_im[g] = 0;
+        u[2 * g] = cos(angle) - w[2 * g];
+        u[2 * g + 1] = sin(angle) - w[2 * g + 1];
     }
-    for (q = x->rule_ends[m]; m && q < x->rule_ends[m + 1]; q++) {
-        const double node = x->nodes[q];
-        for (g = 0, re = 1, im = 0; g < m; g++) {
-            before_re[g] = re;
-            before_im[g] = im;
-            rff_turn(&re, &im, w_re[g] + node * u_re[g], w_im[g] + node * u_im[g]);
-        }
-        for (g = m, re = x->weights[q], im = 0; g--;) {
-            sum_re[g] += before_re[g] * re - before_im[g] * im;
-            sum_im[g] += before_re[g] * im + before_im[g] * re;
-            rff_turn(&re, &im, w_re[g] + node * u_re[g], w_im[g] + node * u_im[g]);
-        }
-    }
-    for (g = 0; g < m; g++) {
-        rff_turn(sum_re + g, sum_im + g, u_re[g], u_im[g]);
+    rff_integrate((int)m, w, u, x->nodes, x->weights, (int)x->rule_ends[m], (int)x->rule_ends[m + 1], before, sums);
+    for (g = 0; g < 2 * m; g += 2) {
+        const double value = turn * (u[g] * sums[g] - u[g + 1] * sums[g + 1])
+                             + slope * (u[g] * sums[g + 1] + u[g + 1] * sums[g]);
         for (o = 0; o < n_outputs; o++)
-            out[x->players[start + g] * n_outputs + o] += e->amplitudes[t * n_outputs + o]
-                * (cos(e->phases[t]) * sum_re[g] + sin(e->phases[t]) * sum_im[g]);
+            out[x->players[start + g / 2] * n_outputs + o] += e->amplitudes[t * n_outputs + o] * value;
     }
 }
 

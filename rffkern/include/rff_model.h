@@ -53,11 +53,16 @@ typedef struct {
     size_t stride;     /* from one height of a table to the next */
 } rff_form;
 
-/* Texts one after the other, each with a 0 byte at its end. */
+/* Bytes, in most places UTF-8. */
+typedef struct {
+    const uint8_t *at;
+    size_t size;
+} rff_span;
+
+/* Texts, each with a 0 byte behind it. */
 typedef struct {
     size_t n;
-    const char *bytes;
-    const uint32_t *starts; /* (n + 1,) */
+    const rff_span *at; /* (n,) */
 } rff_texts;
 
 /* What is known of a raw column, and how its cells of text are read: `Reading` of rffkern/_column_map/cells.py. */

@@ -11,11 +11,6 @@
 #define RFF_ALIGNMENT 64
 #define RFF_FREE_MEMORY ((uint64_t)1 << 25) /* bytes that a file of any size may ask for */
 
-typedef struct {
-    const uint8_t *at;
-    size_t size;
-} rff_span;
-
 /* The first refusal: its code and a sentence. */
 typedef struct {
     rff_error error;
@@ -130,8 +125,6 @@ static int rff_is_utf8(rff_span text)
     }
     return 1;
 }
-
-static size_t rff_text_size(const rff_texts *texts, size_t k) { return texts->starts[k + 1] - texts->starts[k] - 1; }
 
 /* The sentence for callers who give numbers to a column of words, in memory of the model; 0 if that is short. */
 static int rff_note_words(rff_model *model)

@@ -925,23 +925,6 @@ static void rff_give_probabilities(const rff_model *model, double coverage, cons
         rff_probabilities_of_row(model, scores + i * model->info.n_outputs, out + i * model->info.n_classes);
 }
 
-/* The scores of the text of a cell, which has been read; missing where its value is. */
-static void rff_score_cell(const rff_column *column, const rff_cell *cell, double value, double *scores,
-                           rff_text_work *work)
-{
-    const rff_text_form form = {column->n_scores, column->n_bits, column->text, column->text + column->n_scores,
-                                column->text + column->n_scores + ((size_t)1 << column->n_bits)};
-    char number[RFF_SHORTEST_ROOM];
-    rff_span text;
-    size_t k;
-    for (k = 0; k < column->n_scores && value != value; k++) scores[k] = NAN;
-    if (value != value) return;
-    text.at = (const uint8_t *)number;
-    if (cell->kind == RFF_CELL_TEXT) text = rff_strip(cell->text, cell->length);
-    else text.size = rff_write_number(cell->number, number);
-    rff_score_text(&form, (const char *)text.at, text.size, scores, work);
-}
-
 /* The values of the cells of some rows, or the place of the first that is refused. */
 static rff_error rff_read_cells(const rff_model *model, const rff_cell *cells, size_t n_rows, double *values,
                                 rff_text_work *work, size_t *row, size_t *column)

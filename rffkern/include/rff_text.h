@@ -1,15 +1,8 @@
-/* Scores of free text by its words and letters: rffkern/_column_map/text.py.
- *
- * Part of the reader, and of the C files that `rffkern export` writes: nothing here needs other files than rff_unicode.h.
- */
+/* Scores of free text by its words and letters: rffkern/_column_map/text.py. */
 #ifndef RFF_TEXT_H
 #define RFF_TEXT_H
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
+#include "rff_reader.h"
 #include "rff_unicode.h"
 
 /* Letters of a text that are read; those of its words and of a blank after each, where a letter may become a letter and
@@ -80,13 +73,7 @@ static int rff_find_words(const char *text, size_t size, rff_text_work *work)
     const uint8_t *at = (const uint8_t *)text, *end = at + size;
     uint32_t *letters = work->of.letters, *plain = work->plain;
     int i, n = 0, n_plain = 1;
-    while (at < end && n < RFF_MOST_LETTERS) {
-        uint32_t c = *at++;
-        int more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-        if (more)
-            for (c &= 63u >> more; more && at < end; more--) c = c << 6 | (*at++ & 63u);
-        letters[n++] = c;
-    }
+    while (at < end && n < RFF_MOST_LETTERS) letters[n++] = rff_decode(&at);
     plain[0] = ' ';
     for (i = 0; i < n; i++) {
         const uint32_t c = rff_lower_case(letters, n, i);

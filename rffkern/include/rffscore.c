@@ -103,8 +103,8 @@ rff_error rff_get_level(const rff_model *model, size_t column, size_t index, con
     if (!model || !text || !model->has_map || column >= model->info.n_features) return RFF_E_ARGUMENT;
     levels = &model->map.columns[column].levels;
     if (index >= levels->n) return RFF_E_ARGUMENT;
-    *text = levels->bytes + levels->starts[index];
-    if (length) *length = rff_text_size(levels, index);
+    *text = (const char *)levels->at[index].at;
+    if (length) *length = levels->at[index].size;
     return RFF_OK;
 }
 

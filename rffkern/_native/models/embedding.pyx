@@ -1,7 +1,7 @@
 """Models of the C interface that are made of the arrays of an expansion: docs/c.md, "Embedding"."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcpy
 
@@ -33,10 +33,13 @@ cdef extern from "rff_embed.h" nogil:
         const double *knots
         const double *heights
 
+    ctypedef struct rff_span:
+        const uint8_t *at
+        size_t size
+
     ctypedef struct rff_texts:
         size_t n
-        const char *bytes
-        const uint32_t *starts
+        const rff_span *at
 
     ctypedef struct rff_column:
         int kind, is_used, has_rare
@@ -247,11 +250,16 @@ cdef const char *_text(rff_model *model, str text) except NULL:
 
 cdef int _fill_texts(rff_model *model, rff_texts *into, tuple texts) except -1:
     """Copy texts one after the other."""
-    cdef list encoded = [text.encode() + b"\0" for text in texts]
-    into.n = len(encoded)
-    if encoded:
-        into.bytes = <const char *>_own(model, np.frombuffer(b"".join(encoded), np.uint8), np.uint8)
-        into.starts = <const uint32_t *>_own(model, np.cumsum([0, *map(len, encoded)]), np.uint32)
+    cdef list encoded = [text.encode() for text in texts]
+    cdef bytes together = b"".join([text + b"\0" for text in encoded])
+    cdef uint8_t *place = <uint8_t *>_place(model, len(together), 1)
+    cdef rff_span *at = <rff_span *>_place(model, len(encoded), sizeof(rff_span))
+    memcpy(place, <const char *>together, len(together))
+    into.n, into.at = len(encoded), at
+    for text in encoded:
+        at.at, at.size = place, len(text)
+        place += at.size + 1
+        at += 1
     return 0
 
 
