@@ -3,6 +3,7 @@
 python examples/build.py FOLDER
 """
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -19,7 +20,8 @@ def build(name: str, folder: pathlib.Path, *sources: pathlib.Path) -> pathlib.Pa
     package = pathlib.Path(rffkern.__file__).parents[1]  # which cython looks for on sys.path alone
     subprocess.run([sys.executable, "-m", "cython", "-3", "-I", package, source], check=True, cwd=source.parent)
     module = source.with_name(name + sysconfig.get_config_var("EXT_SUFFIX"))
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}",
+    options = os.environ.get("CFLAGS", "-O2").split()
+    subprocess.run(["cc", *options, "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}",
                     f"-I{rffkern.get_include()}", "-o", module, source.with_suffix(".c"), *sources, "-lm"], check=True)
     return module
 
