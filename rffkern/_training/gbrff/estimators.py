@@ -5,42 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from ..._estimator import parameters as shared
 from ..._estimator.base import Model
 from ..._estimator.links import LinearLink, Link
-from ..._estimator.parameters import ARGUMENTS as SHARED
-from ..._estimator.parameters import (
-    BETA,
-    CLASS_WEIGHT,
-    CLASSES_,
-    COLUMNS,
-    EARLY_STOPPING_ROUNDS,
-    EVAL_LOSSES_,
-    EXPANSION_,
-    GAMMA,
-    LEARNING_RATE,
-    MAX_ITER,
-    MAX_SAMPLES,
-    MAX_SECONDS,
-    N_COMPONENTS,
-    N_COMPONENTS_,
-    N_ESTIMATORS,
-    N_ESTIMATORS_,
-    N_FEATURES_IN_,
-    N_JOBS,
-    PRECISION,
-    RANDOM_STATE,
-    STANDARDIZE,
-    TIMED_OUT_,
-    VALIDATION_FRACTION,
-    VERBOSE,
-    WARM_START,
-    Attribute,
-    ClassWeight,
-    Gamma,
-    MapOrNone,
-    Parameter,
-    eval_sets,
-)
+from ..._estimator.parameters import Attribute, ClassWeight, Gamma, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
@@ -54,15 +22,16 @@ if TYPE_CHECKING:  # a model that scores loads no training
 
 Double = NDArray[np.float64]
 
-_N_LANDMARKS = N_ESTIMATORS.described("Number of boosting rounds T, and of landmarks.")
+_N_LANDMARKS = shared.N_ESTIMATORS.described("Number of boosting rounds T, and of landmarks.")
 _LANDMARKS = Parameter("landmarks", choice("learn", "random"),
                       '"learn" learns each landmark by a descent; "random" takes rows, drawn with replacement.')
-_LANDMARK_MAX_ITER = MAX_ITER.described("L-BFGS iterations per landmark, which starts from the mean of the rows.")
-_LANDMARK_MAX_SAMPLES = MAX_SAMPLES.described(
+_LANDMARK_MAX_ITER = shared.MAX_ITER.described(
+    "L-BFGS iterations per landmark, which starts from the mean of the rows.")
+_LANDMARK_MAX_SAMPLES = shared.MAX_SAMPLES.described(
     "Largest number of rows that one round's landmark and pseudo-posterior are learned on; the step uses all rows.  "
     "More rows than this are shuffled once and divided into equal samples, which the rounds take in turn.  None: all "
     "rows.")
-_LANDMARK_RANDOM_STATE = RANDOM_STATE.described(
+_LANDMARK_RANDOM_STATE = shared.RANDOM_STATE.described(
     "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_components, n_features), where there "
     "are more than `max_samples` rows one `permutation` of those with positive weight, and for random landmarks one "
     "`random` draw of n_estimators n_outputs numbers.")
@@ -87,6 +56,8 @@ _FEATURE_IMPORTANCES_ = Attribute(
     "sum over j of s_tj, divided by its sum over j.  L_t is the training loss after round t, and s_tj the sum over the "
     "cosines of round t of (amplitude omega_j)^2, with omega in units of the standard deviations of the columns.  The "
     "sum is 1, or 0 where there is no round.")
+_OF_TRAINING = (shared.STANDARDIZE, shared.EARLY_STOPPING_ROUNDS, shared.VALIDATION_FRACTION, shared.WARM_START,
+                shared.MAX_SECONDS)
 
 
 def _loss_curves(what: str) -> Attribute:
@@ -104,7 +75,7 @@ class _Boosted(Model):
     _rare_parameters = ("max_iter", "max_samples", "standardize", "validation_fraction", "warm_start", "max_seconds",
                         "precision")
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
-    _arguments = {"eval_set": eval_sets(SHARED["eval_set"].text)}
+    _arguments = {"eval_set": eval_sets(shared.ARGUMENTS["eval_set"].text)}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             callback: "Callback | None" = None) -> Self:
@@ -204,43 +175,28 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
 
     family = "gbrff2"
     _parameters = (
-        N_ESTIMATORS,
-        GAMMA,
+        shared.N_ESTIMATORS,
+        shared.GAMMA,
         Parameter("reg_lambda", number(float, 0), "Weight of |omega|^2 in the descent."),
-        LEARNING_RATE,
-        MAX_ITER.described("L-BFGS iterations per round; 0 keeps the drawn omega."),
-        MAX_SAMPLES.described(
+        shared.LEARNING_RATE,
+        shared.MAX_ITER.described("L-BFGS iterations per round; 0 keeps the drawn omega."),
+        shared.MAX_SAMPLES.described(
             "Largest number of rows that one round's phase search and descent use; step and update use all.  More rows "
             "than this are shuffled once and divided into equal samples, which the rounds take in turn.  None: all "
             "rows in every descent, so that RowBlocks are held in memory too.  Fewer rows train faster and smooth the "
             "model; on data whose classes have curved boundaries in few columns, 8192 have cost 0.2 points of "
             "accuracy."),
-        STANDARDIZE,
-        EARLY_STOPPING_ROUNDS,
-        VALIDATION_FRACTION,
-        WARM_START,
-        MAX_SECONDS,
-        PRECISION,
-        CLASS_WEIGHT,
-        COLUMNS,
-        RANDOM_STATE.described(
+        *_OF_TRAINING, shared.PRECISION, shared.CLASS_WEIGHT, shared.COLUMNS,
+        shared.RANDOM_STATE.described(
             "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_features) and, where there are "
             "more than `max_samples` rows, one `permutation` of those with positive weight."),
-        N_JOBS,
-        VERBOSE,
+        shared.N_JOBS, shared.VERBOSE,
     )
     _attributes = (
-        CLASSES_,
-        EXPANSION_,
-        N_ESTIMATORS_,
-        N_COMPONENTS_.described("Cosines of a round and an output: 1."),
-        _N_LBFGS_ITER_,
-        _loss_curves("exponential loss (over outputs too)"),
-        _CONVERGENCE_BOUND_,
-        EVAL_LOSSES_,
-        TIMED_OUT_,
-        _FEATURE_IMPORTANCES_,
-        N_FEATURES_IN_,
+        shared.CLASSES_, shared.EXPANSION_, shared.N_ESTIMATORS_,
+        shared.N_COMPONENTS_.described("Cosines of a round and an output: 1."),
+        _N_LBFGS_ITER_, _loss_curves("exponential loss (over outputs too)"), _CONVERGENCE_BOUND_,
+        shared.EVAL_LOSSES_, shared.TIMED_OUT_, _FEATURE_IMPORTANCES_, shared.N_FEATURES_IN_,
     )
 
     def __init__(self, n_estimators: int = 100, *, gamma: Gamma = "scale", reg_lambda: float = 2**-5,
@@ -314,47 +270,27 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     family = "gbrff1"
     _parameters = (
         _N_LANDMARKS,
-        N_COMPONENTS.described("Number of cosines K of a landmark.  With 1 a round learns one phase, by a search for "
-                               "the global minimum."),
-        GAMMA,
-        BETA.described("Inverse temperature of the pseudo-posterior; 0 gives all cosines of a landmark equal weights.  "
-                       "In its formula n is the sum of the sample weights."),
+        shared.N_COMPONENTS.described(
+            "Number of cosines K of a landmark.  With 1 a round learns one phase, by a search for the global minimum."),
+        shared.GAMMA,
+        shared.BETA.described(shared.BETA.text + "  In its formula n is the sum of the sample weights."),
         _LANDMARKS,
         Parameter("step", choice("closed", "exact"),
                   'Size of a step.  "closed" is the closed form of the paper, which minimises a bound of the loss that '
                   'is tight where |h| is 1.  "exact" minimises the loss itself.  Means of K cosines are small, so that '
                   "exact steps are much longer; they are better with few landmarks, and with many where the learning "
                   "rate is about 0.2."),
-        LEARNING_RATE,
-        _LANDMARK_MAX_ITER,
-        _LANDMARK_MAX_SAMPLES,
-        STANDARDIZE,
-        EARLY_STOPPING_ROUNDS,
-        VALIDATION_FRACTION,
-        WARM_START,
-        MAX_SECONDS,
-        PRECISION,
-        CLASS_WEIGHT,
-        COLUMNS,
-        _LANDMARK_RANDOM_STATE,
-        N_JOBS,
-        VERBOSE,
+        shared.LEARNING_RATE, _LANDMARK_MAX_ITER, _LANDMARK_MAX_SAMPLES, *_OF_TRAINING, shared.PRECISION,
+        shared.CLASS_WEIGHT, shared.COLUMNS, _LANDMARK_RANDOM_STATE, shared.N_JOBS, shared.VERBOSE,
     )
     _attributes = (
-        CLASSES_,
-        EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude alpha_t q_tj for each "
-                             "landmark."),
-        _LANDMARKS_,
-        _POSTERIOR_,
-        N_ESTIMATORS_,
-        N_COMPONENTS_,
-        _N_LBFGS_ITER_,
+        shared.CLASSES_,
+        shared.EXPANSION_.described(
+            "The trained function of a raw row, immutable: K terms of amplitude alpha_t q_tj for each landmark."),
+        _LANDMARKS_, _POSTERIOR_, shared.N_ESTIMATORS_, shared.N_COMPONENTS_, _N_LBFGS_ITER_,
         _loss_curves("exponential loss (over outputs too)"),
         _CONVERGENCE_BOUND_.described(_CONVERGENCE_BOUND_.text + "  Empty with exact steps."),
-        EVAL_LOSSES_,
-        TIMED_OUT_,
-        _FEATURE_IMPORTANCES_,
-        N_FEATURES_IN_,
+        shared.EVAL_LOSSES_, shared.TIMED_OUT_, _FEATURE_IMPORTANCES_, shared.N_FEATURES_IN_,
     )
 
     def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
@@ -387,42 +323,21 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
 
 
 _PARAMETERS = (
-    _N_LANDMARKS,
-    N_COMPONENTS,
-    GAMMA.described(GAMMA.text + "  The paper has 0.5."),
-    BETA,
-    _LANDMARKS,
+    _N_LANDMARKS, shared.N_COMPONENTS, shared.GAMMA.described(shared.GAMMA.text + "  The paper has 0.5."),
+    shared.BETA, _LANDMARKS,
     Parameter("scale_residuals", choice(True, False),
               "Fit landmark and pseudo-posterior to residuals in units of their root mean square, because a cosine has "
               "size 1 and residuals shrink round by round.  False fits them as they are, as the paper prints it."),
-    LEARNING_RATE.described("Factor v on every step."),
-    _LANDMARK_MAX_ITER,
-    _LANDMARK_MAX_SAMPLES,
-    STANDARDIZE,
-    EARLY_STOPPING_ROUNDS,
-    VALIDATION_FRACTION,
-    WARM_START,
-    MAX_SECONDS,
-    PRECISION.described(PRECISION.text.replace("predictions kept", "residuals kept")),
-    COLUMNS,
-    _LANDMARK_RANDOM_STATE,
-    N_JOBS,
-    VERBOSE,
+    shared.LEARNING_RATE.described("Factor v on every step."), _LANDMARK_MAX_ITER, _LANDMARK_MAX_SAMPLES,
+    *_OF_TRAINING, shared.PRECISION.described(shared.PRECISION.text.replace("predictions kept", "residuals kept")),
 )
-_N_TRAINING = [parameter.name for parameter in _PARAMETERS].index("columns")
+_LAST = shared.COLUMNS, _LANDMARK_RANDOM_STATE, shared.N_JOBS, shared.VERBOSE
 _ATTRIBUTES = (
-    EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each "
-                         "landmark."),
-    _LANDMARKS_,
-    _POSTERIOR_,
-    N_ESTIMATORS_,
-    N_COMPONENTS_,
-    _N_LBFGS_ITER_,
+    shared.EXPANSION_.described(
+        "The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each landmark."),
+    _LANDMARKS_, _POSTERIOR_, shared.N_ESTIMATORS_, shared.N_COMPONENTS_, _N_LBFGS_ITER_,
     _loss_curves("squared residual (over outputs too), of a regressor in units of the variance of y,"),
-    EVAL_LOSSES_,
-    TIMED_OUT_,
-    _FEATURE_IMPORTANCES_,
-    N_FEATURES_IN_,
+    shared.EVAL_LOSSES_, shared.TIMED_OUT_, _FEATURE_IMPORTANCES_, shared.N_FEATURES_IN_,
 )
 
 
@@ -467,7 +382,7 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     """
 
     family = "gbrff_regressor"
-    _parameters = _PARAMETERS
+    _parameters = (*_PARAMETERS, *_LAST)
     _attributes = _ATTRIBUTES
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale", beta: float = 16.0,
@@ -532,8 +447,8 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     """
 
     family = "gbrff"
-    _parameters = (*_PARAMETERS[:_N_TRAINING], CLASS_WEIGHT, *_PARAMETERS[_N_TRAINING:])
-    _attributes = (CLASSES_, *_ATTRIBUTES)
+    _parameters = (*_PARAMETERS, shared.CLASS_WEIGHT, *_LAST)
+    _attributes = (shared.CLASSES_, *_ATTRIBUTES)
 
     def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale", beta: float = 16.0,
                  landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,

@@ -7,30 +7,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..._estimator import parameters as shared
 from ..._estimator.base import Fitted, Model
 from ..._estimator.links import Link, LogisticLink
 from ..._estimator.monitor import printing
-from ..._estimator.parameters import (
-    BETA,
-    CLASS_WEIGHT,
-    CLASSES_,
-    COLUMNS,
-    EXPANSION_,
-    GAMMA,
-    N_COMPONENTS,
-    N_COMPONENTS_,
-    N_FEATURES_IN_,
-    N_JOBS,
-    PRECISION,
-    RANDOM_STATE,
-    STANDARDIZE,
-    VERBOSE,
-    Attribute,
-    ClassWeight,
-    Gamma,
-    MapOrNone,
-    Parameter,
-)
+from ..._estimator.parameters import Attribute, ClassWeight, Gamma, MapOrNone, Parameter
 from ..._estimator.tasks import Classifier
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
@@ -55,18 +36,18 @@ _BOUNDS = 1e-12, 1e8
 
 _KERNELS = (
     Parameter("n_landmarks", number(int, 1, 10**8), "Number of landmarks, and of features."),
-    N_COMPONENTS,
-    GAMMA,
-    BETA.described(BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is the sum of the "
-                   "sample weights."),
+    shared.N_COMPONENTS,
+    shared.GAMMA,
+    shared.BETA.described(shared.BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is "
+                          "the sum of the sample weights."),
 )
 _LANDMARKS = Parameter("landmarks", choice("random", "kmeans"),
                        "Rows drawn with replacement, or k-means centers, equally many for each class and computed from "
                        "at most 16384 of its rows.")
-_RANDOM_STATE = RANDOM_STATE.described(
+_RANDOM_STATE = shared.RANDOM_STATE.described(
     "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, after "
     "16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, n_features).")
-_VERBOSE = VERBOSE.described("Print lines on stderr about landmarks, features and the linear SVM, at most one a "
+_VERBOSE = shared.VERBOSE.described("Print lines on stderr about landmarks, features and the linear SVM, at most one a "
                              "second; 0 for none.")
 _ATTRIBUTES = (
     Attribute("landmarks_", "array of shape (n_landmarks, n_features)", "In feature units; not kept in model files."),
@@ -77,8 +58,8 @@ _ATTRIBUTES = (
     Attribute("n_effective_", "float",
               "(sum of weights)^2 / sum of their squares: the number of rows where all count alike.  Not kept in "
               "model files."),
-    N_COMPONENTS_,
-    N_FEATURES_IN_,
+    shared.N_COMPONENTS_,
+    shared.N_FEATURES_IN_,
 )
 
 
@@ -209,22 +190,18 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
                   "product is clipped to [1e-12, 1e8]."),
         _LANDMARKS,
         Parameter("loss", choice("squared_hinge", "hinge"), "Loss of the linear SVM."),
-        CLASS_WEIGHT,
-        COLUMNS,
-        _RANDOM_STATE,
-        N_JOBS,
-        _VERBOSE,
+        shared.CLASS_WEIGHT, shared.COLUMNS, _RANDOM_STATE, shared.N_JOBS, _VERBOSE,
         Parameter("tol", number(float, 1e-12, 1),
                   "Training ends when (primal - dual) / primal, the relative gap of the objectives, is at most this."),
-        STANDARDIZE,
-        PRECISION.described(PRECISION.text + "  This is the precision of the features; sums of the linear SVM over "
-                            "them are always in double precision."),
+        shared.STANDARDIZE,
+        shared.PRECISION.described(shared.PRECISION.text + "  This is the precision of the features; sums of the "
+                                   "linear SVM over them are always in double precision."),
     )
     _rare_parameters = ("tol", "standardize", "precision")
     _attributes = (
-        CLASSES_,
-        EXPANSION_.described("The trained function of a raw row, immutable: K terms of amplitude w_l q_lj for each "
-                             "landmark."),
+        shared.CLASSES_,
+        shared.EXPANSION_.described(
+            "The trained function of a raw row, immutable: K terms of amplitude w_l q_lj for each landmark."),
         Attribute("proba_slope_", "array of shape (1,)",
                   "P(y = +1 | x) = 1 / (1 + exp(-slope score)); the slope of highest likelihood on the training rows, "
                   "whose labels count as wrong with the small probabilities of J. Platt."),
@@ -324,17 +301,14 @@ class PBRFFTransformer(_LandmarkKernels):
     family = "pbrff_transformer"
     _parameters = (
         *_KERNELS,
-        _LANDMARKS,
-        COLUMNS,
-        _RANDOM_STATE,
-        N_JOBS,
-        _VERBOSE,
-        STANDARDIZE.described("Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
-        PRECISION,
+        _LANDMARKS, shared.COLUMNS, _RANDOM_STATE, shared.N_JOBS, _VERBOSE,
+        shared.STANDARDIZE.described(
+            "Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
+        shared.PRECISION,
     )
     _rare_parameters = ("standardize", "precision")
     _attributes = (
-        EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
+        shared.EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
         *_ATTRIBUTES,
     )
 

@@ -6,33 +6,11 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from ..._estimator import parameters as shared
 from ..._estimator.base import Fitted, Model
 from ..._estimator.links import SoftmaxLink
 from ..._estimator.monitor import TimeLimit
-from ..._estimator.parameters import ARGUMENTS as SHARED
-from ..._estimator.parameters import (
-    CLASS_WEIGHT,
-    CLASSES_,
-    COLUMNS,
-    EARLY_STOPPING_ROUNDS,
-    EVAL_LOSSES_,
-    EXPANSION_,
-    LEARNING_RATE,
-    MAX_SECONDS,
-    N_COMPONENTS_,
-    N_FEATURES_IN_,
-    N_JOBS,
-    PRECISION,
-    RANDOM_STATE,
-    STANDARDIZE,
-    TIMED_OUT_,
-    VERBOSE,
-    Attribute,
-    ClassWeight,
-    MapOrNone,
-    Parameter,
-    eval_sets,
-)
+from ..._estimator.parameters import Attribute, ClassWeight, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import Classifier, Regressor
 from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
@@ -65,7 +43,7 @@ _LOSS = Parameter(
 _QUANTILE = Parameter("quantile", number(float, 1e-6, 1 - 1e-6), "The quantile that the pinball loss estimates.")
 _DELTA = Parameter("delta", number(float, 0, 1e10, open_low=True),
                    "Where the Huber loss becomes linear, in units of the standard deviation of y.")
-_LEARNING_RATE = LEARNING_RATE.described(
+_LEARNING_RATE = shared.LEARNING_RATE.described(
     "Initial step size eta: steps of eta / sqrt(n_features) on relevances, whose initial values are 1 over the root of "
     "the number of columns that vary, and of 16 eta / sqrt(s) on coefficients.  After 6 validations without "
     "improvement, training returns to the best values and multiplies the step size by 0.3, at most twice.")
@@ -73,7 +51,7 @@ _TRAINING = (
     Parameter("max_epochs", number(int, 1, 10**8),
               "Largest number of epochs.  An epoch passes over all rows once, or several times until it has taken 32 "
               "steps."),
-    EARLY_STOPPING_ROUNDS.described(
+    shared.EARLY_STOPPING_ROUNDS.described(
         "Validations without improvement after which to stop, once penalty and step size have their smallest values; "
         "None for all epochs.  Validations follow each epoch; an epoch of more than 500 steps is divided into parts of "
         "about 500 steps, each followed by a validation.  They count once the loss has fallen by 2 % from its first "
@@ -83,17 +61,17 @@ _TRAINING = (
               "The values of lowest loss on them are kept.  With 0, the training loss of whole epochs decides."),
 )
 _COMMON = (
-    COLUMNS,
-    RANDOM_STATE.described(
+    shared.COLUMNS,
+    shared.RANDOM_STATE.described(
         "Source of the random draws.  If there are validation rows to choose, the first draw is a `permutation` of all "
         "rows, whose first rows they are.  Then each restart draws its omegas, as one `standard_normal` or "
         "`standard_cauchy` array of shape (s, n_features), for Matern kernels followed by a `chisquare` array of shape "
         "(s, 1); a `uniform` array of s phases; and for each pass a `permutation` of the rows.  For streamed rows this "
         "is one of the rows of each block, after one of the blocks if they are those of an array."),
-    N_JOBS.described(
+    shared.N_JOBS.described(
         "Number of threads; None for the CPUs this process may use.  The result is the same to the last bit for any "
         "number.  Only batches of more than 128 rows are shared among threads."),
-    VERBOSE.described("Print a line on stderr every so many epochs; 0 for none."),
+    shared.VERBOSE.described("Print a line on stderr every so many epochs; 0 for none."),
 )
 _RARE = (
     Parameter("reg_l1", number(float, 0, 1e10),
@@ -105,12 +83,12 @@ _RARE = (
     Parameter("warm_start", choice(True, False),
               "Whether `fit` continues from the state in which the last call ended, without restarts and with the same "
               "random features and units.  The same rows are validated on if the number of rows is the same."),
-    MAX_SECONDS.described(MAX_SECONDS.text.replace("after each round, so that there is always one;",
+    shared.MAX_SECONDS.described(shared.MAX_SECONDS.text.replace("after each round, so that there is always one;",
                                                    "after each epoch, and between the parts of a long one;")),
-    STANDARDIZE.described(
+    shared.STANDARDIZE.described(
         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.  False keeps the ratios of "
         "their standard deviations."),
-    PRECISION.described("Arithmetic of the training kernels."),
+    shared.PRECISION.described("Arithmetic of the training kernels."),
 )
 
 
@@ -124,12 +102,12 @@ def _reg_lambda(first: float, last: float) -> Parameter:
 
 
 _ATTRIBUTES = (
-    EXPANSION_,
+    shared.EXPANSION_,
     Attribute("relevances_", "array of shape (n_features,)",
               "|lambda| for columns in units of their standard deviation (without `standardize`, of the root of their "
               "mean variance); 0 for columns that do not vary."),
     Attribute("feature_importances_", "array of shape (n_features,)", "`relevances_` over the largest of them."),
-    N_COMPONENTS_.described("Number of random features."),
+    shared.N_COMPONENTS_.described("Number of random features."),
     Attribute("n_epochs_, best_epoch_", "int",
               "Number of epochs, of which the last may be incomplete, and the epoch whose values were kept."),
     Attribute("train_loss_, eval_loss_", "arrays",
@@ -137,19 +115,19 @@ _ATTRIBUTES = (
               "loss on held-out rows before the first epoch, and the lowest during each epoch.  The loss of a row is "
               "the sum over outputs, with real targets in units of their standard deviation.  Both belong to the "
               "restart that was kept.  They are empty after `partial_fit`."),
-    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Where an epoch has several parts, the losses are those of all sets "
-                           "after the part in which that of the first was lowest."),
-    TIMED_OUT_,
-    N_FEATURES_IN_,
+    shared.EVAL_LOSSES_.described(shared.EVAL_LOSSES_.text + "  Where an epoch has several parts, the losses are those "
+                                  "of all sets after the part in which that of the first was lowest."),
+    shared.TIMED_OUT_,
+    shared.N_FEATURES_IN_,
 )
 
 _ARGUMENTS = {
     "eval_set": eval_sets("Rows to validate on, in the forms of X and y; None to hold out a fraction of the rows."),
-    "callback": SHARED["callback"].described(
+    "callback": shared.ARGUMENTS["callback"].described(
         "Called with a `RoundInfo` after each epoch, counted from 1 in each restart; returning True ends training."),
-    "weight_of_more_rows": SHARED["sample_weight"].described(
+    "weight_of_more_rows": shared.ARGUMENTS["sample_weight"].described(
         "Weights >= 0 that multiply a row's loss, relative to the other rows of the same call."),
-    "weight_in_score": SHARED["sample_weight"].described("Weights >= 0 of the rows."),
+    "weight_in_score": shared.ARGUMENTS["sample_weight"].described("Weights >= 0 of the rows."),
     "sizes": Attribute("sizes", "iterable of int or None",
                        "Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all."),
 }
@@ -449,9 +427,9 @@ class RFFNetClassifier(_RFFNet, Classifier):
     """
 
     family = "rffnet"
-    _parameters = (_N_COMPONENTS, _KERNEL, _LEARNING_RATE, _reg_lambda(1, 0.001), *_TRAINING, CLASS_WEIGHT, *_COMMON,
-                   *_RARE)
-    _attributes = (CLASSES_, *_ATTRIBUTES)
+    _parameters = (_N_COMPONENTS, _KERNEL, _LEARNING_RATE, _reg_lambda(1, 0.001), *_TRAINING, shared.CLASS_WEIGHT,
+                   *_COMMON, *_RARE)
+    _attributes = (shared.CLASSES_, *_ATTRIBUTES)
 
     def __init__(self, n_components: int | None = None, *, kernel: Density = "gaussian", learning_rate: float = 0.03,
                  reg_lambda: float | Auto = "auto", max_epochs: int = 300, early_stopping_rounds: int | None = 10,

@@ -6,32 +6,10 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ..._column_map.column_map import ColumnMap
+from ..._estimator import parameters as shared
 from ..._estimator.base import Model
 from ..._estimator.links import Link, SoftmaxLink
-from ..._estimator.parameters import (
-    ARGUMENTS,
-    CLASS_WEIGHT,
-    CLASSES_,
-    COLUMNS,
-    EARLY_STOPPING_ROUNDS,
-    EVAL_LOSSES_,
-    EXPANSION_,
-    MAX_SECONDS,
-    N_ESTIMATORS,
-    N_ESTIMATORS_,
-    N_FEATURES_IN_,
-    N_JOBS,
-    RANDOM_STATE,
-    TIMED_OUT_,
-    VALIDATION_FRACTION,
-    VERBOSE,
-    WARM_START,
-    Attribute,
-    ClassWeight,
-    MapOrNone,
-    Parameter,
-    eval_sets,
-)
+from ..._estimator.parameters import Attribute, ClassWeight, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import NDArray
 from ..._native.sparse import RULES
@@ -45,7 +23,7 @@ Selection: TypeAlias = Literal["random", "max-res", "mp", "boost", "ald", "ran"]
 KernelSpec: TypeAlias = Literal["auto", "likelihood"] | dict[str, Any]
 
 _BASIS = (
-    N_ESTIMATORS.described(
+    shared.N_ESTIMATORS.described(
         "Largest number of rounds M, each of which adds a base learner, or up to two where there are several outputs; "
         "fewer if every other row depends linearly on the basis vectors."),
     Parameter("basis_size", number(int, 1, 10**6),
@@ -96,9 +74,9 @@ _REST = (
     Parameter("reg_lambda", number(float, 0, 1e100, open_low=True, word="auto"),
               'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
               "units of the variance of y."),
-    EARLY_STOPPING_ROUNDS,
-    VALIDATION_FRACTION,
-    WARM_START.described(
+    shared.EARLY_STOPPING_ROUNDS,
+    shared.VALIDATION_FRACTION,
+    shared.WARM_START.described(
         "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
         "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
         "`n_estimators` and `early_stopping_rounds`.  `random_state` has no effect then.  Other rows, or other values "
@@ -106,24 +84,24 @@ _REST = (
         "and one for all others, so that each goes on: their seeds are the only draw, an `integers` of two.  For n "
         "rows and k outputs a model keeps 16 n k bytes for this, and 8 k for each held-out row, not in model files; "
         "columns of base learners are evaluated again."),
-    MAX_SECONDS,
+    shared.MAX_SECONDS,
 )
 _LAST = (
-    COLUMNS,
-    RANDOM_STATE.described(
+    shared.COLUMNS,
+    shared.RANDOM_STATE.described(
         "Source of the random draws: where kernel or reg_lambda is learned, one sample of rows; where kernels are "
         "compared, from 8000 rows on, one `permutation` and one `integers`; then one sample for each round, and up to "
         "nine more if it has nothing to add.  A sample is one `choice`; if the weights of rows differ, one `random` "
         "draw and one `permutation`."),
-    N_JOBS,
-    VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while a kernel is "
+    shared.N_JOBS,
+    shared.VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while a kernel is "
                       "chosen; 0 for none."),
 )
 _FITTED = (
-    EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable."),
+    shared.EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable."),
     Attribute("kernel_", "dict", "The kernel, in the form of the parameter `kernel`."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
-    N_ESTIMATORS_.described("Number of rounds kept."),
+    shared.N_ESTIMATORS_.described("Number of rounds kept."),
     Attribute("n_skipped_", "int",
               "Number of near-duplicates that were skipped: rows in selections, and whole base learners; not kept in "
               "model files."),
@@ -131,14 +109,14 @@ _FITTED = (
               "Mean squared residual (over outputs too) before the first round and after each, for a regressor in "
               "units of the variance of y; eval_loss_ is empty without an `eval_set`.  Rows that a group leaves "
               "out count in train_loss_ with the residual they had when it began."),
-    EVAL_LOSSES_,
-    TIMED_OUT_,
+    shared.EVAL_LOSSES_,
+    shared.TIMED_OUT_,
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the table, its share in the squared distances between basis vectors: the variance of "
               "their values over the square of the length scale, divided by its sum over columns.  Columns that a map "
               "makes of one count together.  The sum is 1, or 0 where there is at most one basis vector."),
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
-    N_FEATURES_IN_,
+    shared.N_FEATURES_IN_,
 )
 
 
@@ -148,9 +126,11 @@ class _SparseKernelMachine(Model):
     _parts = ("kernels",)
     _rare_parameters = ("max_samples", "validation_fraction", "warm_start", "max_seconds")
     _fitted_curves = CURVES
-    _arguments = {"X": ARGUMENTS["X"].described(
-        "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
-        "read block by block; the rows are packed in memory."), "eval_set": eval_sets(ARGUMENTS["eval_set"].text)}
+    _arguments = {
+        "X": shared.ARGUMENTS["X"].described(
+            "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
+            "read block by block; the rows are packed in memory."),
+        "eval_set": eval_sets(shared.ARGUMENTS["eval_set"].text)}
 
     basis_size: int
     max_samples: int | None
@@ -256,13 +236,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """
 
     family = "sparse_kernel_regressor"
-    _parameters = (
-        *_BASIS,
-        _UPDATE,
-        _KERNEL_OF_TARGETS,
-        *_REST,
-        *_LAST,
-    )
+    _parameters = (*_BASIS, _UPDATE, _KERNEL_OF_TARGETS, *_REST, *_LAST)
     _attributes = _FITTED
 
     def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
@@ -324,15 +298,8 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """
 
     family = "sparse_kernel"
-    _parameters = (
-        *_BASIS,
-        _UPDATE_OF_CLASSES,
-        _KERNEL_OF_CLASSES,
-        *_REST,
-        CLASS_WEIGHT,
-        *_LAST,
-    )
-    _attributes = (CLASSES_, *_FITTED)
+    _parameters = (*_BASIS, _UPDATE_OF_CLASSES, _KERNEL_OF_CLASSES, *_REST, shared.CLASS_WEIGHT, *_LAST)
+    _attributes = (shared.CLASSES_, *_FITTED)
 
     def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
                  selection: Selection = "max-res", update: Literal["full", "one", "group", "active"] = "full",
