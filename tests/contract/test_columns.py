@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from helpers.families import (
     TARGET,
-    Frame,
     X,
     Y,
     answers,
@@ -117,12 +116,6 @@ def test_files_keep_the_map(family, mapped, tmp_path):
     assert (loaded.n_features_in_, loaded.feature_names_in_.tolist()) == (6, list(TABLE))
     save(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
-
-
-def test_any_number_of_threads(family, mapped):
-    one = small(family, n_jobs=1).fit(TABLE, target_of(family))
-    assert same_state(one, mapped)
-    np.testing.assert_array_equal(answers(one, TABLE), answers(mapped, TABLE))
 
 
 def test_a_later_fit_without_a_map_forgets_it(family, mapped):
@@ -247,13 +240,6 @@ def test_importances_are_those_of_raw_columns(name):
     path = model.selection_path(table, target if issubclass(family, Regressor) else target > 0)
     assert path.columns[0] == 1
     assert path.scores[0] > 0.9
-
-
-def test_objects_with_names_are_tables(family):
-    """The little of a data frame that is looked at: names and an array."""
-    model = small(family).fit(Frame(X, [f"f{j}" for j in range(6)]), target_of(family))
-    np.testing.assert_array_equal(answers(model, Frame(X[:, ::-1], [f"f{j}" for j in range(5, -1, -1)])),
-                                  answers(model, X))
 
 
 @pytest.mark.parametrize("columns", ["auto", "search"])

@@ -78,17 +78,6 @@ def test_the_dual_is_that_of_the_twin(loss, n_samples):
     assert dual == pytest.approx(primal, rel=1e-6)
 
 
-@losses
-@pytest.mark.parametrize("C", [0.1, 1e3, 1e6])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_converges_for_any_C(C, loss, dtype):
-    features, sign, bound = problem(3, 3000, 20, dtype)
-    machine = solve(features, sign, C * bound, loss, 1e-6)
-    assert machine.gap <= 1e-6
-    assert machine.n_steps < 150
-    assert np.mean(machine.margins > 0) > 0.6
-
-
 @pytest.mark.parametrize(("loss", "expected"), [("hinge", 1.0), ("squared_hinge", 0.8)])
 def test_two_rows_by_hand(loss, expected):
     """x = +-1, no constant: w minimises w^2 / 2 + 2 max(0, 1 - w) -> 1; squared: w + 4 (w - 1) = 0 -> 0.8."""
@@ -146,13 +135,6 @@ def test_a_matrix_that_rounding_makes_indefinite_has_no_factor(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert _svm.solve_linear_svm(rows, sign, 10 * bound, "squared_hinge", 1e-4).gap <= 1e-4
-
-
-@losses
-def test_wide_problems_end(loss):
-    """A gap beyond rounding is given up, with what was reached."""
-    features, sign, bound = problem(5, 200, 1100, np.float32)
-    assert abs(solve(features, sign, bound, loss, 1e-18).gap) < 1e-8
 
 
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e5])

@@ -24,15 +24,6 @@ def test_training_that_cannot_go_on(few_columns, change, message):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_labels_that_cannot_come(few_columns):
-    X = few_columns[0]
-    with pytest.raises(InvalidInputError, match="at least two classes"):
-        RFFNetClassifier().partial_fit(X[:5], [1] * 5)
-    model = RFFNetClassifier(20, random_state=0).partial_fit(X[:4], [0, 1, 0, 1])
-    with pytest.raises(InvalidInputError, match=r"y must hold labels of the training, such as .*, got 2"):
-        model.partial_fit(X[:2], [2, 0])
-
-
 def test_names_are_kept_by_rows_without_any(few_columns):
     pd = pytest.importorskip("pandas")
     X, y = few_columns[:2]

@@ -99,8 +99,6 @@ def test_several_outputs_share_kernel_and_centers(rng):
         X, labels)
     assert classifier.predict_proba(X).shape == (400, 3)
     assert classifier.score(X, labels) > 0.9
-    stages = list(classifier.staged_decision_function(X))
-    np.testing.assert_allclose(stages[-1], classifier.decision_function(X), atol=1e-9)
 
 
 def test_the_kernel_of_a_model_can_be_given_to_another(rng, tmp_path):
