@@ -8,7 +8,7 @@ from rffkern._rows.tiles import DOUBLE, tiled
 from rffkern._rows.weights import RowWeights
 from rffkern._training.sparse_kernel.basis_selection import Settings
 from rffkern._training.sparse_kernel.kernel import Kernel
-from rffkern._training.sparse_kernel.packed_rows import KernelRows
+from rffkern._training.sparse_kernel.kernel_rows import KernelRows
 
 KERNEL = {"length_scale": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}
 RAW = ColumnMap(("raw",))  # columns as they are, which would otherwise be standardised

@@ -15,7 +15,7 @@ from ..._native.sparse import Selector
 from ..._rows.tiles import TILE
 from ..._rows.weights import RowWeights
 from .kernel import Kernel
-from .packed_rows import KernelRows, Kernels
+from .kernel_rows import KernelRows, Kernels
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

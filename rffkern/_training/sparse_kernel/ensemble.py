@@ -12,8 +12,8 @@ from ..._rows.training_rows import TargetRows
 from ..kernel_ridge.kernel_matrix import needs_double
 from .basis_selection import BaseLearner, Selection, Settings, combine, draw_rows
 from .kernel import Kernel
+from .kernel_rows import KernelRows
 from .least_squares import Coefficients, LeastSquares, Residuals
-from .packed_rows import KernelRows
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]

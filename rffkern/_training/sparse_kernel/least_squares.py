@@ -19,7 +19,7 @@ from ..._native.array_types import NDArray
 from ..._rows.tiles import DOUBLE, aligned
 from .basis_selection import BaseLearner, Settings
 from .kernel import Kernel
-from .packed_rows import KernelRows, Kernels
+from .kernel_rows import KernelRows, Kernels
 
 Double = NDArray[np.float64]
 

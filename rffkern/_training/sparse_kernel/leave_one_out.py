@@ -15,7 +15,7 @@ from ..._rows.tiles import SINGLE
 from ..kernel_ridge.calibration import calibrated
 from ..kernel_ridge.kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import Kernel
-from .packed_rows import KernelRows
+from .kernel_rows import KernelRows
 
 Double = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from rffkern._rows.threads import ELEMENTS_PER_THREAD, check_n_threads
 from rffkern._rows.tiles import tiled
 from rffkern._rows.weights import RowWeights
 from rffkern._training.kernel_ridge.kernel_matrix import needs_double
-from rffkern._training.sparse_kernel import packed_rows
+from rffkern._training.sparse_kernel import kernel_rows as kernel_rows_module
 from rffkern._training.sparse_kernel.kernel import Kernel
-from rffkern._training.sparse_kernel.packed_rows import KernelRows, Kernels
+from rffkern._training.sparse_kernel.kernel_rows import KernelRows, Kernels
 
 
 @pytest.mark.parametrize("n_rows", [1, 128, 300])
@@ -113,7 +113,7 @@ def test_kernels_that_do_not_fit_into_memory_are_computed_twice(rng, monkeypatch
     v = np.array([tiled(values, DOUBLE) for values in rng.standard_normal((2, 1000))])
     weights, found = rng.standard_normal((2, 5)), []
     for most in (2**26, 1):
-        monkeypatch.setattr(packed_rows, "_MOST_KEPT", most)
+        monkeypatch.setattr(kernel_rows_module, "_MOST_KEPT", most)
         kernels, columns = Kernels(rows, rows.centers(np.arange(5))), np.empty((2, rows.n_tiles, 128), precision)
         sums = kernels.correlate(v)
         kernels.combine(weights, np.ones(2), columns)
