@@ -238,10 +238,14 @@ def test_every_page_can_be_reached():
 
 
 def test_the_page_of_messages_says_what_the_code_says():
-    """Its exit codes are those of `rffkern help`, and each message, with its gaps, is in the source."""
+    """Exit codes and what to do are those of `rffkern help`, and each message, with its gaps, is in the source."""
     text = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
-    assert dict(re.findall(r"^\| (\d+) \| (.*) \|$", text.replace("`", ""), re.M)) == {
-        str(code): meaning for code, meaning in EXIT_CODES.items()}
+    plain = text.replace("`", "")
+    assert re.findall(r"^\| (\d+) \| (.*) \|$", plain, re.M) == [
+        (str(code), meaning) for code, (meaning, _) in EXIT_CODES.items()]
+    sections = re.findall(r"^### E(\d+)\n\n(.*?)\n\n", plain, re.M | re.S)
+    assert [(code, " ".join(advice.split())) for code, advice in sections] == [
+        (str(code), advice) for code, (_, advice) in EXIT_CODES.items() if advice]
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rffkern").rglob("*.py"))
     source = re.sub(r'"\s*\n\s*f?"', "", source)  # of texts in several lines
     messages = re.findall(r"^\| `(.+?)` \| ", text, re.M)

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import textwrap
 
 from .output import EXIT_CODES, UsageError
 
@@ -79,14 +80,18 @@ rffkern predict model.npz parts/ -o out.parquet --jobs 4     # block by block, i
 def run(arguments: argparse.Namespace) -> None:
     """Print the recipes of a topic, or the topics."""
     topic = arguments.topic
+    code = (topic or "").upper().removeprefix("E")
     if topic is None:
         width = max(map(len, RECIPES))
         print("rffkern help TOPIC shows the commands for one of these:\n")
         for name, (summary, _) in RECIPES.items():
             print(f"  {name:{width}}  {summary}")
-        print("\nrffkern COMMAND --help lists all options of a command, rffkern help 65 says what an exit code means.")
-    elif topic.isdecimal() and int(topic) in EXIT_CODES:
-        print(f"exit code {topic}: {EXIT_CODES[int(topic)]}")
+        print("\nrffkern COMMAND --help lists all options of a command, rffkern help E65 what to do after an error.")
+    elif code.isdecimal() and int(code) in EXIT_CODES:
+        meaning, advice = EXIT_CODES[int(code)]
+        print(f"exit code {code}: {meaning}")
+        if advice:
+            print(f"\n{textwrap.fill(advice, 100)}\n\nMore: docs/messages.md#e{code}")
     elif topic in RECIPES:
         summary, commands = RECIPES[topic]
         print(f"{summary[0].upper()}{summary[1:]}:\n\n{commands}", end="")

@@ -11,15 +11,15 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError, TrainingStateError
-from .output import JsonLog, Mismatch, NothingRan, ShiftExceeded, UsageError, discard, printable, say
+from .output import Finding, JsonLog, UsageError, discard, pointer, printable, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
-EXIT_SHIFT, EXIT_MISMATCH, EXIT_NOT_RUN = 3, 4, 5
 
 _EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 5 nothing to " \
               "verify with, 65 invalid data, 66 input not found, 74 input or output error; rffkern help 65 says more"
@@ -60,12 +60,8 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         return 0
     except UsageError as error:
         return _fail(f"{error}\n(see rffkern {arguments.command} --help)", EXIT_USAGE)
-    except ShiftExceeded as error:
-        return _fail(error, EXIT_SHIFT)
-    except Mismatch as error:
-        return _fail(error, EXIT_MISMATCH)
-    except NothingRan as error:
-        return _fail(error, EXIT_NOT_RUN)
+    except Finding as error:
+        return _fail(error, error.code)
     except (InvalidInputError, FormatError) as error:
         return _fail(error, EXIT_DATA)
     except TrainingStateError as error:  # workers or their scheduler were lost
@@ -92,15 +88,22 @@ def _replace_closed_streams() -> None:
 
 
 def _fail(error: object, code: int) -> int:
-    """Print an error, with its control characters escaped."""
-    say("\n".join(map(printable, f"rffkern: error: {error}".split("\n"))))
+    """Print an error, with its control characters escaped, and where more is said of it."""
+    say("\n".join(map(printable, f"rffkern: error: {error} {pointer(code)}".split("\n"))))
     return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end as all others do."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(f"{message} {pointer(EXIT_USAGE)}")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    parser = argparse.ArgumentParser(prog="rffkern", epilog=_EXIT_CODES,
-                                     description="Kernel learning by random Fourier features and boosting.")
+    parser = _Parser(prog="rffkern", epilog=_EXIT_CODES,
+                     description="Kernel learning by random Fourier features and boosting.")
     parser.add_argument("--version", action="version", version=f"rffkern {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -137,7 +140,8 @@ def make_parser() -> argparse.ArgumentParser:
     info.add_argument("--json", action="store_true", help="print one JSON object")
     command("demo", "train on generated data, and show accuracy, size and speed")
     command("help", "show recipes of a few commands for a topic").add_argument(
-        "topic", nargs="?", metavar="TOPIC", help="such as start, good, why or an exit code (default: list them)")
+        "topic", nargs="?", metavar="TOPIC", help="such as start, good or why, or the code of an error, such as E65 "
+                                                  "(default: list them)")
     command("completion", "print a script that completes commands and options", " For bash: source <(rffkern "
             "completion bash), in ~/.bashrc.").add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser

@@ -16,17 +16,27 @@ from ..errors import InvalidInputError
 
 STDIN = "-"  # also stdout, as the name of an output
 
-EXIT_CODES = {  # docs/messages.md has the same
-    0: "success; rows may have been rejected where --reject was given",
-    2: "wrong usage: an option, or a name that cannot be; a .parquet, .feather or .arrow file without pyarrow",
-    3: "shift above --max-shift; the predictions are written",
-    4: "no match: an exported file, or its scores, are not those of the receipt",
-    5: "nothing to verify with: no program that runs the exported file is installed",
-    65: "invalid data: a table or a model file",
-    66: "input not found",
-    74: "input or output error, too little memory, or a process of --jobs was killed",
-    130: "interrupted by Ctrl-C",
-    143: "ended by SIGTERM",
+EXIT_CODES = {  # what each means, and what to do; docs/messages.md has the same
+    0: ("success; rows may have been rejected where --reject was given", ""),
+    2: ("wrong usage: an option, or a name that cannot be; a .parquet, .feather or .arrow file without pyarrow",
+        "The message names the option and what it takes; rffkern COMMAND --help lists all."),
+    3: ("shift above --max-shift; the predictions are written",
+        "Look at the columns that the message names, or at the figures of --check FILE; train again on newer rows."),
+    4: ("no match: an exported file, or its scores, are not those of the receipt",
+        "Give the file, the model and the rows that the receipt was written for, or export again with --verify."),
+    5: ("nothing to verify with: no program that runs the exported file is installed",
+        "Install one of the programs that the message names, and run the command again."),
+    65: ("invalid data: a table or a model file",
+         "Correct the row and column that the message names, or skip such rows with --reject FILE. A model file that "
+         "is damaged must be copied or trained again."),
+    66: ("input not found",
+         "Look at the name and the folder that the command runs in; a pattern must match a file."),
+    74: ("input or output error, too little memory, or a process of --jobs was killed",
+         "Look at the permissions of the folder, the space on the disk, and the memory, of which fewer --jobs take "
+         "less; then run the command again."),
+    130: ("interrupted by Ctrl-C",
+          "Run the command again; a fit with --checkpoint FILE goes on where it was."),
+    143: ("ended by SIGTERM", ""),
 }
 
 _SECONDS_BETWEEN = 0.1
@@ -60,20 +70,21 @@ class JsonLog(io.TextIOBase):
         return self._stream.fileno()
 
 
-class ShiftExceeded(Exception):
-    """Rows that differ from training by more than is allowed."""
+class Finding(Exception):
+    """What a command that has done its work found, and tells by its exit code too."""
 
-
-class Mismatch(Exception):
-    """An exported file, a model or rows are not those of a receipt, or scores differ."""
-
-
-class NothingRan(Exception):
-    """No program is here that runs an exported file."""
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class UsageError(Exception):
     """Arguments that contradict each other or the files they name; reported as argparse reports its own errors."""
+
+
+def pointer(code: int) -> str:
+    """What the last line of an error ends with."""
+    return f"[rffkern help E{code}]"
 
 
 def say(text: str, end: str = "\n") -> None:

@@ -25,10 +25,10 @@ from .jobs import map_in_processes
 from .open_table import open_table
 from .output import (
     STDIN,
+    Finding,
     JsonLog,
     Progress,
     RejectedRow,
-    ShiftExceeded,
     UsageError,
     check_output,
     open_rejected,
@@ -94,9 +94,9 @@ def run(arguments: argparse.Namespace) -> None:
     elif score.n_rows:
         say(score.report())
     if arguments.max_shift is not None and found["largest_shift"] > arguments.max_shift:
-        raise ShiftExceeded(f"{table.path}: the shift of column {found['largest_shift_of']!r} is "
-                            f"{found['largest_shift']:.3g}, above --max-shift {arguments.max_shift:g}; the predictions "
-                            "are written")
+        raise Finding(3, f"{table.path}: the shift of column {found['largest_shift_of']!r} is "
+                      f"{found['largest_shift']:.3g}, above --max-shift {arguments.max_shift:g}; the predictions are "
+                      "written")
 
 
 def _write(arguments: argparse.Namespace, table: Table, writer: Writer, results: Generator[Any, None, None],

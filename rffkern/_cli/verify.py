@@ -10,7 +10,7 @@ from .._export.receipts import checked, described, digest, mismatches, run_engin
 from .._files.archive import parse_json
 from ..errors import InvalidInputError
 from .open_table import open_table
-from .output import Mismatch, NothingRan, UsageError, printable, say
+from .output import Finding, UsageError, printable, say
 from .predict import Scorer, feature_columns, load_predictor
 from .prediction_files import CsvWriter
 from .table import Selection, column_indices, column_label, csv_format
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
              for what, path in (("artefact", arguments.artefact), ("model", arguments.model), ("rows", arguments.data))
              if path is not None and digest(path) != receipt[what]["sha256"]]
     if wrong:
-        raise Mismatch("\n".join(wrong))
+        raise Finding(4, "\n".join(wrong))
     if arguments.model is not None:  # a file is run only if it is that of the receipt
         rows, expected = read_rows(arguments, load_predictor(arguments), artefact["explain"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
@@ -40,15 +40,15 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
-    """Say what each engine gave; Mismatch where it is not what the model gives, NothingRan where there is none."""
+    """Say what each engine gave; Finding where it is not what the model gives, or where there is none."""
     for line in described(engines):
         say(printable(line))
     wrong = mismatches(engines, tolerance)
     if wrong:
-        raise Mismatch("\n".join(wrong))
+        raise Finding(4, "\n".join(wrong))
     if all("not run" in result for result in engines.values()):
-        raise NothingRan("no program that runs the file is here, so that its scores are not compared with the model's: "
-                         f"install one of {', '.join(engines)}")
+        raise Finding(5, "no program that runs the file is here, so that its scores are not compared with the model's: "
+                      f"install one of {', '.join(engines)}")
 
 
 def read_rows(arguments: argparse.Namespace, model: Any, explain: bool) -> tuple[Rows, Results]:

@@ -52,7 +52,7 @@ def test_shifted_rows(command, trained, jobs):
     assert "'tenure' (9" in line
     assert "fare" not in line
     assert error.startswith("rffkern: error: c.csv: the shift of column 'contract' is ")
-    assert error.endswith("above --max-shift 0.25; the predictions are written")
+    assert error.endswith("above --max-shift 0.25; the predictions are written [rffkern help E3]")
     found = json.loads((trained / "c.json").read_text())
     assert found["largest_shift_of"] == "contract"
     assert command("predict", "d.npz", "c.csv", "--max-shift", "1000")[0] == 0

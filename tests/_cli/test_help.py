@@ -12,6 +12,8 @@ import pytest
 from rffkern._cli.completion import commands_of
 from rffkern._cli.help import RECIPES
 from rffkern._cli.main import main, make_parser
+from rffkern._cli.output import EXIT_CODES, Finding
+from rffkern.errors import FormatError, InvalidInputError, TrainingStateError
 
 
 @pytest.mark.parametrize("topic", RECIPES)
@@ -33,10 +35,44 @@ def test_topics_are_listed_and_a_wrong_one_is_corrected(capsys):
     assert "did you mean 'export'?" in capsys.readouterr().err
 
 
-def test_exit_codes_are_explained(capsys):
-    assert main(["help", "65"]) == 0
-    assert capsys.readouterr().out == "exit code 65: invalid data: a table or a model file\n"
-    assert main(["help", "64"]) == 2
+@pytest.mark.parametrize("code", EXIT_CODES)
+def test_exit_codes_are_explained(code, capsys):
+    meaning, advice = EXIT_CODES[code]
+    shown = set()
+    for topic in (f"{code}", f"E{code}", f"e{code}"):
+        assert main(["help", topic]) == 0
+        shown.add(capsys.readouterr().out)
+    (text,) = shown
+    assert text.startswith(f"exit code {code}: {meaning}\n")
+    assert advice in " ".join(text.split())
+    assert (f"docs/messages.md#e{code}\n" in text) == bool(advice)
+
+
+# What ends a command, and its exit code; a wrong option is refused by the parser, and a wrong topic by the command.
+ENDS = [(["help", "E64"], 2), (["fit", "--pairs", "x"], 2), (["info", "none.npz"], 66), (OSError("no"), 74),
+        (InvalidInputError("no"), 65), (FormatError("no"), 65), (TrainingStateError("no"), 74), (MemoryError("no"), 74),
+        (KeyboardInterrupt(), 130), (Finding(3, "two\nlines"), 3), (Finding(4, "no"), 4), (Finding(5, "no"), 5)]
+
+
+@pytest.mark.parametrize(("end", "code"), ENDS, ids=repr)
+def test_every_error_ends_with_its_code(end, code, capsys, monkeypatch, tmp_path):
+    """Which is one that `rffkern help` and docs/messages.md explain."""
+    def ended(_):
+        raise end
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rffkern._cli.main.discard", lambda stream: None)  # which would close pytest's own
+    if isinstance(end, BaseException):
+        monkeypatch.setattr("rffkern._cli.help.run", ended)
+    try:
+        found = main(end if isinstance(end, list) else ["help"])
+    except SystemExit as error:  # of argparse
+        found = error.code
+    assert found == code
+    errors = capsys.readouterr().err
+    assert errors.endswith(f" [rffkern help E{code}]\n")
+    assert errors.count("[rffkern help") == 1
+    assert EXIT_CODES[code][1]
 
 
 def completed(script, *words):

@@ -61,7 +61,8 @@ def test_exit_codes(folder):
     (folder / "broken.npz").write_bytes((folder / "m.npz").read_bytes()[:-5])
     assert "damaged" in run("info", "broken.npz", cwd=folder, expect=65).stderr
     done = run("fit", "train.csv", "-o", "no/such/folder/m.npz", cwd=folder, expect=74)
-    assert done.stderr == "rffkern: error: no/such/folder/m.npz: the folder of the output does not exist\n"
+    assert done.stderr == "rffkern: error: no/such/folder/m.npz: the folder of the output does not exist " \
+        "[rffkern help E74]\n"
     before = (folder / "train.csv").read_bytes()
     assert "must not be an input" in run("fit", "train.csv", "-o", "./train.csv", cwd=folder, expect=2).stderr
     assert (folder / "train.csv").read_bytes() == before
@@ -163,7 +164,8 @@ def test_output_into_pipes_and_devices(folder):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 def test_closed_streams(folder):
     for line in ("rffkern info m.npz >&-", "rffkern predict m.npz test.csv >&-", "rffkern --help >&-"):
-        assert shell(line, folder, expect=74).stderr == "rffkern: error: input or output failed: Bad file descriptor\n"
+        assert shell(line, folder, expect=74).stderr == ("rffkern: error: input or output failed: Bad file descriptor "
+                                                         "[rffkern help E74]\n")
     for closed in (">&- 2>&-", "2> /dev/full"):
         shell(f"rffkern fit train.csv -o c.npz --model gbrff2 {closed}", folder)
         assert (folder / "c.npz").read_bytes() == (folder / "m.npz").read_bytes()
@@ -180,7 +182,8 @@ def test_a_bad_row_after_rows_that_are_written(folder, table):
     (folder / "big.csv").write_text("length,width,depth\n" + f"{rows}\n" * 60 + "1,2,x\n")
     done = run("predict", "m.npz", "big.csv", cwd=folder, expect=65)
     assert done.stderr == ("rffkern: error: big.csv: data row 18001 (line 18002), column 2 (depth): expected a "
-                           "finite number, got 'x'; the predictions of the 16384 rows before this block were written\n")
+                           "finite number, got 'x'; the predictions of the 16384 rows before this block were written "
+                           "[rffkern help E65]\n")
     assert len(done.stdout.splitlines()) == 16385
     assert "were written" not in run("predict", "m.npz", "big.csv", "-o", "o.csv", cwd=folder, expect=65).stderr
     assert not (folder / "o.csv").exists()
@@ -194,7 +197,7 @@ def test_outputs_that_cannot_be_written_fail_before_training(folder):
     for name, message in (("x" * 256, "File name too long"), ("m.npz/n.npz", "Not a directory"),
                           (".", "Is a directory"), ("new/", "Is a directory")):
         done = run("fit", "bad.csv", "-o", name, cwd=folder, expect=74)
-        assert done.stderr == f"rffkern: error: {name}: {message}\n"
+        assert done.stderr == f"rffkern: error: {name}: {message} [rffkern help E74]\n"
 
 
 @pytest.mark.slow

@@ -118,8 +118,8 @@ def test_cells_of_another_kind(command, folder, passengers, model, which):
         passengers[row][column] = cell
     written(folder / "bad.csv", passengers)
     if which != "all":
-        assert command("predict", "p.npz", "bad.csv") == (65, "prediction\n",
-                                                          f"rffkern: error: bad.csv: {BAD[which][3]}\n")
+        assert command("predict", "p.npz", "bad.csv") == (
+            65, "prediction\n", f"rffkern: error: bad.csv: {BAD[which][3]} [rffkern help E65]\n")
         return
     code, out, errors = command("predict", "p.npz", "bad.csv", "--proba", "--reject", "r.csv", "--jobs", "2")
     assert (code, errors) == (0, "4 of 400 rows rejected: r.csv\n")

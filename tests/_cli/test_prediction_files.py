@@ -160,4 +160,5 @@ def test_messages_as_json(command, folder, table, monkeypatch):
     assert f"{100 * score['value']:.2f} %" in plain[2]
     code, _, errors = command("predict", "m.npz", "missing.csv", "--log", "json")
     assert code == 66
-    assert json.loads(errors) == {"message": "rffkern: error: missing.csv: No such file or directory"}
+    assert json.loads(errors) == {
+        "message": "rffkern: error: missing.csv: No such file or directory [rffkern help E66]"}

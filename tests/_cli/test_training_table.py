@@ -369,9 +369,9 @@ def test_a_fault_among_numbers_is_named(folder, table, capsys):
     target[8] = "oops"
     write_csv(folder / "f.csv", X, target)
     assert fit(folder, "f.csv") == 65
-    assert "expected a finite number as the target of data row 9, got 'oops'\n" in capsys.readouterr().err
+    assert "expected a finite number as the target of data row 9, got 'oops'" in capsys.readouterr().err
     assert fit(folder, "f.csv", "--reject", str(folder / "r.csv")) == 65
-    assert "got 'oops'; --model fourier_boosting_regressor rejects such rows\n" in capsys.readouterr().err
+    assert "got 'oops'; --model fourier_boosting_regressor rejects such rows" in capsys.readouterr().err
     assert fit(folder, "f.csv", "--reject", str(folder / "r.csv"), "--model", "fourier_boosting_regressor") == 0
     assert "1 of 300 rows rejected" in capsys.readouterr().err
 
@@ -405,7 +405,8 @@ def test_an_interrupt_ends_a_fit(folder, rng):
         process.send_signal(signal.SIGINT)
         rest = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 130
-    assert "rffkern: error: interrupted" in rest.splitlines()  # a bag beside it may still write a line
+    # A bag beside it may still write a line.
+    assert "rffkern: error: interrupted [rffkern help E130]" in rest.splitlines()
     assert "Traceback" not in rest
     assert not (folder / "b.npz").exists()
 
