@@ -6,32 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from .._column_map.cells import is_number, number_level
 from .._estimator.evaluation import Evaluation, Predictions, joined, predictions_of
 from .._estimator.metrics import label_codes
 from .._native.array_types import NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
-from .open_table import open_table
-from .output import Progress, UsageError, check_output, open_rejected, printable, say
-from .predict import Scorer, feature_columns, load_predictor
-from .prediction_files import CsvWriter
-from .table import Selection, Table, as_numbers, column_index, column_indices, column_label, csv_format
+from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
+from .output import Progress, check_output, open_rejected, printable, say
+from .table import Table, as_numbers, column_index, column_indices, column_label
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the metrics, as a table or as one JSON object."""
     if arguments.reject is not None:
         check_output(arguments.reject, arguments.data, arguments.model)
-    model = load_predictor(arguments)
-    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    model = load_predictor(arguments.model, arguments.threads)
+    table = open_for(model, arguments)
     weight = None if arguments.weight is None else column_index(table, arguments.weight)
     dropped = [*column_indices(table, arguments.drop), *([] if weight is None else [weight])]
     target = target_column(table, arguments.target, model, dropped)
-    features = feature_columns(table, model, target, dropped)
-    scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
-    raw_blocks, parse = table.read(Selection(features, target, [] if weight is None else [weight], needs_labels=False,
-                                             reject=arguments.reject is not None, types=scorer.column_types()))
+    of_model = ModelRows(model, table, target, dropped)
+    raw_blocks, parse = table.read(of_model.selection(target, [] if weight is None else [weight], needs_labels=False,
+                                                      reject=arguments.reject is not None))
     parts: list[Predictions] = []
     n_rows = 0
     with Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected:
@@ -39,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
             rejected.add(block.rejected)
             if len(block.X):
                 weights = None if weight is None else as_numbers(np.asarray(block.kept[0], dtype=str))
-                parts.append(_known(_of_block(model, scorer.rows(block), np.asarray(block.labels), weights)))
+                parts.append(_known(_of_block(model, of_model.of(block), np.asarray(block.labels), weights)))
             n_rows += len(block.X)
             bar.update(block.done, n_rows)
     rejected.report(n_rows)
@@ -78,31 +74,6 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     print("+- one standard error; the constant is the best one for these rows")
 
 
-def target_column(table: Table, text: str | None, model: Any, dropped: list[int], *, needed: bool = True) -> int | None:
-    """The column of labels or targets: the one that is named, that of the training, or the only one left.
-
-    None where labels are stored beside the rows, or where no column is left and none is needed.
-    """
-    if text is not None:
-        return column_index(table, text)
-    if table.has_labels:
-        return None
-    name = (getattr(model, "metadata_", None) or {}).get("target")
-    if name is not None and table.columns is not None and name in table.columns:
-        return table.columns.index(name)
-    names = set(getattr(model, "feature_names_in_", ()))
-    if names and table.columns is not None:
-        rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
-    else:
-        rest = [j for j in range(table.n_columns) if j not in dropped][model.n_features_in_ :]
-    if not rest and not needed:
-        return None
-    if len(rest) != 1:
-        raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
-                         "model")
-    return rest[0]
-
-
 def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any) -> Predictions:
     """Predictions of a block; rows without a label are nan, or -2."""
     classes = getattr(model, "classes_", None)
@@ -111,17 +82,6 @@ def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any) -> Predict
     labels, missing = written_as(labels, classes)
     codes = label_codes(labels, classes)
     return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)
-
-
-def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Labels of a table as those of a model are written, and which are missing."""
-    missing = labels == "" if labels.dtype.kind == "U" else np.isnan(labels) if labels.dtype.kind == "f" \
-        else np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "U" and classes.dtype.kind == "i":  # all digits count, which floats do not have
-        labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()], dtype=str)
-    elif classes.dtype.kind in "uif":
-        labels = as_numbers(labels)
-    return labels, missing
 
 
 def _known(part: Predictions) -> Predictions:

@@ -11,8 +11,8 @@ from .._export.receipts import receipt
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from ..errors import InvalidInputError, TrainingStateError
+from .model_rows import load_predictor
 from .output import STDIN, UsageError, check_output, printable, say
-from .predict import load_predictor
 from .verify import judge, read_rows
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
         if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
             say(printable(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
                           f"{stem}{suffixes[0]}"))
-    model = load(arguments.model) if arguments.data is None else load_predictor(arguments)
+    model = load(arguments.model) if arguments.data is None else load_predictor(arguments.model, arguments.threads)
     rows_and_results = None if arguments.data is None else read_rows(arguments, model, arguments.explain)
     try:
         export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to,

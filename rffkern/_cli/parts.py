@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import copy
 import itertools
 import os
 import shutil
@@ -18,16 +17,14 @@ from .prediction_files import ARROW_ENDINGS
 from .table import CsvFormat, Selection, Table, csv_format
 
 
-def ending_of_parts(arguments: argparse.Namespace) -> str:
+def ending_of_parts(output: str, files: Sequence[str]) -> str:
     """The end of the names of parts, which says their format: that of OUT if it has one, else that of DATA."""
-    for name in (arguments.output, input_files(arguments.data)[0]):
-        if ending(name) in (".csv", ".npy", *ARROW_ENDINGS):
-            return ending(name)
-    return ".csv"
+    ends = (ending(name) for name in (output, files[0]))
+    return next((end for end in ends if end in (".csv", ".npy", *ARROW_ENDINGS)), ".csv")
 
 
-def check_folder(arguments: argparse.Namespace) -> None:
-    """Refuse, before any work, what cannot be scored on a cluster, and a folder that is there already."""
+def check_folder(arguments: argparse.Namespace) -> list[str]:
+    """Refuse, before any work, what cannot be scored on a cluster, and a folder that is there; the files of DATA."""
     for option in ("jobs", "reject"):
         if getattr(arguments, option) not in (None, 1):
             raise UsageError(f"--{option} is for one process here: leave it out, or --workers and --dask")
@@ -37,10 +34,12 @@ def check_folder(arguments: argparse.Namespace) -> None:
     if os.path.lexists(arguments.output):
         raise UsageError("OUT must be the name of a new folder where --workers or --dask is given, got "
                          f"{arguments.output!r}, which exists")
-    others = [file for file in input_files(arguments.data) if os.path.exists(file) and not os.path.isfile(file)]
+    files = input_files(arguments.data)
+    others = [file for file in files if os.path.exists(file) and not os.path.isfile(file)]
     if others or arguments.data == "-":
         raise UsageError(f"--workers and --dask read files, got {(others or ['standard input'])[0]!r}")
     check_output(arguments.output, arguments.data, arguments.model)
+    return files
 
 
 class _Setup(NamedTuple):
@@ -52,22 +51,21 @@ class _Setup(NamedTuple):
     names: Sequence[str]
     selection: Selection
     scorer: Any
-    totals: Any  # of no rows
 
 
-def score_on_cluster(arguments: argparse.Namespace, table: Table, selection: Selection, scorer: Any, totals: Any,
-                     log: JsonLog | None) -> None:
+def score_on_cluster(arguments: argparse.Namespace, files: Sequence[str], table: Table, selection: Selection,
+                     scorer: Any, log: JsonLog | None) -> Any:
     """Score the files of a table side by side, each into a part of the same name, and add up what is known of rows."""
     from .cluster import open_cluster, require_dask  # which loads training
 
     workers = require_dask()
     scorer.model.set_params(n_jobs=1)  # files are scored side by side on the threads of a worker
-    path, files = os.path.abspath(arguments.data), [*map(os.path.abspath, input_files(arguments.data))]
+    last = ending_of_parts(arguments.output, files)
+    path, files = os.path.abspath(arguments.data), [*map(os.path.abspath, files)]
     form = csv_format(arguments)._replace(delimiter=getattr(table, "delimiter", None))
     names = list(getattr(scorer.model, "feature_names_in_", ()))
-    setup = _Setup(path, files, form, names, selection, scorer, totals)
+    setup, totals = _Setup(path, files, form, names, selection, scorer), scorer.totals()
     base = path if os.path.isdir(path) else os.path.commonpath([os.path.dirname(file) for file in files])
-    last = ending_of_parts(arguments)
     parts = [part if ending(part) == last else part + last for part in (os.path.relpath(file, base) for file in files)]
     sizes, started = [*map(os.path.getsize, files)], time.monotonic()
     with _whole_folder(arguments.output) as folder, open_cluster(arguments) as (client, n_workers):
@@ -85,6 +83,7 @@ def score_on_cluster(arguments: argparse.Namespace, table: Table, selection: Sel
                             done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
     say(printable(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
                   f"{time.monotonic() - started:.2f} s: {arguments.output}"))
+    return totals
 
 
 @contextlib.contextmanager
@@ -119,16 +118,19 @@ def _given(setup: _Setup) -> _Setup:
 
 def _score_part(setup: _Setup, file: str, output: str) -> Any:
     """Score the rows of a file into a part; return the totals of its rows."""
-    totals = copy.deepcopy(setup.totals)  # tasks of a worker share what they are given
+    totals = setup.scorer.totals()
     try:
         table = open_files(setup.path, setup.files, setup.form, setup.names, only=file)
         raw_blocks, parse = table.read(setup.selection)
-        with atomic_write(output) as part, setup.scorer.writer.sink(part) as sink:
+
+        def blocks() -> Iterator[bytes]:
             for raw in raw_blocks:
                 block = setup.scorer.score(parse(raw))
-                totals.add(block)
-                sink.add(block.data)
-            sink.finish(totals.n_rows)
+                totals.merge(block.totals)
+                yield block.data
+
+        with atomic_write(output) as part:
+            setup.scorer.writer.write(part, blocks())
     except InvalidInputError as error:
         if file in str(error):
             raise

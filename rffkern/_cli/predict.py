@@ -7,22 +7,19 @@ import json
 import os
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, is_number, number_level
 from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
-from .._column_map.tables import RawColumn, RawTable, category
 from .._estimator.columns import reference_of
 from .._estimator.explanations import check_marginals
 from .._files.atomic_file import atomic_write, is_stream
-from .._files.model_files import load
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError, TrainingStateError
 from .jobs import map_in_processes
-from .open_table import open_table
+from .model_rows import ModelRows, load_predictor, open_for, written_as
 from .output import (
     STDIN,
     Finding,
@@ -37,56 +34,48 @@ from .output import (
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import ARROW_ENDINGS, Writer, make_writer
-from .table import (
-    UNKNOWN,
-    Block,
-    ColumnType,
-    Selection,
-    Table,
-    as_numbers,
-    column_index,
-    column_indices,
-    column_label,
-    csv_format,
-    shortened,
-    warn_rounded,
-)
+from .table import Block, Table, as_numbers, column_index, column_indices, warn_rounded
 
 Double = NDArray[np.float64]
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write predictions and, if the table has labels, report the score."""
+    if arguments.output == STDIN:
+        arguments.output = None
     on_cluster = arguments.workers is not None or arguments.dask is not None
-    _check_outputs(arguments, on_cluster)
-    model = load_predictor(arguments)
-    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    files = check_folder(arguments) if on_cluster else []
+    written = f"part{ending_of_parts(arguments.output, files)}" if on_cluster else arguments.output
+    _check_outputs(arguments, written, on_cluster)
+    model = load_predictor(arguments.model, None)
+    _check_options(arguments, model)
+    if arguments.threads is not None or arguments.jobs > 1:
+        model.set_params(n_jobs=arguments.threads or 1)
+    table = open_for(model, arguments, files)
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
-    features = feature_columns(table, model, target, column_indices(table, arguments.drop))
-    part = f"part{ending_of_parts(arguments)}" if on_cluster else arguments.output
-    writer = make_writer(part, model, arguments.proba, table, kept, arguments.names, arguments.interval,
+    of_model = ModelRows(model, table, target, column_indices(table, arguments.drop))
+    writer = make_writer(written, model, arguments.proba, table, kept, arguments.names, arguments.interval,
                          arguments.explain)
-    scorer = Scorer(model, writer, arguments.proba, table.path, [column_label(j, table.columns) for j in features],
-                    arguments.round, arguments.interval, arguments.explain)
+    scorer = Scorer(model, of_model, writer, arguments.proba, arguments.round, arguments.interval, arguments.explain)
     if scorer.reference is None and (arguments.check is not None or arguments.max_shift is not None):
         raise UsageError(f"--check and --max-shift need a model with a column map, {arguments.model} has none: train "
                          "it with --columns map")
-    selection = Selection(features, target, kept, needs_labels=False, reject=arguments.reject is not None,
-                          types=scorer.column_types(), kept_as_text=writer.keeps_text)
-    log, totals = sys.stderr if isinstance(sys.stderr, JsonLog) else None, Totals(hasattr(model, "classes_"))
+    selection = of_model.selection(target, kept, needs_labels=False, reject=arguments.reject is not None,
+                                   kept_as_text=writer.keeps_text)
+    log = sys.stderr if isinstance(sys.stderr, JsonLog) else None
     if on_cluster:
-        score_on_cluster(arguments, table, selection, scorer, totals, log)
+        totals = score_on_cluster(arguments, files, table, selection, scorer, log)
     else:
         raw_blocks, parse = table.read(selection)
         results = (scorer.score(parse(raw)) for raw in raw_blocks) if arguments.jobs == 1 \
             else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
-        _write(arguments, table, writer, results, totals, log)
-    warn_rounded(table, [features[k] for k in sorted(totals.rounded)],
+        totals = _write(arguments, table, scorer, results, log)
+    warn_rounded(table, [of_model.features[k] for k in sorted(totals.rounded)],
                  "train without the column, or with it in --categorical")
     found: dict[str, Any] = {}
     if scorer.reference is not None:
-        found = report(scorer.fitted_map, scorer.reference, totals.counts)
+        found = report(of_model.fitted_map, scorer.reference, totals.counts)
         _report_drift(arguments, found, log)
     score = totals.score
     if score.n_rows and log is not None:
@@ -99,29 +88,33 @@ def run(arguments: argparse.Namespace) -> None:
                       "written")
 
 
-def _write(arguments: argparse.Namespace, table: Table, writer: Writer, results: Generator[Any, None, None],
-           totals: "Totals", log: JsonLog | None) -> None:
-    """Write scored blocks to one file as they come."""
-    output, started = arguments.output, time.monotonic()
+def _write(arguments: argparse.Namespace, table: Table, scorer: "Scorer", results: Generator[Any, None, None],
+           log: JsonLog | None) -> "Totals":
+    """Write scored blocks to one file as they come; the totals of their rows."""
+    output, totals, started = arguments.output, scorer.totals(), time.monotonic()
     with (Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected,
-          _opened(output) as file, contextlib.closing(results), writer.sink(file) as sink):
-        try:
+          _opened(output) as file, contextlib.closing(results)):
+
+        def blocks() -> Iterator[bytes]:
             for block in results:
-                totals.add(block)
-                sink.add(block.data)
+                totals.merge(block.totals)
+                yield block.data
                 rejected.add(block.rejected)
                 bar.update(block.done, totals.n_rows)
                 if log is not None:
-                    log.add(event="batch", batch_rows=block.n_rows, rows=totals.n_rows, rejected=rejected.n_rows,
-                            done=round(block.done / table.total, 4) if table.total else None,
+                    log.add(event="batch", batch_rows=block.totals.n_rows, rows=totals.n_rows,
+                            rejected=rejected.n_rows, done=round(block.done / table.total, 4) if table.total else None,
                             seconds=round(time.monotonic() - started, 3))
+
+        try:
+            scorer.writer.write(file, blocks())
         except InvalidInputError as error:
             if totals.n_rows and (output is None or is_stream(output)):  # which cannot be taken back
                 raise InvalidInputError(f"{error}; the predictions of the {totals.n_rows} rows before this block were "
                                         "written") from error
             raise
-        sink.finish(totals.n_rows)
     rejected.report(totals.n_rows)
+    return totals
 
 
 def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: JsonLog | None) -> None:
@@ -136,14 +129,10 @@ def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: Jso
         say(printable(line))
 
 
-def _check_outputs(arguments: argparse.Namespace, on_cluster: bool) -> None:
-    """Refuse, before any work, outputs that cannot be written, or not as the options ask."""
-    if arguments.output == STDIN:
-        arguments.output = None
+def _check_outputs(arguments: argparse.Namespace, written: str | None, on_cluster: bool) -> None:
+    """Refuse, before any work, outputs that cannot be written, or not as the options ask; `written` has predictions."""
     output = arguments.output
-    if on_cluster:
-        check_folder(arguments)
-    elif output is not None:
+    if output is not None and not on_cluster:
         stream = is_stream(output)
         if not output.endswith((".csv", ".npy", *ARROW_ENDINGS)) and not stream:
             raise UsageError(f"the name of OUT must end in .csv, .npy, .parquet, .feather or .arrow, got {output!r}")
@@ -151,14 +140,13 @@ def _check_outputs(arguments: argparse.Namespace, on_cluster: bool) -> None:
             raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
                              f"{output!r} is a pipe or a device")
         check_output(output, arguments.data, arguments.model)
-    if (ending_of_parts(arguments) if on_cluster else output or "").endswith(".npy"):
+    if written is not None and written.endswith(".npy"):
         for option in ("interval", "explain", "keep"):
             if getattr(arguments, option):
                 raise UsageError(f"--{option} needs a table as OUT, such as a .csv, got {output!r}: a .npy contains "
                                  "only predictions")
-    written = {"OUT": output, "--reject": arguments.reject, "--check": arguments.check}
     options_of: dict[str, str] = {}
-    for option, path in written.items():
+    for option, path in {"OUT": output, "--reject": arguments.reject, "--check": arguments.check}.items():
         if path is None or path == STDIN:
             continue
         if option != "OUT":
@@ -168,31 +156,18 @@ def _check_outputs(arguments: argparse.Namespace, on_cluster: bool) -> None:
             raise UsageError(f"{other} and {option} must be two files, got {path!r} for both")
 
 
-def load_predictor(arguments: argparse.Namespace) -> Any:
-    """The model, if the options suit it."""
-    model: Any = load(arguments.model)
-    name = type(model).__name__
-    if not hasattr(model, "predict"):
-        advice = "use its transform method in Python" if hasattr(model, "transform") else "use its score method in " \
-                                                                                          "Python"
-        raise InvalidInputError(f"{arguments.model}: contains the class {name}, which has no predict method; {advice}")
-    if getattr(arguments, "proba", False) and not hasattr(model, "predict_proba"):
-        raise UsageError(f"--proba needs a classifier, {arguments.model} contains a {name}")
-    coverage = getattr(arguments, "interval", None)
-    if coverage is not None:
-        _check_coverage(model, coverage, arguments.model)
-    if getattr(arguments, "explain", 0):
-        _check_reasons(model, arguments)
-    if arguments.threads is not None or getattr(arguments, "jobs", 1) > 1:
-        model.set_params(n_jobs=arguments.threads or 1)
-    return model
-
-
-def _check_reasons(model: Any, arguments: argparse.Namespace) -> None:
-    """Refuse, before a row is read, to explain what cannot be explained in columns of names and numbers."""
+def _check_options(arguments: argparse.Namespace, model: Any) -> None:
+    """Refuse, before a row is read, what the model cannot give."""
+    path = arguments.model
+    if arguments.proba and not hasattr(model, "predict_proba"):
+        raise UsageError(f"--proba needs a classifier, {path} contains a {type(model).__name__}")
+    if arguments.interval is not None:
+        _check_coverage(model, arguments.interval, path)
+    if not arguments.explain:
+        return
     if not hasattr(model, "classes_") and model.expansion_.n_outputs > 1:
-        raise UsageError(f"--explain needs a model of one output, {arguments.model} has {model.expansion_.n_outputs}: "
-                         "call explain in Python")
+        raise UsageError(f"--explain needs a model of one output, {path} has {model.expansion_.n_outputs}: call "
+                         "explain in Python")
     if arguments.explain > model.n_features_in_:
         raise UsageError(f"--explain must be at most {model.n_features_in_}, the number of columns, got "
                          f"{arguments.explain}")
@@ -227,25 +202,6 @@ def _target_column(table: Table, text: str | None) -> int | None:
     return column_index(table, text)
 
 
-def feature_columns(table: Table, model: Any, target: int | None, dropped: list[int]) -> list[int]:
-    """Indices of the model's columns in the table: by name if both have names, else by position."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and table.columns is not None and len(set(names)) == len(names):
-        index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
-        missing = [name for name in names if name not in index]
-        if missing:
-            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
-                                    f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
-                                    f"{shortened(list(map(repr, index)))}")
-        return [index[name] for name in names]
-    features = [j for j in range(table.n_columns) if j != target and j not in dropped]
-    if len(features) != model.n_features_in_:
-        raise InvalidInputError(f"{table.path}: expected {model.n_features_in_} columns besides any --target and "
-                                f"--drop, got {len(features)}; columns are matched by position, because the "
-                                f"{'model' if names is None else 'table'} has no column names")
-    return features
-
-
 @contextlib.contextmanager
 def _opened(path: str | None) -> Iterator[BinaryIO]:
     """The file to write, or stdout."""
@@ -262,60 +218,49 @@ def _opened(path: str | None) -> Iterator[BinaryIO]:
 class ScoredBlock(NamedTuple):
     """The predictions of a block of rows."""
 
-    n_rows: int
-    data: bytes  # the predictions as they are written
-    labels: NDArray[Any] | None
-    predicted: NDArray[Any] | None  # to compare with the labels, if there are any
+    data: bytes  # as they are written
     done: int  # how much of the table has been read
     rejected: list[RejectedRow]
-    rounded: Sequence[int] = ()  # as in a Block
-    counts: Counts | None = None  # of columns, where the model has a reference
+    totals: "Totals"  # of its rows
 
 
 class Scorer:
     """Predicts blocks of rows; it can be sent to other processes."""
 
-    def __init__(self, model: Any, writer: Writer, proba: bool, path: str, labels: list[str],
-                 digits: int | None = None, coverage: float | None = None, n_reasons: int = 0) -> None:
-        self.model, self.writer, self.proba, self.digits = model, writer, proba, digits
+    def __init__(self, model: Any, of_model: ModelRows, writer: Writer, proba: bool, digits: int | None,
+                 coverage: float | None, n_reasons: int) -> None:
+        self.model, self.of_model, self.writer, self.proba, self.digits = model, of_model, writer, proba, digits
         self.coverage = coverage  # of intervals or sets, None for none
         self.n_reasons = n_reasons  # columns of each row whose contributions are written
-        self.path, self.labels = path, labels  # of the table and its columns, for messages
         self._has_labels = hasattr(model, "classes_")
         column_map = getattr(model, "column_map_", None)
-        self.fitted_map: Any = None if column_map is None else column_map._fitted_map()
         self.reference: Reference | None = None  # of the training rows
         if column_map is not None and column_map._reference is not None:
             self.reference = reference_of(column_map, type(model).__name__)[1]
-        self._kinds = [] if self.fitted_map is None else [column.kind if column.forms else EMPTY
-                                                       for column in self.fitted_map.columns]
 
-    def column_types(self) -> list[ColumnType]:
-        """How the columns are read, if the model has a column map."""
-        if self.fitted_map is None:
-            return []
-        return [ColumnType(kind, kind != EMPTY, {level.strip(): level for level in reversed(column.levels)},
-                           format=column.format if column.forms else "", words=column.words)
-                for kind, column in zip(self._kinds, self.fitted_map.columns, strict=True)]
+    def totals(self) -> "Totals":
+        """Those of no rows."""
+        return Totals(self._has_labels)
 
     def score(self, block: Block) -> ScoredBlock:
         """Predictions of a block."""
+        totals = self.totals()
         if not len(block.X):
-            return ScoredBlock(0, b"", None, None, block.done, block.rejected)
-        rows = self.rows(block)
+            return ScoredBlock(b"", block.done, block.rejected, totals)
+        rows = self.of_model.of(block)
         predicted, proba, covering = self.model._answers(rows, self.proba, self.coverage)
         shown, shown_proba = predicted, proba
         if self.digits is not None:
             shown = predicted if self._has_labels else np.round(predicted, self.digits)
             shown_proba = None if proba is None else np.round(proba, self.digits)
         data = self.writer.rows(shown, shown_proba, block.kept, [*self._covering(covering), *self._reasons(rows)])
-        counts = None
+        totals.n_rows = len(block.X)
+        totals.rounded.update(block.rounded)
+        if block.labels is not None:
+            totals.score.add(block.labels, predicted)
         if self.reference is not None:
-            table = rows if isinstance(rows, RawTable) else RawTable(None, [
-                RawColumn(kind, values) for kind, values in zip(self._kinds, block.X.T, strict=True)], len(block.X))
-            counts = count_rows(self.fitted_map, self.reference, table)
-        return ScoredBlock(len(block.X), data, block.labels, None if block.labels is None else predicted, block.done,
-                           block.rejected, block.rounded, counts)
+            totals.counts = count_rows(self.of_model.fitted_map, self.reference, self.of_model.raw(rows))
+        return ScoredBlock(data, block.done, block.rejected, totals)
 
     def _covering(self, found: Any) -> list[NDArray[Any]]:
         """Columns of the ends of intervals, or of sets of labels as text."""
@@ -344,36 +289,15 @@ class Scorer:
         sizes = sizes if self.digits is None else np.round(sizes, self.digits)
         return [column for place, size in zip(order.T, sizes.T, strict=True) for column in (names[place], size)]
 
-    def rows(self, block: Block) -> Any:
-        """The rows as the model takes them; a column of another kind than in training is an error."""
-        if self.fitted_map is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
-            return block.X
-        columns = []
-        for k, (each, expected, values) in enumerate(zip(block.types, self._kinds, block.X.T, strict=True)):
-            kind = EMPTY if each.kind == UNKNOWN else each.kind
-            columns.append(category(values, block.levels.get(k, ())) if kind == CATEGORY else RawColumn(kind, values))
-            if kind not in (expected, EMPTY) and (kind, expected) != (NUMERIC, CATEGORY):
-                raise InvalidInputError(f"{self.path}: column {self.labels[k]}: expected values of kind {expected!r}, "
-                                        f"as in training, got {kind!r}")
-        return RawTable(self.fitted_map.names, columns, len(block.X))
-
 
 class Totals:
-    """What is known of all rows whose predictions are written."""
+    """What is known of rows whose predictions are written."""
 
     def __init__(self, has_labels: bool) -> None:
         self.n_rows = 0
         self.score: Any = Accuracy() if has_labels else RSquared()
         self.rounded: set[int] = set()
         self.counts: Counts | None = None
-
-    def add(self, block: ScoredBlock) -> None:
-        """Add a block."""
-        if block.labels is not None and block.predicted is not None:
-            self.score.add(block.labels, block.predicted)
-        self.n_rows += block.n_rows
-        self.rounded.update(block.rounded)
-        self.counts = added(self.counts, block.counts)
 
     def merge(self, other: "Totals") -> None:
         """Add those of other rows."""
@@ -397,18 +321,11 @@ class Accuracy:
     def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Add a block."""
         _check_targets(labels, predicted)
-        known = labels != "" if labels.dtype.kind == "U" else ~np.isnan(labels) if labels.dtype.kind == "f" \
-            else np.ones(len(labels), dtype=bool)
-        labels, predicted = labels[known], predicted[known]
-        if predicted.dtype.kind in "UOb":
+        labels, missing = written_as(labels, predicted)
+        if predicted.dtype.kind in "UOb" or labels.dtype.kind == "U":
             labels, predicted = labels.astype(str), predicted.astype(str)
-        elif predicted.dtype.kind in "iu" and labels.dtype.kind == "U":  # all digits count, which floats do not have
-            labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()])
-            predicted = predicted.astype(str)
-        elif labels.dtype.kind not in "iu":
-            labels = as_numbers(labels)
-        self.n_rows += len(labels)
-        self.n_right += int((labels == predicted).sum())
+        self.n_rows += int((~missing).sum())
+        self.n_right += int((labels == predicted)[~missing].sum())
 
     def merge(self, other: "Accuracy") -> None:
         """Add other rows."""

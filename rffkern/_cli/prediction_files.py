@@ -1,11 +1,9 @@
-"""The files that `rffkern predict` writes: text, a NumPy array, or a table of Parquet or Arrow.
-
-A writer makes bytes of predictions, in any process; its sink puts them into the file, in the order of the rows.
-"""
+"""The files that `rffkern predict` writes: text, a NumPy array, or a table of Parquet or Arrow."""
 
 import contextlib
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
@@ -24,18 +22,8 @@ _NPY_HEADER_BYTES = 128  # whatever the number of rows turns out to be
 _GROUP_ROWS = 1 << 17  # of a Parquet file
 
 
-class Sink(Protocol):
-    """Where the bytes of a writer go."""
-
-    def add(self, data: bytes) -> None:
-        """Append what `rows` returned for a block."""
-
-    def finish(self, n_rows: int) -> None:
-        """Write what can only be known at the end."""
-
-
 class Writer(Protocol):
-    """Makes bytes of the predictions of a block; it can be sent to other processes."""
+    """Makes bytes of the predictions of blocks, in any process, and writes a file of them."""
 
     @property
     def keeps_text(self) -> bool:
@@ -45,8 +33,8 @@ class Writer(Protocol):
              covering: Sequence[NDArray[Any]] = ()) -> bytes:
         """Predictions, probabilities, and columns that are kept; `covering` are intervals or sets, and reasons."""
 
-    def sink(self, file: BinaryIO) -> contextlib.AbstractContextManager[Sink]:
-        """What writes such bytes to an empty file."""
+    def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
+        """Write what `rows` returned for all blocks, in their order, to an empty file."""
 
 
 def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str,
@@ -123,24 +111,10 @@ class CsvWriter(NamedTuple):
         columns += [map(str if column.dtype.kind in "biuf" else _cell, column.tolist()) for column in numbers]
         return _lines(columns)
 
-    @contextlib.contextmanager
-    def sink(self, file: BinaryIO) -> Iterator[Sink]:
-        """The file, with a header."""
+    def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
+        """Write a header, and the blocks as they come."""
         file.write(_lines([[_cell(name)] for name in self.header]))
-        yield _Appended(file)
-
-
-class _Appended(NamedTuple):
-    """Bytes as they come."""
-
-    file: BinaryIO
-
-    def add(self, data: bytes) -> None:
-        """Append them."""
-        self.file.write(data)
-
-    def finish(self, n_rows: int) -> None:
-        """Write nothing more."""
+        file.writelines(blocks)
 
 
 def _lines(columns: Sequence[Iterable[str]]) -> bytes:
@@ -181,30 +155,20 @@ class NpyWriter(NamedTuple):
         """The rows as they are in memory."""
         return np.ascontiguousarray(predicted if proba is None else proba, dtype=self.dtype).tobytes()
 
-    @contextlib.contextmanager
-    def sink(self, file: BinaryIO) -> Iterator[Sink]:
-        """The file, with space for the header."""
+    def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
+        """Leave space for the header, and write it last."""
         file.write(b"\0" * _NPY_HEADER_BYTES)
-        yield _NpySink(file, self)
+        file.writelines(blocks)
+        n_rows = (file.tell() - _NPY_HEADER_BYTES) // (self.dtype.itemsize * math.prod(self.row_shape))
+        file.seek(0)
+        file.write(npy_header(self.dtype, (n_rows, *self.row_shape)))
 
 
-class _NpySink(NamedTuple):
-    """An array whose header is written last."""
-
-    file: BinaryIO
-    writer: NpyWriter
-
-    def add(self, data: bytes) -> None:
-        """Append rows."""
-        self.file.write(data)
-
-    def finish(self, n_rows: int) -> None:
-        """Write the header."""
-        text = f"{{'descr': {np.lib.format.dtype_to_descr(self.writer.dtype)!r}, 'fortran_order': False, " \
-               f"'shape': {(n_rows, *self.writer.row_shape)!r}, }}"
-        self.file.seek(0)
-        self.file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER_BYTES - 10).to_bytes(2, "little")
-                        + text.ljust(_NPY_HEADER_BYTES - 11).encode("ascii") + b"\n")
+def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """The header of a .npy file, which always has the same length."""
+    text = f"{{'descr': {np.lib.format.dtype_to_descr(dtype)!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    return (b"\x93NUMPY\x01\x00" + (_NPY_HEADER_BYTES - 10).to_bytes(2, "little")
+            + text.ljust(_NPY_HEADER_BYTES - 11).encode("ascii") + b"\n")
 
 
 class ArrowWriter(NamedTuple):
@@ -226,9 +190,8 @@ class ArrowWriter(NamedTuple):
         data: bytes = pyarrow.record_batch(arrays, schema=self.schema).serialize().to_pybytes()
         return data
 
-    @contextlib.contextmanager
-    def sink(self, file: BinaryIO) -> Iterator[Sink]:
-        """A table that is complete when the block ends, also by an exception, after which the file is of no use."""
+    def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
+        """Write messages once they have as many rows as a group; after an exception the file is of no use."""
         pyarrow = import_pyarrow()
         if self.is_parquet:
             from pyarrow import parquet
@@ -236,33 +199,13 @@ class ArrowWriter(NamedTuple):
             writer: Any = parquet.ParquetWriter(file, self.schema)
         else:
             writer = pyarrow.ipc.new_file(file, self.schema)
-        sink = _ArrowSink(pyarrow, writer, self.schema, _GROUP_ROWS if self.is_parquet else 0)
-        try:
-            yield sink
-        finally:
-            sink.flush()
-            writer.close()
-
-
-class _ArrowSink:
-    """Messages that are written once they have as many rows as a group."""
-
-    def __init__(self, pyarrow: Any, writer: Any, schema: Any, group_rows: int) -> None:
-        self._pyarrow, self._writer, self._schema, self._group_rows = pyarrow, writer, schema, group_rows
-        self._batches: list[Any] = []
-
-    def add(self, data: bytes) -> None:
-        """Append rows."""
-        if data:
-            self._batches.append(self._pyarrow.ipc.read_record_batch(self._pyarrow.py_buffer(data), self._schema))
-        if sum(batch.num_rows for batch in self._batches) >= self._group_rows:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the rows that wait."""
-        if self._batches:
-            self._writer.write_table(self._pyarrow.Table.from_batches(self._batches))
-            self._batches = []
-
-    def finish(self, n_rows: int) -> None:
-        """Write nothing more."""
+        group_rows, batches = _GROUP_ROWS if self.is_parquet else 0, []
+        with contextlib.closing(writer):
+            for data in blocks:
+                if data:
+                    batches.append(pyarrow.ipc.read_record_batch(pyarrow.py_buffer(data), self.schema))
+                if batches and sum(batch.num_rows for batch in batches) >= group_rows:
+                    writer.write_table(pyarrow.Table.from_batches(batches))
+                    batches = []
+            if batches:
+                writer.write_table(pyarrow.Table.from_batches(batches))

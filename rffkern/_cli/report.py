@@ -4,23 +4,16 @@ import argparse
 import hashlib
 import json
 import os
-from typing import Any
 
-import numpy as np
-
-from .._column_map.tables import concatenated, rows_of
 from .._files.atomic_file import atomic_write
-from .._native.array_types import NDArray
 from .._report.facts import Source, report_facts
 from .._report.labelled_rows import LabelledRows
 from .._report.page import report_page
 from ..errors import InvalidInputError
-from .evaluate import target_column, written_as
-from .open_table import input_files, open_table
-from .output import STDIN, Progress, RejectedRows, UsageError, check_output, open_rejected, printable, say
-from .predict import Scorer, feature_columns, load_predictor
-from .prediction_files import CsvWriter
-from .table import Selection, Table, as_numbers, column_indices, column_label, csv_format
+from .model_rows import load_predictor, open_for, read_labelled, target_column
+from .open_table import input_files
+from .output import STDIN, UsageError, check_output, open_rejected, printable, say
+from .table import Table, column_indices
 
 _NO_TARGET = "the table has no column of labels or targets"
 
@@ -28,8 +21,8 @@ _NO_TARGET = "the table has no column of labels or targets"
 def run(arguments: argparse.Namespace) -> None:
     """Read all rows, and write the page, its numbers, or both."""
     _check_outputs(arguments)
-    model = load_predictor(arguments)
-    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    model = load_predictor(arguments.model, arguments.threads)
+    table = open_for(model, arguments)
     dropped = column_indices(table, arguments.drop)
     target = target_column(table, arguments.target, model, dropped, needed=False)
     if target is None and not table.has_labels:
@@ -60,45 +53,6 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         check_output(path, arguments.data, arguments.model)
     if outputs.count(STDIN) > 1 or len(set(map(os.path.realpath, files))) < len(files):
         raise UsageError(f"PAGE, --json and --reject must be different files, got {', '.join(map(repr, outputs))}")
-
-
-def read_labelled(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows
-                  ) -> tuple[Any, NDArray[Any] | None, int]:
-    """All rows that can be used, and their labels or targets if there are any; how many more have none is said."""
-    features = feature_columns(table, model, target, dropped)
-    scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
-    raw_blocks, parse = table.read(Selection(features, target, needs_labels=False, reject=rejected.path is not None,
-                                             types=scorer.column_types()))
-    blocks, labels, n_rows = [], [], 0
-    with Progress("reading", table.total) as bar:
-        for block in map(parse, raw_blocks):
-            rejected.add(block.rejected)
-            n_rows += len(block.X)
-            bar.update(block.done, n_rows)
-            if not len(block.X):
-                continue
-            X = scorer.rows(block)
-            blocks.append(X if scorer.fitted_map is None else scorer.fitted_map.read(X, type(model).__name__))
-            if block.labels is not None:
-                labels.append(np.asarray(block.labels))
-    rejected.report(n_rows)
-    if not blocks:
-        raise InvalidInputError(f"{table.path}: the file contains no rows that can be used")
-    X = np.concatenate(blocks) if scorer.fitted_map is None else concatenated(blocks)
-    if not labels:
-        return X, None, 0
-    y: NDArray[Any] = np.concatenate(labels)
-    if hasattr(model, "classes_"):
-        y, missing = written_as(y, model.classes_)
-    else:
-        y = as_numbers(y)
-        missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
-    if missing.all():
-        raise InvalidInputError(f"{table.path}: no row has a label or target")
-    if missing.any():
-        say(printable(f"{table.path}: {missing.sum()} rows have no label or target, and are left out"))
-        X, y = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing), y[~missing]
-    return X, y, int(missing.sum())
 
 
 def _name_of(table: Table, target: int | None) -> str:

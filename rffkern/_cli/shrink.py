@@ -6,12 +6,9 @@ from .._estimator.evaluation import aligned, metric_name, with_error
 from .._files.model_files import save
 from .._files.shrink import shrink
 from ..errors import InvalidInputError
-from .evaluate import target_column
-from .open_table import open_table
+from .model_rows import load_predictor, open_for, read_labelled, target_column
 from .output import STDIN, UsageError, check_output, open_rejected, printable, say
-from .predict import load_predictor
-from .report import read_labelled
-from .table import column_indices, csv_format
+from .table import column_indices
 
 _MOST_LINES = 20
 
@@ -20,8 +17,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the model, and print the curve of its loss against its bytes."""
     if arguments.output != STDIN:
         check_output(arguments.output, arguments.data, arguments.model)
-    model = load_predictor(arguments)
-    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    model = load_predictor(arguments.model, arguments.threads)
+    table = open_for(model, arguments)
     dropped = column_indices(table, arguments.drop)
     target = target_column(table, arguments.target, model, dropped)
     with open_rejected(arguments.reject) as rejected:

@@ -9,11 +9,9 @@ from .._export.engines import Results, Rows, joined, results_of, rows_of
 from .._export.receipts import checked, described, digest, mismatches, run_engines
 from .._files.archive import parse_json
 from ..errors import InvalidInputError
-from .open_table import open_table
+from .model_rows import ModelRows, load_predictor, open_for
 from .output import Finding, UsageError, printable, say
-from .predict import Scorer, feature_columns, load_predictor
-from .prediction_files import CsvWriter
-from .table import Selection, column_indices, column_label, csv_format
+from .table import column_indices
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -33,7 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
     if wrong:
         raise Finding(4, "\n".join(wrong))
     if arguments.model is not None:  # a file is run only if it is that of the receipt
-        rows, expected = read_rows(arguments, load_predictor(arguments), artefact["explain"])
+        rows, expected = read_rows(arguments, load_predictor(arguments.model, arguments.threads), artefact["explain"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
               receipt["tolerance"])
     say(printable(f"{arguments.artefact}: as {arguments.receipt} says"))
@@ -56,11 +54,10 @@ def read_rows(arguments: argparse.Namespace, model: Any, explain: bool) -> tuple
     path = arguments.data
     if os.path.exists(path) and not os.path.isfile(path):
         raise UsageError(f"ROWS must be one file, whose digest a receipt has, got {path!r}")
-    table = open_table(path, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
-    features = feature_columns(table, model, None, column_indices(table, arguments.drop))
-    scorer = Scorer(model, CsvWriter([]), False, table.path, [column_label(j, table.columns) for j in features])
-    raw_blocks, parse = table.read(Selection(features, None, [], types=scorer.column_types()))
-    blocks = [scorer.rows(block) for block in map(parse, raw_blocks) if len(block.X)]
+    table = open_for(model, arguments)
+    of_model = ModelRows(model, table, None, column_indices(table, arguments.drop))
+    raw_blocks, parse = table.read(of_model.selection(None))
+    blocks = [of_model.of(block) for block in map(parse, raw_blocks) if len(block.X)]
     if not blocks:
         raise InvalidInputError(f"{path}: the table has no rows")
     return joined([(rows_of(model, X), results_of(model, X, explain)) for X in blocks])

@@ -11,22 +11,20 @@ from .._estimator.counterfactual import Counterfactual
 from .._estimator.evaluation import aligned
 from .._estimator.explanations import names_of
 from ..errors import InvalidInputError
-from .open_table import open_table
+from .model_rows import load_predictor, open_for, read_labelled
 from .output import UsageError, open_rejected, printable
-from .predict import load_predictor
-from .report import read_labelled
-from .table import column_indices, csv_format
+from .table import column_indices
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the changes of each row, as a table or as a JSON object."""
-    model = load_predictor(arguments)
+    model = load_predictor(arguments.model, arguments.threads)
     target = _target(model, arguments.target)
     columns = names_of(model).tolist()
     change = [_column(columns, text) for texts in arguments.change for text in texts.split(",")] or None
     limits = {_column(columns, name): (low, high) for name, low, high in arguments.limit}
     steps = {_column(columns, name): size for name, size in arguments.step}
-    table = open_table(arguments.data, csv_format(arguments), list(getattr(model, "feature_names_in_", ())))
+    table = open_for(model, arguments)
     dropped = column_indices(table, arguments.drop)
     with open_rejected(arguments.reject) as rejected:
         X, *_ = read_labelled(model, table, None, dropped, rejected)

@@ -1,0 +1,178 @@
+"""A model and a table: the columns of the table that the model reads, and its rows as the model takes them."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, is_number, number_level
+from .._column_map.tables import RawColumn, RawTable, category, concatenated, rows_of
+from .._files.model_files import load
+from .._native.array_types import NDArray
+from ..errors import InvalidInputError
+from .open_table import input_files, open_files
+from .output import Progress, RejectedRows, UsageError, printable, say
+from .table import (
+    UNKNOWN,
+    Block,
+    ColumnType,
+    Selection,
+    Table,
+    as_numbers,
+    column_index,
+    column_label,
+    csv_format,
+    shortened,
+)
+
+
+def load_predictor(path: str, n_jobs: int | None) -> Any:
+    """A model that predicts; `n_jobs` is None for its own."""
+    model: Any = load(path)
+    if not hasattr(model, "predict"):
+        method = "transform" if hasattr(model, "transform") else "score"
+        raise InvalidInputError(f"{path}: contains the class {type(model).__name__}, which has no predict method; use "
+                                f"its {method} method in Python")
+    if n_jobs is not None:
+        model.set_params(n_jobs=n_jobs)
+    return model
+
+
+def open_for(model: Any, arguments: argparse.Namespace, files: Sequence[str] = ()) -> Table:
+    """The table that a command names; `files` are those that its name means, if they are known."""
+    return open_files(arguments.data, files or input_files(arguments.data), csv_format(arguments),
+                      list(getattr(model, "feature_names_in_", ())))
+
+
+def target_column(table: Table, text: str | None, model: Any, dropped: list[int], *, needed: bool = True) -> int | None:
+    """The column of labels or targets: the one that is named, that of the training, or the only one left.
+
+    None where labels are stored beside the rows, or where no column is left and none is needed.
+    """
+    if text is not None:
+        return column_index(table, text)
+    if table.has_labels:
+        return None
+    name = (getattr(model, "metadata_", None) or {}).get("target")
+    if name is not None and table.columns is not None and name in table.columns:
+        return table.columns.index(name)
+    names = set(getattr(model, "feature_names_in_", ()))
+    if names and table.columns is not None:
+        rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
+    else:
+        rest = [j for j in range(table.n_columns) if j not in dropped][model.n_features_in_ :]
+    if not rest and not needed:
+        return None
+    if len(rest) != 1:
+        raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
+                         "model")
+    return rest[0]
+
+
+class ModelRows:
+    """Rows of a table as a model takes them; it can be sent to other processes."""
+
+    def __init__(self, model: Any, table: Table, target: int | None, dropped: list[int]) -> None:
+        self.features = _feature_columns(table, model, target, dropped)
+        self.path, self._labels = table.path, [column_label(j, table.columns) for j in self.features]
+        column_map = getattr(model, "column_map_", None)
+        self.fitted_map: Any = None if column_map is None else column_map._fitted_map()
+        self._kinds = [] if self.fitted_map is None else [column.kind if column.forms else EMPTY
+                                                          for column in self.fitted_map.columns]
+
+    def selection(self, target: int | None, kept: Sequence[int] = (), **options: bool) -> Selection:
+        """What is read of the table; the columns as in training, if the model has a column map."""
+        types = [] if self.fitted_map is None else [
+            ColumnType(kind, kind != EMPTY, {level.strip(): level for level in reversed(column.levels)},
+                       format=column.format if column.forms else "", words=column.words)
+            for kind, column in zip(self._kinds, self.fitted_map.columns, strict=True)]
+        return Selection(self.features, target, kept, types=types, **options)
+
+    def of(self, block: Block) -> Any:
+        """The rows of a block; a column of another kind than in training is an error."""
+        if self.fitted_map is None or {*self._kinds, *(each.kind for each in block.types)} <= {NUMERIC, EMPTY}:
+            return block.X
+        columns = []
+        for k, (each, expected, values) in enumerate(zip(block.types, self._kinds, block.X.T, strict=True)):
+            kind = EMPTY if each.kind == UNKNOWN else each.kind
+            columns.append(category(values, block.levels.get(k, ())) if kind == CATEGORY else RawColumn(kind, values))
+            if kind not in (expected, EMPTY) and (kind, expected) != (NUMERIC, CATEGORY):
+                raise InvalidInputError(f"{self.path}: column {self._labels[k]}: expected values of kind {expected!r}, "
+                                        f"as in training, got {kind!r}")
+        return RawTable(self.fitted_map.names, columns, len(block.X))
+
+    def raw(self, rows: Any) -> RawTable:
+        """Rows that are numbers alone as a column map takes them, and others as they are."""
+        if isinstance(rows, RawTable):
+            return rows
+        return RawTable(None, [RawColumn(kind, values) for kind, values in zip(self._kinds, rows.T, strict=True)],
+                        len(rows))
+
+
+def _feature_columns(table: Table, model: Any, target: int | None, dropped: list[int]) -> list[int]:
+    """Indices of the model's columns in the table: by name if both have names, else by position."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and table.columns is not None and len(set(names)) == len(names):
+        index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
+        missing = [name for name in names if name not in index]
+        if missing:
+            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
+                                    f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
+                                    f"{shortened(list(map(repr, index)))}")
+        return [index[name] for name in names]
+    features = [j for j in range(table.n_columns) if j != target and j not in dropped]
+    if len(features) != model.n_features_in_:
+        raise InvalidInputError(f"{table.path}: expected {model.n_features_in_} columns besides any --target and "
+                                f"--drop, got {len(features)}; columns are matched by position, because the "
+                                f"{'model' if names is None else 'table'} has no column names")
+    return features
+
+
+def read_labelled(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows
+                  ) -> tuple[Any, NDArray[Any] | None, int]:
+    """All rows that can be used, and their labels or targets if there are any; how many more have none is said."""
+    of_model = ModelRows(model, table, target, dropped)
+    fitted_map = of_model.fitted_map
+    raw_blocks, parse = table.read(of_model.selection(target, needs_labels=False, reject=rejected.path is not None))
+    blocks, labels, n_rows = [], [], 0
+    with Progress("reading", table.total) as bar:
+        for block in map(parse, raw_blocks):
+            rejected.add(block.rejected)
+            n_rows += len(block.X)
+            bar.update(block.done, n_rows)
+            if not len(block.X):
+                continue
+            X = of_model.of(block)
+            blocks.append(X if fitted_map is None else fitted_map.read(X, type(model).__name__))
+            if block.labels is not None:
+                labels.append(np.asarray(block.labels))
+    rejected.report(n_rows)
+    if not blocks:
+        raise InvalidInputError(f"{table.path}: the file contains no rows that can be used")
+    X = np.concatenate(blocks) if fitted_map is None else concatenated(blocks)
+    if not labels:
+        return X, None, 0
+    y: NDArray[Any] = np.concatenate(labels)
+    if hasattr(model, "classes_"):
+        y, missing = written_as(y, model.classes_)
+    else:
+        y = as_numbers(y)
+        missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
+    if missing.all():
+        raise InvalidInputError(f"{table.path}: no row has a label or target")
+    if missing.any():
+        say(printable(f"{table.path}: {missing.sum()} rows have no label or target, and are left out"))
+        X, y = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing), y[~missing]
+    return X, y, int(missing.sum())
+
+
+def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels of a table as those of a model are written, and which are missing."""
+    missing = labels == "" if labels.dtype.kind == "U" else np.isnan(labels) if labels.dtype.kind == "f" \
+        else np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "U" and classes.dtype.kind in "iu":  # all digits count, which floats do not have
+        labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()], dtype=str)
+    elif classes.dtype.kind in "iuf" and labels.dtype.kind not in "iu":
+        labels = as_numbers(labels)
+    return labels, missing
