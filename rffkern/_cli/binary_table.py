@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, infer_reading, read_column, settled
+from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, read_column
 from .._column_map.tables import RawColumn, has_large_integers, read_table
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
-from .csv_table import cell_error, type_of
+from .csv_table import cell_error
 from .output import RejectedRow, UsageError
 from .table import (
     BLOCK_ROWS,
@@ -27,7 +27,7 @@ from .table import (
     Table,
     check_column_names,
     column_label,
-    report_dates,
+    infer_types,
 )
 
 
@@ -214,24 +214,14 @@ class ArrowTable:
     def _is_text(self, j: int) -> bool:
         return str(self._kinds[j]) in ("string", "large_string", "string_view")
 
-    def _infer_types(self, columns: dict[int, Any], features: Sequence[int], types: list[ColumnType]) -> None:
-        """Infer unknown types of columns of text from a batch, as far as it has any that are not missing."""
-        unknown = [k for k, j in enumerate(features) if types[k].kind == UNKNOWN and self._is_text(j)]
-        cells = {k: _texts(columns[features[k]]) for k in unknown}
-        readings = settled([infer_reading(cells[k], self._dates) for k in unknown])
-        for k, reading in zip(unknown, readings, strict=True):
-            if reading is not None:
-                types[k] = type_of(reading)
-                if reading.ambiguous:
-                    shown = next(filter(None, map(str.strip, cells[k])))
-                    report_dates(self.path, column_label(features[k], self.columns), shown, reading)
-
     def _block(self, columns: dict[int, Any], selection: Selection, types: list[ColumnType], start: int,
                n_rows: int) -> Block:
-        self._infer_types(columns, selection.features, types)
-        X = np.empty((n_rows, len(selection.features)))
+        features = selection.features
+        cells = {k: _texts(columns[j]) for k, j in enumerate(features) if types[k].kind == UNKNOWN and self._is_text(j)}
+        infer_types(types, cells, lambda k: column_label(features[k], self.columns), self.path, self._dates)
+        X = np.empty((n_rows, len(features)))
         levels, rounded = {}, []
-        for k, (j, each) in enumerate(zip(selection.features, types, strict=True)):
+        for k, (j, each) in enumerate(zip(features, types, strict=True)):
             if self._is_text(j) and each.nullable and each.kind in (NUMERIC, DATE):
                 X[:, k] = self._read_text(columns[j], j, each, start)
             elif each.kind == NUMERIC:

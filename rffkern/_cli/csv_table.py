@@ -3,6 +3,7 @@
 import io
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,13 +14,11 @@ from .._column_map.cells import (
     MISSING,
     NUMERIC,
     Reading,
-    infer_reading,
     is_integer,
     is_missing,
     is_number,
     known_level,
     read_column,
-    settled,
 )
 from .._column_map.tables import has_large_integers
 from .._native.array_types import NDArray
@@ -42,7 +41,7 @@ from .csv_text import (
     split_rows,
 )
 from .output import RejectedRow, printable, say
-from .table import UNKNOWN, Block, ColumnType, CsvFormat, Selection, check_column_names, column_label, report_dates
+from .table import UNKNOWN, Block, ColumnType, CsvFormat, Selection, check_column_names, column_label, infer_types
 
 Double = NDArray[np.float64]
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
@@ -205,15 +204,11 @@ class CsvParser:
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
         if block is not None and not np.isnan(block.X).all(axis=0).any():
             return  # all of them are numbers
+        self.types, features = list(types), self.selection.features
         valid = [text for i, text in enumerate(raw.texts) if i not in raw.errors]
         rows = [row for row in self._rows(raw._replace(texts=valid)) if len(row) == self.n_columns]
-        columns = {k: [row[self.selection.features[k]] for row in rows] for k in unknown}
-        readings = settled([infer_reading(columns[k], self.dates, self.decimal) for k in unknown])
-        for k, reading in zip(unknown, readings, strict=True):
-            self.types[k] = types[k] if reading is None else type_of(reading)
-            if reading is not None and reading.ambiguous:
-                shown = next(filter(None, map(str.strip, columns[k])))
-                report_dates(self.path, column_label(self.selection.features[k], self.names), shown, reading)
+        infer_types(self.types, {k: [row[features[k]] for row in rows] for k in unknown},
+                    lambda k: column_label(features[k], self.names), self.path, self.dates, self.decimal)
 
     def _rows(self, raw: RawBlock) -> list[list[str]]:
         """Cells of all records, with the blanks around them."""
@@ -225,73 +220,69 @@ class CsvParser:
         A kernel reads plain numbers, and `loadtxt` others: much faster than Python does, but neither says which text
         is no number.
         """
-        texts = unquoted = _without_quotes(raw.texts)
+        texts = _without_quotes(raw.texts)
         numeric = [k for k, each in enumerate(self.types) if each.kind == NUMERIC and not each.format]
-        columns = [self.selection.features[k] for k in numeric]
-        nullable = np.array([self.types[k].nullable for k in numeric], dtype=bool)
-        X = None
-        if self.decimal == "." and numeric:  # the kernel refuses rows with another number of cells
-            X = _usable(_plain_numbers(texts, self.delimiter, self.n_columns, columns), nullable)
-        if X is None:
-            if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
-                return None
-            if self.decimal == ",":
-                if any("." in text for text in texts):
-                    return None
-                texts = [text.replace(",", ".") for text in texts]
-            X = np.empty((len(texts), 0)) if not numeric else _loaded(texts, self.delimiter, self.n_columns, columns)
-            if X is None and nullable.any():
-                X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, self.n_columns, columns)
-            X = _usable(X, nullable)
+        X = self._numbers_at_once(texts, numeric)
         if X is None:
             return None
-        levels = {}
-        if len(numeric) < len(self.types):
-            numbers, X = X, np.empty((len(texts), len(self.types)))
-            X[:, numeric] = numbers
-            by_column = list(zip(*split_rows(unquoted, self.delimiter), strict=True))
-            for k, j in enumerate(self.selection.features):
-                if k not in numeric:
-                    column = parse_column(by_column[j], self.types[k], self.decimal)
-                    if column is None:
-                        return None
-                    X[:, k], levels[k] = column
-        target = self.selection.target
-        labels = None if target is None else self._column_of_texts(unquoted, target)
-        kept = [self._column_of_texts(unquoted, column) for column in self.selection.kept]
-        return self._block(X, levels, labels, kept, raw.done, [])
+        if len(numeric) == len(self.types):  # labels and kept columns alone are cut out
+            return self._block(len(texts), partial(self._column_of_texts, texts), raw.done, [], X, numeric)
+        columns = list(zip(*split_rows(texts, self.delimiter), strict=True))
+        return self._block(len(texts), columns.__getitem__, raw.done, [], X, numeric)
+
+    def _numbers_at_once(self, texts: list[str], numeric: list[int]) -> Double | None:
+        """The features that are plain numbers, or None if a record needs a closer look."""
+        columns = [self.selection.features[k] for k in numeric]
+        nullable = np.array([self.types[k].nullable for k in numeric], dtype=bool)
+        if self.decimal == "." and numeric:  # the kernel refuses rows with another number of cells
+            X = _usable(_plain_numbers(texts, self.delimiter, self.n_columns, columns), nullable)
+            if X is not None:
+                return X
+        if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
+            return None
+        if not numeric:
+            return np.empty((len(texts), 0))
+        if self.decimal == ",":
+            if any("." in text for text in texts):
+                return None
+            texts = [text.replace(",", ".") for text in texts]
+        X = _loaded(texts, self.delimiter, self.n_columns, columns)
+        if X is None and nullable.any():
+            X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, self.n_columns, columns)
+        return _usable(X, nullable)
 
     def _column_of_texts(self, texts: list[str], column: int) -> list[str]:
         """Cells of one column of simple records."""
         if column == self.n_columns - 1:
-            return [text.rpartition(self.delimiter)[2].strip() for text in texts]
-        return [text.split(self.delimiter, column + 1)[column].strip() for text in texts]
+            return [text.rpartition(self.delimiter)[2] for text in texts]
+        return [text.split(self.delimiter, column + 1)[column] for text in texts]
 
     def _parse_columns(self, rows: list[list[str]], done: int, rejected: list[RejectedRow]) -> Block | None:
         """Rows of cells, or None if one has an error."""
         if not {*map(len, rows)} <= {self.n_columns}:
             return None
         columns = list(zip(*rows, strict=True)) if rows else [()] * self.n_columns
-        X = np.empty((len(rows), len(self.types)))
-        levels = {}
-        for k, (j, each) in enumerate(zip(self.selection.features, self.types, strict=True)):
-            column = parse_column(columns[j], each, self.decimal)
-            if column is None:
-                return None
-            X[:, k], levels[k] = column
-        target = self.selection.target
-        labels = None if target is None else [*map(str.strip, columns[target])]
-        kept = [[*map(str.strip, columns[j])] for j in self.selection.kept]
-        return self._block(X, levels, labels, kept, done, rejected)
+        return self._block(len(rows), columns.__getitem__, done, rejected, np.empty((len(rows), 0)), [])
 
-    def _block(self, X: Double, levels: dict[int, tuple[str, ...]], labels: list[str] | None, kept: list[list[str]],
-               done: int, rejected: list[RejectedRow]) -> Block | None:
-        """The block, or None if a label is missing that is needed."""
-        if self.selection.needs_labels and "" in (labels or ()):
-            return None
-        if labels is not None and self.decimal == ",":
-            labels = [_with_point(text, ",") for text in labels]
-        y = None if labels is None else np.array(labels, dtype=np.str_)
+    def _block(self, n_rows: int, cells: Callable[[int], Sequence[str]], done: int, rejected: list[RejectedRow],
+               numbers: Double, numeric: list[int]) -> Block | None:
+        """The block of the cells of columns, or None if one has an error; `numeric` features are read in `numbers`."""
+        X, levels = numbers, {}
+        if len(numeric) < len(self.types):
+            X = np.empty((n_rows, len(self.types)))
+            X[:, numeric] = numbers
+            for k in sorted({*range(len(self.types))} - {*numeric}):
+                column = parse_column(cells(self.selection.features[k]), self.types[k], self.decimal)
+                if column is None:
+                    return None
+                X[:, k], levels[k] = column
+        y, target = None, self.selection.target
+        if target is not None:
+            labels = [*map(str.strip, cells(target))]
+            if self.selection.needs_labels and "" in labels:
+                return None
+            y = np.array(labels if self.decimal == "." else [_with_point(text, ",") for text in labels], dtype=np.str_)
+        kept = [[*map(str.strip, cells(j))] for j in self.selection.kept]
         return Block(X, y, done, kept, rejected, self.types, {k: names for k, names in levels.items() if names})
 
     def _parse_rows(self, raw: RawBlock) -> Block:
@@ -381,12 +372,6 @@ def _with_nan(texts: list[str], delimiter: str) -> list[str]:
 # --- the cells of one column
 
 _MISSING_CELLS = frozenset(form for text in MISSING for form in (text, text.upper(), text.title())) | {"NaN", "NaT"}
-
-
-def type_of(reading: Reading) -> ColumnType:
-    """The type of a column whose cells are read so; cells that are no values are errors, wherever they are."""
-    format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
-    return ColumnType(reading.kind, nullable=True, inferred=True, format=format_)
 
 
 def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column | None:

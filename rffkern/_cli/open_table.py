@@ -109,18 +109,17 @@ class FileSequence:
         self.total: int | None = sum(map(os.path.getsize, self._files))
 
     def read(self, selection: Selection) -> tuple[Iterator[Any], Callable[[Any], Block]]:
-        """All rows; labels are those of the files."""
-        parser = _SequenceParser(selection)
-        return self._raw_blocks(selection, parser), parser.parse
+        """All rows; labels are those of the files, and kinds that are inferred in one hold for the next."""
+        return self._raw_blocks(selection, list(selection.types)), _parse
 
-    def _raw_blocks(self, selection: Selection, parser: "_SequenceParser") -> Iterator[Any]:
-        """Raw blocks with the function that parses them, and the bytes of all files before."""
+    def _raw_blocks(self, selection: Selection, types: list[Any]) -> Iterator[Any]:
+        """Raw blocks with the function that parses them, the bytes of all files before, and the types so far."""
         before = 0
         for file in self._files:
             table = self._first if file == self._first.path else _open_file(file, self._form, ())
-            raw_blocks, parse = table.read(self._matching(selection, table)._replace(types=parser.types))
+            raw_blocks, parse = table.read(self._matching(selection, table)._replace(types=tuple(types)))
             for raw in raw_blocks:
-                yield parse, raw, before
+                yield parse, raw, before, types
             before += os.path.getsize(file)
 
     def _matching(self, selection: Selection, table: Table) -> Selection:
@@ -137,15 +136,11 @@ class FileSequence:
         return selection._replace(features=features, kept=kept, target=target)
 
 
-class _SequenceParser:
-    """Parses raw blocks by the parsers of their files; kinds that are inferred in one hold for the next."""
 
-    def __init__(self, selection: Selection) -> None:
-        self.types: Sequence[Any] = selection.types
-
-    def parse(self, raw: Any) -> Block:
-        """A block, whose `done` counts the files before."""
-        parse, block, before = raw
-        parsed: Block = parse(block)
-        self.types = list(parsed.types) if self.types else ()
-        return parsed._replace(done=before + parsed.done)
+def _parse(raw: Any) -> Block:
+    """A block by the parser of its file; `done` counts the files before."""
+    parse, block, before, types = raw
+    parsed: Block = parse(block)
+    if types:
+        types[:] = parsed.types
+    return parsed._replace(done=before + parsed.done)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.cells import NUMERIC, Reading, is_number
+from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, settled
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, printable, say
@@ -156,11 +156,22 @@ def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
                       f"they are identifiers, {remedy}"))
 
 
-def report_dates(path: str, label: str, shown: str, reading: Reading) -> None:
-    """Say in which order day and month are read where both would do."""
-    order = "day" if reading.format == "dmy" else "month"
-    say(printable(f"{path}: column {label} has dates such as {shown}, in which day and month could be exchanged: read "
-                  f"with the {order} first; --dates dmy or --dates mdy settles it"))
+def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], labels: Callable[[int], str], path: str,
+                dates: str | None, decimal: str = ".") -> None:
+    """Set the types of columns of text from their cells, as far as they have any that are not missing.
+
+    Cells that are no values of such a type are errors from then on, wherever they are.
+    """
+    readings = settled([infer_reading(each, dates, decimal) for each in cells.values()])
+    for k, reading in zip(cells, readings, strict=True):
+        if reading is None:
+            continue
+        format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
+        types[k] = ColumnType(reading.kind, nullable=True, inferred=True, format=format_)
+        if reading.ambiguous:
+            shown, order = next(filter(None, map(str.strip, cells[k]))), "day" if reading.format == "dmy" else "month"
+            say(printable(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
+                          f"exchanged: read with the {order} first; --dates dmy or --dates mdy settles it"))
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

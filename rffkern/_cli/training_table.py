@@ -176,11 +176,7 @@ class TrainingTable(NamedTuple):
 
     def split(self, held_out: NDArray[np.bool_]) -> "tuple[TrainingTable, TrainingTable]":
         """The rows that are not held out, for which the array is reused, and those that are."""
-        def of_rows(chosen: NDArray[np.bool_]) -> dict[str, Any]:
-            each = {name: getattr(self, name) for name in ("y", "weights", "times", "groups")}
-            return {name: None if values is None else values[chosen] for name, values in each.items()}
-
-        rest = self._replace(X=self.X[held_out], **of_rows(held_out))
+        rest = self.taken(held_out)
         if not held_out.any():
             return self, rest
         n_kept = 0
@@ -188,13 +184,16 @@ class TrainingTable(NamedTuple):
             rows = self.X[start : start + BLOCK_ROWS][~held_out[start : start + BLOCK_ROWS]]
             self.X[n_kept : n_kept + len(rows)] = rows
             n_kept += len(rows)
-        return self._replace(X=self.X[:n_kept], **of_rows(~held_out)), rest
+        return self._replace(X=self.X[:n_kept], **self._beside(~held_out)), rest
 
     def taken(self, chosen: NDArray[np.bool_]) -> "TrainingTable":
         """A copy of some of the rows, in memory."""
-        of_rows: dict[str, Any] = {name: None if values is None else np.array(values[chosen]) for name, values in (
-            ("X", self.X), ("y", self.y), ("weights", self.weights), ("times", self.times), ("groups", self.groups))}
-        return self._replace(**of_rows)
+        return self._replace(X=np.asarray(self.X[chosen]), **self._beside(chosen))
+
+    def _beside(self, chosen: NDArray[Any]) -> dict[str, Any]:
+        """What there is of some of the rows beside X, copied."""
+        each = {name: getattr(self, name) for name in ("y", "weights", "times", "groups")}
+        return {name: None if values is None else np.asarray(values[chosen]) for name, values in each.items()}
 
     def in_order(self) -> "TrainingTable":
         """The rows in order of time, those of the same time as they come."""
@@ -204,8 +203,7 @@ class TrainingTable(NamedTuple):
         with contextlib.closing(GrowingArray()) as rows:
             for start in range(0, len(order), BLOCK_ROWS):
                 rows.add(self.X[order[start : start + BLOCK_ROWS]], len(order))
-            weights = None if self.weights is None else self.weights[order]
-            return self._replace(X=rows.array(), y=self.y[order], weights=weights, times=self.times[order])
+            return self._replace(X=rows.array(), **self._beside(order))
 
 
 class NamedRows:

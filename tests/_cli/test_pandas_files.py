@@ -171,7 +171,8 @@ def test_as_labels(labels, name, command, folder):
     right = np.mean([a == b for a, b in zip(predicted, frame["y"].tolist(), strict=True)])
     assert f"accuracy on {N} rows: {100 * right:.2f} %" in said
     assert right > 0.9
-    assert json.loads(command("evaluate", "n.npz", name, "--target", "y", "--json")[1])["accuracy"] == pytest.approx(right)
+    evaluated = json.loads(command("evaluate", "n.npz", name, "--target", "y", "--json")[1])
+    assert evaluated["accuracy"] == pytest.approx(right)
     wrong = frame.assign(y=np.array(labels, np.uint64)[(X < 0).astype(int)])
     wrong.to_csv(folder / "w.csv", index=False)
     assert "rows: 100" not in command("predict", "n.npz", "w.csv", "--target", "y")[2]
