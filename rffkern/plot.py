@@ -92,11 +92,11 @@ def importance(model: Any, X: Any = None, y: Any = None, *, n_columns: int = 15,
         ax.set_xlabel("importance in training")
     else:
         rows = _rows(model, X, y)
-        found = permutation_importance(rows)[:n_columns][::-1]
-        order, names = np.array([each.column for each in found]), np.array(rows.names)
-        errors = [2 * (each.standard_error or 0.0) for each in found]
+        found = permutation_importance(rows)
+        order, names = np.array([*found][:n_columns][::-1], dtype=np.intp), np.array(rows.names)
         ax = _axes(ax)
-        ax.errorbar([each.importance for each in found], range(len(found)), xerr=errors, fmt="o", color=_LOW)
+        ax.errorbar([found[j]["importance"] for j in order], range(len(order)), fmt="o", color=_LOW,
+                    xerr=[2 * (found[j]["standard_error"] or 0.0) for j in order])
         ax.axvline(0, color=_MUTED, linestyle=":", linewidth=1)
         label = {"r2": "decrease of $R^2$", "pinball": "increase of pinball loss", "log_loss": "increase of log loss"}
         ax.set_xlabel(f"{label[importance_metric(rows)]} where values are permuted")
@@ -128,35 +128,36 @@ def dependence(model: Any, X: Any, column: str | int | Sequence[str | int], *, a
         pair = [index_of(rows.model, "column", each) for each in column]
         if len(pair) != 2 or pair[0] == pair[1]:
             raise InvalidInputError(f"column must be one column, or two different ones, got {column!r}")
-        return _pair(rows, pair[0], pair[1], _axes(ax))
+        return _pair(rows, pair, _axes(ax))
     index = index_of(rows.model, "column", column)
     found, shown = dependence_of(rows, index), rows.ranked_responses[:_MOST_RESPONSES]
     ax = _axes(ax)
     several = len(rows.responses) > 1
     label = "mean response" if several else _text(rows.responses[0])
-    if found.positions is None:
-        places = np.arange(len(found.texts))
+    positions, means = found["positions"], found["means"]
+    if positions is None:
+        places = np.arange(len(means))
         for k in shown:
-            ax.plot(found.means[:, k], places, "o", label=_text(rows.responses[k]), color=None if several else _LOW)
+            ax.plot(means[:, k], places, "o", label=_text(rows.responses[k]), color=None if several else _LOW)
         ax.set_yticks(places, [f"{_text(text, 24)} ({share:.0%})"
-                               for text, share in zip(found.texts, found.shares, strict=True)])
+                               for text, share in zip(found["values"], found["shares"], strict=True)])
         ax.set(ylim=(len(places) - 0.4, -0.6), ylabel=_text(rows.names[index]), xlabel=label)
     else:
-        present = ~np.isnan(found.positions)
-        x = _axis_values(rows, index, found.positions[present])
+        present = ~np.isnan(positions)
+        x = _axis_values(found["kind"], positions[present])
         if not several:
-            ax.plot(x, found.curves.T[present], color=_MUTED, linewidth=0.5, alpha=0.4)
+            ax.plot(x, found["curves"].T[present], color=_MUTED, linewidth=0.5, alpha=0.4)
         for k in shown:
-            ax.plot(x, found.means[present, k], label=_text(rows.responses[k]), color=None if several else _LOW,
+            ax.plot(x, means[present, k], label=_text(rows.responses[k]), color=None if several else _LOW,
                     linewidth=2)
-            for mean in found.means[~present, k]:
+            for mean in means[~present, k]:
                 ax.axhline(mean, linestyle=":", linewidth=1, color=ax.lines[-1].get_color())
         low, high = x.min(), x.max()
-        ticks = _axis_values(rows, index, np.array(found.ticks))
-        ax.plot(ticks[(ticks >= low) & (ticks <= high)], np.full(((ticks >= low) & (ticks <= high)).sum(), 0.01), "|",
-                color=_MUTED, transform=ax.get_xaxis_transform())
+        ticks = _axis_values(found["kind"], found["ticks"])
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        ax.plot(ticks, np.full(len(ticks), 0.01), "|", color=_MUTED, transform=ax.get_xaxis_transform())
         ax.set(xlabel=_text(rows.names[index]), ylabel=label)
-        if rows.raw.columns[index].kind == DATE:
+        if found["kind"] == DATE:
             dates: Any = import_module("matplotlib.dates")
             locator = dates.AutoDateLocator(minticks=3, maxticks=8)
             ax.xaxis.set_major_locator(locator)
@@ -166,24 +167,23 @@ def dependence(model: Any, X: Any, column: str | int | Sequence[str | int], *, a
     return ax
 
 
-def _axis_values(rows: LabelledRows, column: int, values: Double) -> NDArray[Any]:
+def _axis_values(kind: str, values: Double) -> NDArray[Any]:
     """Values of a column as matplotlib takes them: dates as such."""
-    is_date = rows.raw.columns[column].kind == DATE
-    return (values * 1000).round().astype("datetime64[ms]") if is_date else values
+    return (values * 1000).round().astype("datetime64[ms]") if kind == DATE else values
 
 
-def _pair(rows: LabelledRows, first: int, second: int, ax: Any) -> Any:
-    found = pair_dependence(rows, first, second)
-    mesh = ax.pcolormesh(found.means.T, cmap="Blues", edgecolors="none")
-    for axis, column, texts, positions in zip((ax.xaxis, ax.yaxis), (first, second), found.texts, found.positions,
-                                              strict=True):
-        kind = rows.raw.columns[column].kind
+def _pair(rows: LabelledRows, columns: Sequence[int], ax: Any) -> Any:
+    found = pair_dependence(rows, columns)
+    mesh = ax.pcolormesh(found["means"].T, cmap="Blues", edgecolors="none")
+    for axis, kind, texts, positions in zip((ax.xaxis, ax.yaxis), found["kinds"], found["values"], found["positions"],
+                                            strict=True):
         places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), 3 if kind == DATE else 6)).astype(int))
         names = [_text(texts[k], 14) if positions is None or kind == DATE else f"{positions[k]:.4g}" for k in places]
         axis.set_ticks(places + 0.5, names)
     if max(len(label.get_text()) for label in ax.get_xticklabels()) > _LONG:
         ax.tick_params(axis="x", rotation=30)
-    ax.set(xlabel=_text(rows.names[first]), ylabel=_text(rows.names[second]))
+    x_label, y_label = map(_text, found["columns"])
+    ax.set(xlabel=x_label, ylabel=y_label)
     ax.figure.colorbar(mesh, ax=ax, label=f"mean {_text(rows.responses[rows.ranked_responses[0]])}")
     return ax
 
@@ -236,9 +236,12 @@ def waterfall(model: Any, X: Any, row: int = 0, *, output: int | None = None, ba
     ax.set_yticks(list(places), names)
     ax.use_sticky_edges = False  # bars would touch the frame, and numbers leave it
     ax.margins(x=0.15)
-    of = f" of {_text(one.classes[1 if one.task == BINARY else output])}" if one.classes else ""
-    ax.set_xlabel(f"score{of}: from {level:.4g} (base value) to {level + values.sum():.4g}")
+    ax.set_xlabel(f"score{_of_class(one, output)}: from {level:.4g} (base value) to {level + values.sum():.4g}")
     return ax
+
+
+def _of_class(rows: LabelledRows, output: int) -> str:
+    return f" of {_text(rows.classes[1 if rows.task == BINARY else output])}" if rows.classes else ""
 
 
 def _output(rows: LabelledRows, n_outputs: int, output: int | None) -> int:
@@ -288,8 +291,7 @@ def summary(model: Any, X: Any, *, output: int | None = None, background: Any = 
                    c=[rank for rank in shades if rank is not None])
     ax.axvline(0, color=_MUTED, linestyle=":", linewidth=1)
     ax.set_yticks(range(len(chosen))[::-1], [_text(rows.names[column]) for column in chosen])
-    of = f" of {_text(rows.classes[1 if rows.task == BINARY else output])}" if rows.classes else ""
-    ax.set_xlabel(f"contribution to the score{of}; low values of a column are blue, high ones red")
+    ax.set_xlabel(f"contribution to the score{_of_class(rows, output)}; low values of a column are blue, high ones red")
     return ax
 
 
@@ -361,11 +363,12 @@ def interval_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     found = coverages(rows)
     ax = _axes(ax)
     ax.plot([0, 1], [0, 1], ":", color=_MUTED, linewidth=1)
-    ax.errorbar([each.coverage for each in found], [each.share for each in found], fmt="o-", color=_LOW,
-                yerr=[2 * (each.standard_error or 0.0) for each in found])
+    shares = [each["share"] for each in found]
+    ax.errorbar([each["coverage"] for each in found], shares, fmt="o-", color=_LOW,
+                yerr=[2 * (each["standard_error"] or 0.0) for each in found])
     what = "label sets" if rows.classes else "intervals"
     ax.set(xlabel="coverage that was asked for", ylabel=f"share of rows that {what} contain", xlim=(0.4, 1),
-           ylim=(min(0.4, *(each.share for each in found)) if found else 0.4, 1))
+           ylim=(min([0.4, *shares]), 1))
     return ax
 
 

@@ -27,7 +27,7 @@ from .._column_map.learning import MAX_KEPT_LEVELS
 from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
-from .._rows.validation import integer_dtype
+from .._rows.validation import NamedRows, integer_dtype
 from ..errors import InvalidInputError
 from .binary_table import ArrayTable
 from .output import Progress, RejectedRows, UsageError, printable, say
@@ -204,16 +204,6 @@ class TrainingTable(NamedTuple):
             for start in range(0, len(order), BLOCK_ROWS):
                 rows.add(self.X[order[start : start + BLOCK_ROWS]], len(order))
             return self._replace(X=rows.array(), **self._beside(order))
-
-
-class NamedRows:
-    """An array with column names, which `fit` reads as it reads a data frame."""
-
-    def __init__(self, array: NDArray[Any], columns: list[str]) -> None:
-        self.array, self.columns = array, columns
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self.array, dtype=dtype)
 
 
 def read_training(table: Table, roles: Roles, classify: bool | None, rejected: RejectedRows,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._column_map.cells import DATE, NUMERIC
-from .svg import Plot, drawing, escape, opacity_of, padded, ticks
+from .svg import Plot, drawing, escape, padded, ticks
 
 Facts = dict[str, Any]
 
@@ -19,7 +19,7 @@ def reliability_chart(facts: Facts) -> str:
                     each["share"] + 2 * each["standard_error"]) for each in bins], "error")
     plot.line([(each["probability"], each["share"]) for each in bins], "line")
     plot.dots([(each["probability"], each["share"]) for each in bins], "large")
-    plot.x_axis("", [0, 0.25, 0.5, 0.75, 1])
+    plot.x_axis(at=[0, 0.25, 0.5, 0.75, 1])
     counts = facts["histogram"]
     below, floor, most = plot.height - 22, plot.bottom + 20, max(counts) or 1
     width = (plot.right - plot.left) / len(counts)
@@ -145,7 +145,7 @@ def dependence_chart(entry: Facts, chosen: Sequence[int], span: tuple[float, flo
     if entry["kind"] == DATE:
         plot.date_axis()
     else:
-        plot.x_axis("")
+        plot.x_axis()
     return plot.svg(f"dependence on {entry['column']}")
 
 
@@ -162,7 +162,7 @@ def _dependence_on_levels(entry: Facts, chosen: Sequence[int], span: tuple[float
         plot.text(plot.right + 6, plot.y(y) + 3.5, f"{share:.0%}")
         for c, response in enumerate(chosen):
             plot.dots([(means[response], y)], f"large c{c}")
-    plot.x_axis("")
+    plot.x_axis()
     return plot.svg(f"dependence on {entry['column']}")
 
 
@@ -179,10 +179,10 @@ def pair_chart(entry: Facts, span: tuple[float, float]) -> str:
     low, high = span
     for i, line in enumerate(entry["means"]):
         for j, value in enumerate(line):
-            share = (value - low) / (high - low) if high > low else 0.5
+            share = min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
             left, right, top, bottom = plot.x(i), plot.x(i + 1), plot.y(j + 1), plot.y(j)
             plot.add(f'<rect class="shade" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
-                     f'height="{bottom - top:.1f}"{opacity_of(0.04 + 0.96 * min(1.0, max(0.0, share)))}>'
+                     f'height="{bottom - top:.1f}" fill-opacity="{0.04 + 0.96 * share:.2f}">'
                      f"<title>{value:.4g}</title></rect>")
     texts = [_short_texts(entry, k) for k in (0, 1)]
     for k in _some(n_first, 3 if entry["kinds"][0] == DATE else 5):
@@ -210,7 +210,7 @@ def _some(count: int, most: int) -> list[int]:
 
 def shade_key(span: tuple[float, float]) -> str:
     """What the shades mean."""
-    steps = "".join(f'<rect class="shade" x="{20 * k}" width="20" height="12"{opacity_of(0.04 + 0.96 * k / 9)}/>'
-                    for k in range(10))
+    steps = "".join(f'<rect class="shade" x="{20 * k}" width="20" height="12" '
+                    f'fill-opacity="{0.04 + 0.96 * k / 9:.2f}"/>' for k in range(10))
     return (f'<span class="shades">{span[0]:.3g} {drawing(steps, 200, 12, "shades from low to high", "strip")} '
             f"{span[1]:.3g}</span>")

@@ -1,6 +1,6 @@
 """How often intervals and label sets contain the truth, beside the coverage that was asked for."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,21 +13,13 @@ Double = NDArray[np.float64]
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
-class Coverage(NamedTuple):
-    """Intervals or label sets for a coverage, on some rows."""
-
-    coverage: float  # asked for
-    share: float  # of the rows whose target or label is contained; a mean over several targets
-    standard_error: float | None
-    size: float  # mean width, or mean number of labels
-
-
-def coverages(rows: LabelledRows) -> list[Coverage]:
+def coverages(rows: LabelledRows) -> list[dict[str, Any]]:
     """Intervals or label sets for coverages from 50 % to 95 %, without those that need more rows than the model has.
 
-    TrainingStateError or InvalidInputError where the model gives none.
+    The share is that of the rows whose target or label is contained, or its mean over several targets; the size is the
+    mean width, or the mean number of labels.  TrainingStateError or InvalidInputError where the model gives none.
     """
-    found: list[Coverage] = []
+    found: list[dict[str, Any]] = []
     refusal: InvalidInputError | None = None
     for coverage in COVERAGES:
         try:
@@ -36,7 +28,8 @@ def coverages(rows: LabelledRows) -> list[Coverage]:
             refusal = refusal or reason
             continue
         error = float(contained.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else None
-        found.append(Coverage(coverage, float(contained.mean()), error, float(sizes.mean())))
+        found.append({"coverage": coverage, "share": float(contained.mean()), "standard_error": error,
+                      "size": float(sizes.mean())})
     if not found and refusal is not None:
         raise refusal
     return found

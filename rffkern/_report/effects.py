@@ -1,7 +1,7 @@
 """What columns do: permutation importance, and how the mean response depends on one column and on two."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .labelled_rows import LabelledRows, value_text
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Facts = dict[str, Any]
 
 N_REPEATS = 5
 _MOST_PERMUTED, _MOST_COLUMNS = 2000, 64  # rows and columns of permutation importance
@@ -28,45 +29,38 @@ _MOST_TICKS = 200  # values of the data that a rug shows
 _BLOCK = 1 << 20  # numbers of rows that are scored together
 
 
-class Importance(NamedTuple):
-    """By how much a metric is worse where the values of a column are exchanged among the rows."""
-
-    column: int
-    importance: float
-    standard_error: float | None
-
-
 def importance_metric(rows: LabelledRows) -> str:
     """The metric of permutation importance."""
     return "log_loss" if rows.classes else "pinball" if rows.quantiles else "r2"
 
 
-def permutation_importance(rows: LabelledRows, seed: int = 0) -> list[Importance]:
+def permutation_importance(rows: LabelledRows) -> dict[int, Facts]:
     """Permutation importance (Breiman, 2001, "Random forests", section 10) of the columns, the largest first.
 
-    The increase of the log loss or pinball loss, or decrease of R^2, as a mean over `N_REPEATS` permutations of at most
-    2,000 rows, evenly spaced, or fewer of large models, but not below 300.  The standard error is that of the
-    difference on the same rows.  Values that a column map imputes stay as they are.  Of more than 64 columns those are
-    taken that matter most on 200 rows.
+    By how much a metric is worse where the values of a column are exchanged among the rows: the increase of the log
+    loss or pinball loss, or decrease of R^2, as a mean over `N_REPEATS` permutations of at most 2,000 rows, evenly
+    spaced, or fewer of large models, but not below 300.  The standard error is that of the difference on the same rows.
+    Values that a column map imputes stay as they are.  Of more than 64 columns those are taken that matter most on 200
+    rows.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     columns: Sequence[int] = np.unique(rows.sources).tolist()  # all others are not read
     n_summed = N_REPEATS * min(len(columns), _MOST_COLUMNS) * max(1, rows.model.expansion_.n_terms)
     rows = rows.some(max(_FEWEST_PERMUTED, min(_MOST_PERMUTED, int(_MOST_SUMMED / n_summed))))
     if len(columns) > _MOST_COLUMNS:
         found = _importances(rows.some(_FEW_ROWS), columns, 1, rng)
-        columns = sorted(each.column for each in found[:_MOST_COLUMNS])
+        columns = sorted([*found][:_MOST_COLUMNS])
     return _importances(rows, columns, N_REPEATS, rng)
 
 
-def _importances(rows: LabelledRows, columns: Sequence[int], n_repeats: int, rng: Any) -> list[Importance]:
+def _importances(rows: LabelledRows, columns: Sequence[int], n_repeats: int, rng: Any) -> dict[int, Facts]:
     name = importance_metric(rows)
     sign = -1 if name == "r2" else 1
     metrics = rows.evaluation_of(rows.scores_of(rows.mapped)).metrics
     if name not in metrics:  # R^2 of a single row
-        return []
+        return {}
     before = metrics[name]
-    found = []
+    found: dict[int, Facts] = {}
     for column in columns:
         own = np.flatnonzero(rows.sources == column)
         gains = []
@@ -76,27 +70,18 @@ def _importances(rows: LabelledRows, columns: Sequence[int], n_repeats: int, rng
             gains.append(rows.evaluation_of(rows.scores_of(permuted)).metrics[name].less(before))
         mean = Metric(float(np.mean([each.value for each in gains])),
                       np.mean([each.influence for each in gains], axis=0), before.weights)
-        found.append(Importance(column, sign * mean.value, mean.standard_error))
-    return sorted(found, key=lambda each: -each.importance)
+        found[column] = {"importance": sign * mean.value, "standard_error": mean.standard_error}
+    return dict(sorted(found.items(), key=lambda each: -each[1]["importance"]))
 
 
 # --- dependence
 
-class Dependence(NamedTuple):
-    """The mean response of rows as a function of one column."""
-
-    column: int
-    rows: Indices  # (n_points,) rows whose values the column takes
-    texts: list[str]  # of these values
-    positions: Double | None  # (n_points,) of numbers and dates; None of levels
-    means: Double  # (n_points, n_responses)
-    curves: Double  # (n_curves, n_points) of the main response, of some rows alone
-    shares: list[float]  # of the rows that have each level, or none
-    ticks: list[float]  # values of the data, of numbers and dates
-
-
-def dependence(rows: LabelledRows, column: int) -> Dependence:
+def dependence(rows: LabelledRows, column: int) -> Facts:
     """Mean response over at most 500 rows, evenly spaced, for some values of a column that all of them get.
+
+    Means are of shape (n_points, n_responses), and curves, those of the main response of some rows alone, of
+    (n_curves, n_points).  Numbers and dates have positions, None for a missing value, and ticks, some values of the
+    data; levels have the shares of the rows that have them.
 
     It is partial dependence (Friedman, 2001, "Greedy function approximation: a gradient boosting machine", equation 53)
     of the response, and individual conditional expectation of some rows.  The values are quantiles from 1 % to 99 %, or
@@ -113,32 +98,26 @@ def dependence(rows: LabelledRows, column: int) -> Dependence:
     shares = [(n_missing if np.isnan(value) else counts[int(value)]) / len(rows) for value in values if is_level]
     present = np.sort(raw.values[~np.isnan(raw.values)])
     ticks = [] if is_level else present[np.linspace(0, len(present) - 1, min(len(present), _MOST_TICKS)).astype(int)]
-    return Dependence(column, points, [value_text(raw, value) for value in values], None if is_level else values,
-                      responses.mean(axis=1), responses[:, chosen, rows.ranked_responses[0]].T,
-                      [float(share) for share in shares], [float(each) for each in ticks])
+    return {"column": rows.names[column], "kind": raw.kind, "values": [value_text(raw, value) for value in values],
+            "positions": None if is_level else values, "means": responses.mean(axis=1),
+            "curves": responses[:, chosen, rows.ranked_responses[0]].T, "shares": shares, "ticks": ticks}
 
 
-class PairDependence(NamedTuple):
-    """The mean response as a function of two columns."""
+def pair_dependence(rows: LabelledRows, columns: Sequence[int]) -> Facts:
+    """The same as `dependence` for two columns, over at most 100 rows; without missing values.
 
-    first: int
-    second: int
-    texts: tuple[list[str], list[str]]
-    positions: tuple[Double | None, Double | None]
-    means: Double  # (n_first, n_second) of the main response
-
-
-def pair_dependence(rows: LabelledRows, first: int, second: int) -> PairDependence:
-    """The same as `dependence` for two columns, over at most 100 rows; without missing values."""
-    points = [points_of(rows, column, _N_PAIR_POINTS, missing=False) for column in (first, second)]
+    Means, of shape (n_first, n_second), are of the main response.
+    """
+    points = [points_of(rows, column, _N_PAIR_POINTS, missing=False) for column in columns]
     grid, main = np.meshgrid(*points, indexing="ij"), rows.ranked_responses[0]
-    settings = [(column, each.reshape(-1)) for column, each in zip((first, second), grid, strict=True)]
+    settings = [(column, each.reshape(-1)) for column, each in zip(columns, grid, strict=True)]
     means = _responses_at(rows, rows.some(_MOST_ROWS // 5), settings)[..., main].mean(axis=1).reshape(grid[0].shape)
-    raws = [rows.raw.columns[column] for column in (first, second)]
+    raws = [rows.raw.columns[column] for column in columns]
     values = [raw.values[each] for raw, each in zip(raws, points, strict=True)]
     texts = [[value_text(raw, value) for value in each] for raw, each in zip(raws, values, strict=True)]
     positions = [None if raw.kind == CATEGORY else each for raw, each in zip(raws, values, strict=True)]
-    return PairDependence(first, second, (texts[0], texts[1]), (positions[0], positions[1]), means)
+    return {"columns": [rows.names[column] for column in columns], "values": texts, "positions": positions,
+            "means": means, "kinds": [raw.kind for raw in raws]}
 
 
 def points_of(rows: LabelledRows, column: int, n_points: int, missing: bool = True) -> Indices:

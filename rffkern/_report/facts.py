@@ -259,8 +259,8 @@ def importances(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
         raise LeftOut("the rows have no labels or targets, and this family keeps no importances of training")
     found: dict[int, Facts] = {} if trained is None else {j: {"trained": float(each)} for j, each in enumerate(trained)}
     if rows.has_targets:
-        for each in permutation_importance(rows):
-            found.setdefault(each.column, {}).update(importance=each.importance, standard_error=each.standard_error)
+        for column, each in permutation_importance(rows).items():
+            found.setdefault(column, {}).update(each)
     unmeasured = -math.inf if rows.has_targets else 0.0
     ranked = sorted(found, key=lambda j: (-found[j].get("importance", unmeasured), -found[j].get("trained", 0.0)))
     return {"metric": importance_metric(rows) if rows.has_targets else None,
@@ -297,12 +297,7 @@ def strongest(rows: LabelledRows, facts: Facts) -> list[int]:
 
 def dependences(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """Mean responses as functions of the strongest columns."""
-    found = []
-    for column in strongest(rows, facts):
-        each = dependence(rows, column)
-        found.append({"column": rows.names[column], "kind": rows.raw.columns[column].kind, "values": each.texts,
-                      "positions": each.positions, "means": each.means, "curves": each.curves, "shares": each.shares,
-                      "ticks": each.ticks})
+    found = [dependence(rows, column) for column in strongest(rows, facts)]
     if not found:
         raise LeftOut("no column matters to the model")
     return {"responses": rows.responses, "shown": rows.ranked_responses[:_MOST_RESPONSES], "columns": found}
@@ -321,15 +316,10 @@ def interactions(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     pairs = [each for each in strengths(table, importances) if each[3] > 0][:10]
     if not pairs:
         raise LeftOut("no two of the strongest columns interact")
-    shown = []
-    for first, second, *_ in pairs[:_N_PAIRS]:
-        each = pair_dependence(rows, first, second)
-        shown.append({"columns": [rows.names[first], rows.names[second]], "values": each.texts,
-                      "positions": each.positions, "means": each.means,
-                      "kinds": [rows.raw.columns[j].kind for j in (first, second)]})
     return {"pairs": [{"first": rows.names[first], "second": rows.names[second], "strength": strength, "size": size}
                       for first, second, strength, size in pairs],
-            "response": rows.responses[rows.ranked_responses[0]], "dependence": shown}
+            "response": rows.responses[rows.ranked_responses[0]],
+            "dependence": [pair_dependence(rows, pair[:2]) for pair in pairs[:_N_PAIRS]]}
 
 
 # --- where it fails
@@ -341,7 +331,7 @@ def slices(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     if not n_compared:
         raise LeftOut(f"no slice of the {len(rows)} rows has 20 or more")
     return {"loss": rows.loss_name, "mean": float(rows.losses.mean()), "compared": n_compared,
-            "slices": [{**each._asdict(), "column": rows.names[each.column]} for each in found]}
+            "slices": found}
 
 
 def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
@@ -371,7 +361,7 @@ def intervals(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
         found = coverages(rows)
     except (InvalidInputError, TrainingStateError) as error:
         raise LeftOut(str(error)) from error
-    return {"of": "label sets" if rows.classes else "intervals", "coverages": [each._asdict() for each in found]}
+    return {"of": "label sets" if rows.classes else "intervals", "coverages": found}
 
 
 def drift(rows: LabelledRows, source: Source, facts: Facts) -> Facts:

@@ -12,7 +12,7 @@ from .._estimator.evaluation import Evaluation, Predictions, quantiles_of
 from .._estimator.links import probabilities
 from .._estimator.metrics import known_label_codes, pinball
 from .._native.array_types import NDArray
-from .._rows.validation import check_array, check_targets, feature_names, to_array
+from .._rows.validation import NamedRows, check_array, check_targets, feature_names, to_array
 from ..errors import InvalidInputError
 
 Double = NDArray[np.float64]
@@ -121,7 +121,7 @@ class LabelledRows:
         if vars(self.model).get("column_map_") is not None:
             return self.raw
         rows = np.column_stack([column.values for column in self.raw.columns])
-        return _Named(rows, list(self.raw.names)) if self.raw.names is not None else rows
+        return NamedRows(rows, list(self.raw.names)) if self.raw.names is not None else rows
 
     @cached_property
     def mapped(self) -> NDArray[Any]:
@@ -231,16 +231,6 @@ class LabelledRows:
 
 
 _COMPUTED = {name for name, value in vars(LabelledRows).items() if isinstance(value, cached_property)} - {"sources"}
-
-
-class _Named:
-    """An array with column names."""
-
-    def __init__(self, array: NDArray[Any], columns: Sequence[str]) -> None:
-        self.array, self.columns = array, columns
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self.array, dtype=dtype)
 
 
 def value_text(raw: RawColumn, value: float) -> str:

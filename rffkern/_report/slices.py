@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,21 +16,10 @@ _LEAST_ROWS = 20  # of a slice
 _N_BINS, _MOST_LEVELS = 5, 50
 
 
-class Slice(NamedTuple):
-    """Rows that have a level of a column, or a value between two quantiles of it, or none."""
-
-    column: int
-    text: str
-    n_rows: int
-    loss: float  # mean of the rows
-    standard_error: float
-    difference: float  # from the mean of all rows
-    p_value: float  # adjusted for the number of slices
-
-
-def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[Slice], int]:
+def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[dict[str, Any]], int]:
     """The slices in which the mean loss is most above that of all rows, by their p-values; and how many were compared.
 
+    A slice is the rows that have a level of a column, or a value between two quantiles of it, or none.
     Where the loss does not depend on the slice, its rows are a random sample of all: their mean has the variance
     s^2 / m (1 - m / n) n / (n - 1) of sampling without replacement, for m of n rows whose losses have variance s^2.
     One-sided p-values of the normal distribution are adjusted by Holm (1979), "A simple sequentially rejective multiple
@@ -38,7 +27,7 @@ def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[Slice], i
     """
     losses, n_rows = rows.losses, len(rows)
     mean, variance = float(losses.mean()), float(losses.var())
-    found: list[tuple[float, Slice]] = []
+    found: list[dict[str, Any]] = []
     for column in range(len(rows.names)):
         for text, chosen in _slices_of(rows, column):
             size = int(chosen.sum())
@@ -48,14 +37,14 @@ def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[Slice], i
             difference = float(own.mean()) - mean
             error = math.sqrt(variance / size * (n_rows - size) / (n_rows - 1))
             p_value = 0.5 * math.erfc(difference / error / math.sqrt(2)) if error > 0 else 1.0
-            spread = float(own.std(ddof=1)) / math.sqrt(size)
-            found.append((p_value, Slice(column, text, size, float(own.mean()), spread, difference, p_value)))
-    found.sort(key=lambda each: (each[0], -each[1].difference))
-    adjusted, largest = [], 0.0
-    for k, (p_value, each) in enumerate(found):
-        largest = max(largest, min(1.0, p_value * (len(found) - k)))
-        adjusted.append(each._replace(p_value=largest))
-    return [each for each in adjusted if each.difference > 0][:n_slices], len(found)
+            found.append({"column": rows.names[column], "text": text, "n_rows": size, "loss": float(own.mean()),
+                          "standard_error": float(own.std(ddof=1)) / math.sqrt(size), "difference": difference,
+                          "p_value": p_value})
+    found.sort(key=lambda each: (each["p_value"], -each["difference"]))
+    largest = 0.0
+    for k, each in enumerate(found):
+        each["p_value"] = largest = max(largest, min(1.0, each["p_value"] * (len(found) - k)))
+    return [each for each in found if each["difference"] > 0][:n_slices], len(found)
 
 
 def _slices_of(rows: LabelledRows, column: int) -> list[tuple[str, NDArray[np.bool_]]]:

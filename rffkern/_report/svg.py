@@ -78,12 +78,10 @@ class Plot:
         """Add what is drawn on top of the marks before it."""
         self._marks.append(mark)
 
-    def x_axis(self, label: str, at: Sequence[float] | None = None, texts: Sequence[str] | None = None) -> None:
+    def x_axis(self, label: str = "", at: Sequence[float] | None = None) -> None:
         """Ticks below the plot."""
-        values = ticks(*self.x_range) if at is None else at
-        names = list(map(tick_text, values)) if texts is None else texts
-        for value, name in zip(values, names, strict=True):
-            self.text(self.x(value), self.bottom + 13, name, "middle")
+        for value in ticks(*self.x_range) if at is None else at:
+            self.text(self.x(value), self.bottom + 13, tick_text(value), "middle")
         if label:
             self.text((self.left + self.right) / 2, self.height - 5, label, "middle", most=52)
 
@@ -93,13 +91,12 @@ class Plot:
         for value, anchor in ((low, "start"), ((low + high) / 2, "middle"), (high, "end")):
             self.text(self.x(value), self.bottom + 13, date_text(value)[:10], anchor)
 
-    def y_axis(self, at: Sequence[float] | None = None, texts: Sequence[str] | None = None) -> None:
+    def y_axis(self, at: Sequence[float] | None = None) -> None:
         """Ticks and lines across the plot."""
-        values = ticks(*self.y_range) if at is None else at
-        for value, name in zip(values, map(tick_text, values) if texts is None else texts, strict=True):
+        for value in ticks(*self.y_range) if at is None else at:
             y = self.y(value)
             self.add(f'<path class="grid" d="M{self.left} {y:.1f}H{self.right}"/>')
-            self.text(self.left - 5, y + 3.5, name, "end")
+            self.text(self.left - 5, y + 3.5, tick_text(value), "end")
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", kind: str = "", most: int | None = 40) -> None:
         """A text at a place of the drawing."""
@@ -129,12 +126,6 @@ class Plot:
         path = "".join(f"M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}" for x, low, high in bars)
         self.add(f'<path class="{kind}" d="{path}"/>')
 
-    def bar(self, x: Range, y: Range, kind: str, opacity: float | None = None) -> None:
-        """A rectangle between two values of each axis."""
-        left, right, top, bottom = self.x(x[0]), self.x(x[1]), self.y(y[1]), self.y(y[0])
-        self.add(f'<rect class="{kind}" x="{left:.1f}" y="{top:.1f}" width="{max(0.5, right - left):.1f}" '
-                 f'height="{max(0.0, bottom - top):.1f}"{opacity_of(opacity)}/>')
-
     def rug(self, values: Iterable[float]) -> None:
         """A short line below the plot for each value of the data."""
         path = "".join(f"M{x:.1f} {self.bottom}v-5" for x in dict.fromkeys(round(self.x(value), 1) for value in values))
@@ -146,41 +137,35 @@ class Plot:
         return drawing("".join(self._marks), self.width, self.height, title)
 
 
-def opacity_of(opacity: float | None) -> str:
-    """The attribute, if there is one."""
-    return "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
-
-
 def drawing(marks: str, width: int, height: int, title: str, kind: str = "chart") -> str:
     """Marks as a picture with a title for those who do not see it."""
     return (f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title, 200)}">'
             f"{marks}</svg>")
 
 
-def strip(counts: Sequence[float], kind: str = "bars") -> str:
+def strip(counts: Sequence[float]) -> str:
     """A histogram without axes, for a cell of a table."""
     most = max(counts, default=0) or 1
     width, height = 120, 24
     each = min(14.0, width / max(1, len(counts)))
     bars = "".join(f"M{k * each:.1f} {height}v{-height * count / most:.1f}h{max(each - 1, 0.5):.1f}v"
                    f"{height * count / most:.1f}z" for k, count in enumerate(counts) if count)
-    return drawing(f'<path class="{kind}" d="{bars}"/>', width, height, "distribution", "strip")
+    return drawing(f'<path class="bars" d="{bars}"/>', width, height, "distribution", "strip")
 
 
-def error_bar(value: float, error: float | None, x: Range, reference: float | None = None, kind: str = "") -> str:
+def error_bar(value: float, error: float | None, x: Range, reference: float, kind: str = "") -> str:
     """A value with twice its standard error to both sides, for a cell of a table."""
     plot = Plot(x, (0, 1), width=200, height=18, left=4, right=4, top=0, bottom=0)
-    if reference is not None:
-        plot.add(f'<path class="zero" d="M{plot.x(reference):.1f} 0V18"/>')
+    plot.add(f'<path class="zero" d="M{plot.x(reference):.1f} 0V18"/>')
     if error is not None:
         plot.line([(value - 2 * error, 0.5), (value + 2 * error, 0.5)], f"error {kind}")
     plot.dots([(value, 0.5)], f"large {kind}")
     return drawing("".join(plot._marks), 200, 18, f"{value:.4g}", "strip")
 
 
-def share_bar(share: float, kind: str = "bars") -> str:
+def share_bar(share: float) -> str:
     """A bar from 0 to 1, for a cell of a table."""
     width = 120 * min(1.0, max(0.0, share))
-    return drawing(f'<rect class="{kind}" y="5" width="{width:.1f}" height="8"/>', 120, 18, f"{share:.1%}", "strip")
+    return drawing(f'<rect class="bars" y="5" width="{width:.1f}" height="8"/>', 120, 18, f"{share:.1%}", "strip")
 
 

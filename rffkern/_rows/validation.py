@@ -42,6 +42,16 @@ def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) 
     return tuple(map(str, names))
 
 
+class NamedRows:
+    """An array with column names, which is read as a data frame is."""
+
+    def __init__(self, array: NDArray[Any], columns: list[str]) -> None:
+        self.array, self.columns = array, columns
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.array, dtype=dtype)
+
+
 def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:
     """Column names of a data frame, by `texts_of_names`, as an object array."""
     if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):

@@ -8,8 +8,7 @@ from rffkern._cli.binary_table import ArrayTable
 from rffkern._cli.csv_table import CsvFormat, CsvTable
 from rffkern._cli.open_table import open_table
 from rffkern._cli.table import column_index
-from rffkern._cli.training_table import NamedRows
-from rffkern._rows.validation import feature_names
+from rffkern._rows.validation import NamedRows, feature_names
 
 
 def test_the_ending_tells(tmp_path):
