@@ -37,8 +37,8 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     classes: dict[bool, Any] = {has_labels: vars(on_dask).get(f"Dask{type(model).__name__}")
                                 for has_labels, model in models.items()}
     if None in classes.values():
-        raise UsageError(f"--model {arguments.model} cannot be trained on a cluster: choose fourier_boosting, gbrff or "
-                         "a variant of these")
+        raise UsageError(f"--model {arguments.model} cannot be trained on a cluster: choose fourier_boosting, gbrff, "
+                         "kernel_ridge or a variant of these")
     table, frame = _open(arguments)
     names = frame.columns.tolist()
     roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)

@@ -64,12 +64,14 @@ def test_a_folder_of_words_dates_and_gaps(address, frame, tmp_path, capsys, endi
         assert file.read() == before
 
 
-def test_numbers_are_a_regression(address, frame, tmp_path):
+@pytest.mark.parametrize(("options", "name"), [(["--set", "n_estimators=60"], "FourierBoostingRegressor"),
+                                               (["--model", "kernel_ridge_regressor"], "KernelRidgeRegressor")])
+def test_numbers_are_a_regression(address, frame, tmp_path, options, name):
     folder, output = write(frame, tmp_path / "rows", "csv"), str(tmp_path / "m.npz")
     assert main(["fit", folder, "-o", output, "--dask", address, "--target", "price", "--features", "size,colour",
-                 "--set", "n_estimators=60"]) == 0
+                 *options]) == 0
     model = rffkern.load(output)
-    assert type(model) is rffkern.FourierBoostingRegressor
+    assert type(model).__name__ == name
     assert model.score(frame[["size", "colour"]], frame["price"]) > 0.5
 
 
@@ -81,7 +83,7 @@ def test_processes_here(frame, tmp_path):
 
 @pytest.mark.parametrize(("options", "code", "expected"), [
     (["--holdout", "0.2"], 2, "--holdout needs all rows in one process"),
-    (["--model", "rffnet"], 2, "--model rffnet cannot be trained on a cluster"),
+    (["--model", "rffnet"], 2, "cluster: choose fourier_boosting, gbrff, kernel_ridge or a"),
     (["--target", "empty"], 65, "expected a target in each row, got 5 rows without one"),
     (["--target", "colour", "--model", "fourier_boosting_regressor"], 65, "holds text that is no number")])
 def test_what_is_refused(address, frame, tmp_path, capsys, options, code, expected):

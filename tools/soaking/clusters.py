@@ -26,7 +26,7 @@ def lost_workers(rng, folder):
         done = subprocess.run(command, timeout=CALL_SECONDS, capture_output=True, text=True)
     except subprocess.TimeoutExpired:
         return f"seed {command[2]}: no end after {CALL_SECONDS} s"
-    return None if done.returncode == 0 else f"seed {command[2]}: {(done.stdout or done.stderr)[-2000:]}"
+    return None if done.returncode == 0 else f"seed {command[2]}: {(done.stdout + done.stderr)[-2000:]}"
 
 
 def _train(seed, folder):
