@@ -114,7 +114,7 @@ def _run(client: Any, pieces: Sequence[Piece], function: Callable[..., Any], *ar
     shared = [delayed(each, traverse=False) for each in arguments]
     futures = client.compute([delayed(function, pure=False)(k, *pieces[k], *shared) for k in chosen])
     try:
-        return gather(client, futures)
+        return [gather(client, [future])[0] for future in futures]  # of which one may be large
     finally:
         client.cancel(futures)
 

@@ -3,6 +3,7 @@
 import inspect
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -54,15 +55,21 @@ def on_cluster(X, y, weights=None):
     return found if weights is None else [*found, da.from_array(weights, chunks=CHUNKS)]
 
 
+def kill_worker(client):
+    """Kill one that its nanny starts again, as none that dies while it starts; return its process."""
+    pid = next(nanny.pid for nanny in client.cluster.workers.values()
+               if nanny.status.name == "running" and nanny.worker_address in client.cluster.scheduler.workers)
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
 def killer(client, n_rounds):
     """A callback that kills a worker after so many rounds, and the list of those that it has killed."""
     killed = []
 
     def kill(info):
         if info.n_rounds == n_rounds and not killed:
-            pids = client.run(os.getpid)
-            killed.append(pids[max(pids)])
-            os.kill(killed[0], signal.SIGKILL)
+            killed.append(kill_worker(client))
 
     return killed, kill
 
@@ -126,36 +133,63 @@ def test_a_worker_that_dies_changes_no_bit(client, table, here, n_rounds, params
     assert same(model.to_local(), fitted_here(getattr(rffkern, here)(n_rounds, random_state=0, **params), X, y))
 
 
-@pytest.mark.parametrize("columns", ["auto", None])
-def test_a_partition_that_takes_its_workers_down_is_named(client, table, columns):
+def use_too_much(block):
+    """More than the memory of a worker, for long enough to be killed by its nanny."""
+    if block.size:
+        held = np.ones(1 << 26)
+        time.sleep(20)
+        del held
+    return block
+
+
+@pytest.mark.parametrize(("columns", "die", "limit"), [
+    ("auto", lambda block: os._exit(1) if block.size else block, 0),
+    (None, lambda block: os._exit(1) if block.size else block, 0),
+    (None, use_too_much, "500MB")])
+def test_a_partition_that_takes_its_workers_down_is_named(table, tmp_path, columns, die, limit):
     """The scheduler gives up after so many workers; that a few may die is a setting of Dask."""
     X, y = on_cluster(*table)
-    first = X.blocks[0].map_blocks(lambda block: block if block is None else os._exit(1), dtype=X.dtype, meta=X._meta)
-    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-    try:
+    first = X.blocks[0].map_blocks(die, dtype=X.dtype, meta=X._meta)
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1 if limit else 0}), \
+            distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=limit,
+                                     local_directory=str(tmp_path)) as cluster, \
+            distributed.Client(cluster, set_as_default=False) as client:
         model = on_dask.DaskGBRFF2Classifier(3, client=client, columns=columns)
         with pytest.raises(TrainingStateError, match=r"partition (0 )?of X was lost with each worker that held it: gi"):
             model.fit(da.concatenate([first, X.blocks[1:]]), y)
-    finally:
-        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
-    assert not client.futures
+        assert not client.futures
 
 
 @pytest.mark.parametrize(("lost", "expected"), [
     ("scheduler", r"the scheduler .* was lost, and with it what its workers held: start a cluster"),
-    ("workers", r"the scheduler .* has had no worker for 1\.0 s: start some, and run this again")])
-def test_a_cluster_that_ends_is_an_error(client, table, monkeypatch, lost, expected):
-    """Dask waits for new workers without end."""
-    monkeypatch.setattr(dask_workers, "SECONDS_WITHOUT_WORKERS", 1.0)
+    ("workers", r"the scheduler .* has had no worker for 1\.0 s: start some, and run this again"),
+    ("memory", r"the scheduler .* has 1 workers that have worked on nothing for 1\.0 s: give those that are paused")])
+def test_a_cluster_that_ends_is_an_error(table, monkeypatch, lost, expected):
+    """Dask waits for new workers without end, and for those that pause for want of memory."""
+    monkeypatch.setattr(dask_workers, "SECONDS_WITHOUT_WORK", 1.0)
     with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), \
-            distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, \
-            distributed.Client(cluster, set_as_default=False) as other:
+            distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, memory_limit=0) as cluster, \
+            distributed.Client(cluster, set_as_default=False) as client:
 
         def close(info):
-            cluster.sync((cluster.scheduler if lost == "scheduler" else cluster.workers[0]).close)
+            if lost != "memory":
+                cluster.sync((cluster.scheduler if lost == "scheduler" else cluster.workers[0]).close)
 
+        if lost == "memory":
+            cluster.workers[0].status = distributed.Status.paused
         with pytest.raises(TrainingStateError, match=expected):
-            on_dask.DaskGBRFF2Classifier(5, client=other, columns=None).fit(*on_cluster(*table), callback=close)
+            on_dask.DaskGBRFF2Classifier(5, client=client, columns=None).fit(*on_cluster(*table), callback=close)
+
+
+def test_workers_that_die_again_and_again_are_an_error(client, table, monkeypatch):
+    """Queries that workers do not answer are asked by tasks, a few times in a row."""
+    run, n_rounds, expected = client.run, [], f"workers have died during {dask_workers._MOST_DEATHS + 1} queries in a"
+    monkeypatch.setattr(client, "run", lambda function, *rest, **options: run(function, *rest, **options)
+                        if function is not dask_workers._answers else {"there": OSError()})
+    with pytest.raises(TrainingStateError, match=expected):
+        on_dask.DaskGBRFF2Classifier(40, client=client, columns=None).fit(
+            *on_cluster(*table), callback=lambda info: n_rounds.append(1))
+    assert n_rounds
 
 
 def test_a_worker_of_another_version_is_named(client, table, monkeypatch):
@@ -279,13 +313,11 @@ def test_kernel_ridge_solves_regions_on_workers(client, rng, on):
     params = {"region_size": 200, "length_scale": 3.0, "reg_lambda": 0.1, "random_state": 0}
     here = getattr(rffkern, on.removeprefix("Dask"))(**params).fit(frame, y, weights)
     assert here.expansion_.kernels.n_regions == 8
-    client.wait_for_workers(2, timeout=60)  # of which the test before may have killed one
-    killed, pids = [], client.run(os.getpid)
+    killed = []
 
     def kill(work, done, total, note):
         if work == "regions" and done == 2 and not killed:
-            killed.append(pids[max(pids)])
-            os.kill(killed[0], signal.SIGKILL)
+            killed.append(kill_worker(client))
 
     pieces = [None if each is None else frames.from_pandas(each, npartitions=4) for each in (frame, y, weights)]
     with listening(kill):

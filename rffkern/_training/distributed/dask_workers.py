@@ -21,8 +21,12 @@ from ..._version import __version__
 from ...errors import InvalidInputError, TrainingStateError
 from .partition import Partition, Request
 
-# How long a cluster may have no worker, as when new machines start: as long as Dask waits for a silent worker.
-SECONDS_WITHOUT_WORKERS = 300.0
+# How long a cluster may have no worker, as when new machines start, or only idle ones, and how long a result may be on
+# its way: as long as Dask waits for a silent worker.
+SECONDS_WITHOUT_WORK = 300.0
+
+# Queries in a row during which a worker may die.
+_MOST_DEATHS = 10
 
 # Arguments for each thread of a worker that are sent before results come.
 _N_AHEAD = 3
@@ -61,22 +65,33 @@ def losses_named(client: Any, what: str) -> Iterator[None]:
 
 
 def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
-    """The results of futures; TrainingStateError where no worker has been there for long, for which Dask waits."""
-    last = time.monotonic()
+    """The results of futures; TrainingStateError where nothing happens for long, for which Dask waits without end."""
     wait: Any = distributed.wait
+    limit, scheduler = SECONDS_WITHOUT_WORK, f"the scheduler {client.scheduler.address}"
+    last, n_done = time.monotonic(), 0
     while True:
         try:
             with client.as_current():  # which `wait` asks
-                wait(futures, timeout=min(5.0, SECONDS_WITHOUT_WORKERS))
+                wait(futures, timeout=min(5.0, limit))
+            break
         except TimeoutError:
-            if client.nthreads():
+            # A lambda travels with its code: the scheduler need not have this package.
+            n_tasks = client.run_on_scheduler(
+                lambda dask_scheduler: [len(worker.executing) for worker in dask_scheduler.workers.values()])
+            n_before, n_done = n_done, sum(future.done() for future in futures)
+            if any(n_tasks) or n_done > n_before:
                 last = time.monotonic()
-            elif time.monotonic() - last > SECONDS_WITHOUT_WORKERS:
-                raise TrainingStateError(f"the scheduler {client.scheduler.address} has had no worker for "
-                                         f"{SECONDS_WITHOUT_WORKERS} s: start some, and run this again") from None
-        else:
-            found: list[Any] = client.gather(futures)
-            return found
+            elif time.monotonic() - last > limit:
+                raise TrainingStateError(
+                    f"{scheduler} has had no worker for {limit} s: start some, and run this again" if not n_tasks else
+                    f"{scheduler} has {len(n_tasks)} workers that have worked on nothing for {limit} s: give those "
+                    "that are paused more memory, or start the cluster anew, and run this again") from None
+    try:
+        found: list[Any] = client.sync(lambda: client.gather(futures, asynchronous=True), callback_timeout=limit)
+    except TimeoutError:
+        raise TrainingStateError(f"{scheduler} has sent no results of workers for {limit} s: make partitions smaller, "
+                                 "or start the cluster anew, and run this again") from None
+    return found
 
 
 def submit(client: Any, function: Any, *arguments: Any) -> Any:
@@ -114,6 +129,7 @@ class DaskWorkers:
         self._futures: list[Any] = client.compute([
             delayed(_open_on_worker, pure=False)(number, what, has_labels, n_threads, *piece)
             for number, piece in enumerate(pieces)])
+        self._n_deaths = 0  # queries in a row during which a worker has died
 
     def __len__(self) -> int:
         return len(self._futures)
@@ -140,6 +156,10 @@ class DaskWorkers:
             return {}
         keys = {address: list(held) for address, held in places.items()}
         found = self._client.run(_answers, keys, request, workers=list(keys), on_error="return")
+        self._n_deaths = self._n_deaths + 1 if any(isinstance(each, OSError) for each in found.values()) else 0
+        if self._n_deaths > _MOST_DEATHS:
+            raise TrainingStateError(f"workers have died during {self._n_deaths} queries in a row: give them more "
+                                     "memory, or make partitions smaller")
         return {places[address][key]: answer for address, answers in found.items() if isinstance(answers, dict)
                 for key, answer in answers.items()}
 
