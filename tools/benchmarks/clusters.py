@@ -2,9 +2,12 @@
 
     python tools/benchmarks/clusters.py --model lightgbm --workers 2 --rows 400000
     python tools/benchmarks/clusters.py --model rffkern --workers 2 --kill 6        kills a worker after 6 seconds
+    python tools/benchmarks/clusters.py --one-partition --rows 10000   how far it is from the same rows without Dask
 
 Prints a line of JSON: seconds, those of the processors of workers and client, rounds, the largest memory of a worker,
-what both sent by TCP (by `ss`, which must be installed), and the accuracy on 40,000 other rows.
+what both sent by TCP (by `ss`, which must be installed), and the accuracy on 40,000 other rows.  With --one-partition,
+accuracy of a model of one partition, of the ordinary class, and of this with another seed, and by how much their
+probabilities of these rows differ, in the mean and at most.
 """
 
 import argparse
@@ -60,6 +63,25 @@ def fitted(name, client, X, y, count):
     return lambda X: booster.inplace_predict(X) > 0.5
 
 
+def compare_one_partition(name, params, on_dask, client, n_rows):
+    """Accuracies, and differences of probabilities, of one partition and of another seed from the ordinary class."""
+    import dask.array as da
+
+    import rffkern
+
+    X, y = rows(0, n_rows)
+    others, labels = rows(99, 40_000)
+    models = [getattr(rffkern, name)(random_state=seed, **params).fit(X, y) for seed in (0, 1)]
+    one = getattr(on_dask, f"Dask{name}")(random_state=0, client=client, **params)
+    models.append(one.fit(da.from_array(X, chunks=X.shape), da.from_array(y, chunks=y.shape)).to_local())
+    here, other, one = (model.predict_proba(others)[:, 1] for model in models)
+    return {"model": name, "rows": n_rows} | {
+        f"accuracy_{key}": round(float(((each > 0.5) == labels).mean()), 4)
+        for key, each in (("here", here), ("other_seed", other), ("one_partition", one))} | {
+        key: [float(f"{apart:.2g}") for apart in (np.abs(each - here).mean(), np.abs(each - here).max())]
+        for key, each in (("other_seed", other), ("one_partition", one))}
+
+
 def bytes_sent(pids):
     """What open TCP connections of processes have sent."""
     lines = subprocess.run(["ss", "-tinpH"], capture_output=True, text=True).stdout.replace("\n\t", " ").splitlines()
@@ -81,7 +103,17 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--kill", type=float, metavar="SECONDS", help="kill a worker so long after the fit begins")
+    parser.add_argument("--one-partition", action="store_true", help="compare one partition with the ordinary classes")
     options = parser.parse_args()
+    if options.one_partition:
+        import rffkern.dask
+
+        with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, \
+                distributed.Client(cluster) as client:
+            for name, params in (("FourierBoostingClassifier", {"max_samples": 1 << 14, "kernel_ridge": False}),
+                                 ("GBRFF2Classifier", {})):
+                print(json.dumps(compare_one_partition(name, params, rffkern.dask, client, options.rows)))
+        return
     with distributed.LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None,
                                   silence_logs=logging.CRITICAL) as cluster, distributed.Client(cluster) as client:
         X, y = partitions(options.rows)
