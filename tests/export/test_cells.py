@@ -37,6 +37,9 @@ LEVELS = {
 
 
 DURATIONS = Column(NUMERIC, Reading(NUMERIC, "duration"))
+REVIEWS = ["", "a", "Hello, WORLD_hello  world!", "ΟΔΟΣ ΟΔΟΣ. ΣΑΣ' ΑΣ-ΑΣ Σ Σ' A\u0301Σ ʰΣ", "İstanbul ISPARTA ǅ ß ẞ",
+           "日本語 \uff12 ² Ⅷ ٣", "!!! ...", "e\u0301té été ÉTÉ", "😀 smile😀smile", "x" * 5000 + " end", "Don't " * 900,
+           "ᲐᲑ \u13a0 ꭰ 𐐀𐐨 Ⓐ", "  one two one  ", "ab\u00adcd \u200bxy", "\u212a \u212b \u2126"]
 
 
 def category(levels, has_rare):
@@ -68,117 +71,81 @@ def columns_to_read():
     return [*found, (DURATIONS, durations)]
 
 
-def same(found, expected):
-    return (found is None) == (expected is None) and (found is None or found == expected or (
-        math.isnan(expected) and math.isnan(found)))
+def free_text():
+    """Of 1,024 buckets and two outputs."""
+    rng = np.random.default_rng(0)
+    return TextForm(rng.standard_normal(2), 1 + rng.random(1024), rng.standard_normal((2, 1024)))
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
-def test_javascript(tmp_path):
-    given = columns_to_read()
-    mapping = RowMap(tuple(column for column, _ in given), (), (), [])
-    script = (f"const columns = {json.dumps([*map(str, range(len(given)))])};\n{js_cells(mapping)}\n"
-              f"const texts = {json.dumps([texts for _, texts in given])};\n"
-              "console.log(JSON.stringify(texts.map((each, j) => each.map((text) => {\n"
-              "    const value = value_of(raw_columns[j], text);\n"
-              "    return value === undefined ? null : String(value);\n}))));\n")
-    (tmp_path / "run.mjs").write_text(script, encoding="utf-8")
-    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True, encoding="utf-8")
-    wrong = []
-    for (column, texts), values in zip(given, json.loads(done.stdout), strict=True):
-        for text, value in zip(texts, values, strict=True):
-            expected, found = expected_of(column, text), None if value is None else float(value)
-            if not same(found, expected):
-                wrong.append((column.reading, text, found, expected))
-    assert not wrong
-
-
-_INCLUDES = "".join(f"#include <{name}.h>\n" for name in ("float", "math", "stddef", "stdint", "stdio", "string"))
-_MAIN = """
+# Of each cell its column and its text: its value and the scores of the free text, or "odd".
+C_MAIN = r"""
 int main(void)
 {
     static char text[65536];
     unsigned j, size;
     while (fread(&j, 4, 1, stdin) == 1 && fread(&size, 4, 1, stdin) == 1) {
-        rff_cell cell = {RFF_CELL_TEXT, 0, text, size};
-        double value;
+        model_cell cells[N_COLUMNS];
+        double x[N_COLUMNS + 2];
         if (fread(text, 1, size, stdin) != size) return 1;
-        if (rff_read_cell(&raw_columns[j], &cell, &value) == RFF_OK) printf("%.17g\\n", value);
-        else printf("odd\\n");
-    }
-    return sizeof &read_row > 0 ? 0 : 1;
-}
-"""
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found")
-def test_c(tmp_path):
-    given = columns_to_read()
-    mapping = RowMap(tuple(column for column, _ in given), (), (), [])
-    text = _INCLUDES + c_type("model") + c_cells(mapping, "model", _hexadecimal) + _MAIN
-    (tmp_path / "cells.c").write_text(text, encoding="utf-8")
-    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined",
-                    tmp_path / "cells.c", "-lm", "-o", tmp_path / "cells"], check=True)
-    cells = [(j, column, text) for j, (column, texts) in enumerate(given) for text in texts]
-    data = b"".join(np.array([j, len(text.encode())], np.uint32).tobytes() + text.encode() for j, _, text in cells)
-    done = subprocess.run([tmp_path / "cells"], input=data, stdout=subprocess.PIPE, check=True)
-    wrong = []
-    for (_, column, text), line in zip(cells, done.stdout.decode().split(), strict=True):
-        expected, found = expected_of(column, text), None if line == "odd" else float(line)
-        if not same(found, expected):
-            wrong.append((column.reading, text, found, expected))
-    assert not wrong
-
-
-# --- free text
-
-TEXTS = ["", "a", "Hello, WORLD_hello  world!", "ΟΔΟΣ ΟΔΟΣ. ΣΑΣ' ΑΣ-ΑΣ Σ Σ' A\u0301Σ ʰΣ", "İstanbul ISPARTA ǅ ß ẞ",
-         "日本語 \uff12 ² Ⅷ ٣", "!!! ...", "e\u0301té été ÉTÉ", "😀 smile😀smile", "x" * 5000 + " end", "Don't " * 900,
-         "ᲐᲑ \u13a0 ꭰ 𐐀𐐨 Ⓐ", "  one two one  ", "ab\u00adcd \u200bxy", "\u212a \u212b \u2126"]
-
-
-def free_text():
-    """A column of free text of 1,024 buckets and two outputs, and their scores of texts in Python."""
-    rng = np.random.default_rng(0)
-    form = TextForm(rng.standard_normal(2), 1 + rng.random(1024), rng.standard_normal((2, 1024)))
-    column = Column(CATEGORY, Reading(CATEGORY, "raw"), ("zz",), 1.0)
-    expected = form.of_texts([text.strip() for text in TEXTS]).T
-    expected[TEXTS.index("")] = np.nan
-    return RowMap((column,), (), (), [], ((0, form),)), expected
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found")
-def test_free_text_in_c(tmp_path):
-    mapping, expected = free_text()
-    main = """
-int main(void)
-{
-    static char text[65536];
-    unsigned size;
-    while (fread(&size, 4, 1, stdin) == 1 && fread(text, 1, size, stdin) == size) {
-        model_cell cell = {text, 0};
-        double x[3];
         text[size] = 0;
-        if (read_row(&cell, x)) return 1;
-        printf("%.17g %.17g ", x[1], x[2]);
+        for (int k = 0; k < N_COLUMNS; k++) cells[k] = (model_cell){0, NAN};
+        cells[j].text = text;
+        if (read_row(cells, x)) printf("odd\n");
+        else printf("%.17g %.17g %.17g\n", x[j], x[N_COLUMNS], x[N_COLUMNS + 1]);
     }
     return 0;
 }
 """
-    text = _INCLUDES + c_type("model") + c_cells(mapping, "model", _hexadecimal) + main
-    (tmp_path / "text.c").write_text(text, encoding="utf-8")
+JS_MAIN = """
+for (const [j, text] of cells) {
+    const row = new Array(N_COLUMNS).fill(null);
+    row[j] = text;
+    try {
+        const x = read_row(row);
+        console.log(x[j], x[N_COLUMNS], x[N_COLUMNS + 1]);
+    } catch (error) {
+        console.log("odd");
+    }
+}
+"""
+
+
+def in_c(folder, mapping, cells):
+    includes = "".join(f"#include <{name}.h>\n" for name in ("float", "math", "stddef", "stdint", "stdio", "string"))
+    (folder / "cells.c").write_text(includes + c_type("model") + c_cells(mapping, "model", _hexadecimal)
+                                    + C_MAIN.replace("N_COLUMNS", str(len(mapping.columns))), encoding="utf-8")
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined",
-                    tmp_path / "text.c", "-lm", "-o", tmp_path / "text"], check=True)
-    data = b"".join(np.uint32(len(text.encode())).tobytes() + text.encode() for text in TEXTS)
-    done = subprocess.run([tmp_path / "text"], input=data, stdout=subprocess.PIPE, check=True)
-    np.testing.assert_array_equal(np.array(done.stdout.split(), float).reshape(-1, 2), expected)
+                    folder / "cells.c", "-lm", "-o", folder / "cells"], check=True)
+    data = b"".join(np.array([j, len(text.encode())], np.uint32).tobytes() + text.encode() for j, text in cells)
+    return subprocess.run([folder / "cells"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
-def test_free_text_in_javascript(tmp_path):
-    mapping, expected = free_text()
-    (tmp_path / "run.mjs").write_text(
-        f'const columns = ["text"];\n{js_cells(mapping)}\nconst texts = {json.dumps(TEXTS)};\n'
-        "console.log(texts.map((text) => [...read_row([text])].slice(1).join(' ')).join(' '));\n", encoding="utf-8")
-    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True)
-    np.testing.assert_array_equal(np.array(done.stdout.split(), float).reshape(-1, 2), expected)
+def in_javascript(folder, mapping, cells):
+    (folder / "run.mjs").write_text(
+        f"const columns = {json.dumps([*map(str, range(len(mapping.columns)))])};\n{js_cells(mapping)}\n"
+        f"const cells = {json.dumps(cells)};\n{JS_MAIN.replace('N_COLUMNS', str(len(mapping.columns)))}",
+        encoding="utf-8")
+    return subprocess.run(["node", folder / "run.mjs"], stdout=subprocess.PIPE, check=True).stdout
+
+
+@pytest.mark.parametrize(("read", "program"), [(in_c, "gcc"), (in_javascript, "node")])
+def test_every_text_in_every_column(read, program, tmp_path):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} not found")
+    form, given = free_text(), [*columns_to_read(), (category(("zz",), True), REVIEWS)]
+    last = len(given) - 1
+    mapping = RowMap(tuple(column for column, _ in given), (), (), [], ((last, form),))
+    cells = [(j, text) for j, (_, texts) in enumerate(given) for text in texts if "\0" not in text]
+    wrong, odd = [], []
+    for (j, text), line in zip(cells, read(tmp_path, mapping, cells).decode().splitlines(), strict=True):
+        expected, found = expected_of(given[j][0], text), None if line == "odd" else [*map(float, line.split())]
+        if expected is None or found is None:
+            odd.append((j, text))
+            right = expected is found
+        else:
+            scores = form.of_texts([text.strip()])[:, 0] if j == last and text else [math.nan, math.nan]
+            right = np.array_equal(found, [expected, *scores], equal_nan=True)
+        if not right:
+            wrong.append((given[j][0].reading, text, found, expected))
+    assert not wrong
+    assert 1000 < len(odd) < len(cells) / 2
