@@ -65,13 +65,13 @@ static int rff_check_digest(rff_file *file)
 {
     const rff_span content = file->content;
     char digits[64];
-    RFF_REQUIRE_AS(&file->refusal, rff_begins(content, 0, "PK\3\4", 4), RFF_E_FORMAT,
+    RFF_REQUIRE_AS(file, rff_begins(content, 0, "PK\3\4", 4), RFF_E_FORMAT,
                    "not a model file: it does not begin as a .npz archive");
-    RFF_REQUIRE_AS(&file->refusal, content.size >= RFF_DIGEST_SIZE
+    RFF_REQUIRE_AS(file, content.size >= RFF_DIGEST_SIZE
                    && rff_begins(content, content.size - RFF_DIGEST_SIZE, "sha256:", 7), RFF_E_FORMAT,
                    "damaged, cut off or not a model file: no checksum at its end");
     rff_sha256(rff_part(content, 0, content.size - 64), digits);
-    RFF_REQUIRE_AS(&file->refusal, memcmp(digits, content.at + content.size - 64, 64) == 0, RFF_E_CHECKSUM,
+    RFF_REQUIRE_AS(file, memcmp(digits, content.at + content.size - 64, 64) == 0, RFF_E_CHECKSUM,
                    "damaged: the checksum differs");
     return 1;
 }
@@ -84,22 +84,21 @@ static int rff_find_directory(rff_file *file, size_t *start, size_t *stop)
     const uint8_t *record;
     uint64_t size, offset;
     int is_large;
-    RFF_REQUIRE_AS(&file->refusal, content.size > RFF_DIGEST_SIZE + RFF_END_SIZE
-                   && rff_begins(content, end, "PK\5\6", 4), RFF_E_FORMAT,
-                   "the archive does not end at its checksum");
+    RFF_REQUIRE_AS(file, content.size > RFF_DIGEST_SIZE + RFF_END_SIZE
+                   && rff_begins(content, end, "PK\5\6", 4), RFF_E_FORMAT, "the archive does not end at its checksum");
     for (i = end + 1; i < content.size; i++)
-        RFF_REQUIRE_AS(&file->refusal, !rff_begins(content, i, "PK\5\6", 4), RFF_E_FORMAT,
+        RFF_REQUIRE_AS(file, !rff_begins(content, i, "PK\5\6", 4), RFF_E_FORMAT,
                        "the archive does not end at its checksum");
     is_large = end >= 20 && rff_begins(content, end - 20, "PK\6\7", 4);
-    RFF_REQUIRE_AS(&file->refusal, content.size >= RFF_LARGE_FILE || !is_large, RFF_E_FORMAT,
+    RFF_REQUIRE_AS(file, content.size >= RFF_LARGE_FILE || !is_large, RFF_E_FORMAT,
                    "the archive is of the large kind, but small");
     record = content.at + end;
     size = rff_little32(record + 12);
     offset = rff_little32(record + 16);
-    RFF_REQUIRE_AS(&file->refusal, size <= RFF_MAX_DIRECTORY, RFF_E_FORMAT, "members must be few");
+    RFF_REQUIRE_AS(file, size <= RFF_MAX_DIRECTORY, RFF_E_FORMAT, "members must be few");
     end -= is_large ? RFF_LARGE_END_SIZE : 0;
-    RFF_REQUIRE_AS(&file->refusal, size <= end, RFF_E_FORMAT, "the list of members is cut off");
-    RFF_REQUIRE_AS(&file->refusal, offset == (is_large && end - size >= RFF_IN_EXTRA ? RFF_IN_EXTRA : end - size)
+    RFF_REQUIRE_AS(file, size <= end, RFF_E_FORMAT, "the list of members is cut off");
+    RFF_REQUIRE_AS(file, offset == (is_large && end - size >= RFF_IN_EXTRA ? RFF_IN_EXTRA : end - size)
                    && rff_little32(record + 4) == 0 && rff_little16(record + 8) == rff_little16(record + 10)
                    && rff_little16(record + 20) == RFF_DIGEST_SIZE, RFF_E_FORMAT,
                    "the end of the archive is malformed");
@@ -115,7 +114,7 @@ static int rff_widen(rff_file *file, uint64_t **numbers, int n_numbers, rff_span
     int i;
     for (i = 0; i < n_numbers; i++) {
         if (*numbers[i] != RFF_IN_EXTRA) continue;
-        RFF_REQUIRE_AS(&file->refusal, rff_begins(extra, 0, "\1\0", 2) && at + 8 <= extra.size, RFF_E_FORMAT,
+        RFF_REQUIRE_AS(file, rff_begins(extra, 0, "\1\0", 2) && at + 8 <= extra.size, RFF_E_FORMAT,
                        "the size of a member is missing");
         *numbers[i] = rff_little64(extra.at + at);
         at += 8;
@@ -128,9 +127,9 @@ static int rff_read_entry(rff_file *file, rff_span data, size_t *at, rff_member 
     const uint8_t *entry = data.at + *at;
     uint64_t *numbers[3];
     size_t n_name, n_extra;
-    RFF_REQUIRE_AS(&file->refusal, rff_begins(data, *at, "PK\1\2", 4) && data.size - *at >= RFF_ENTRY_SIZE,
+    RFF_REQUIRE_AS(file, rff_begins(data, *at, "PK\1\2", 4) && data.size - *at >= RFF_ENTRY_SIZE,
                    RFF_E_FORMAT, "the list of members is malformed");
-    RFF_REQUIRE_AS(&file->refusal, rff_little16(entry + 6) <= 45, RFF_E_FORMAT,
+    RFF_REQUIRE_AS(file, rff_little16(entry + 6) <= 45, RFF_E_FORMAT,
                    "a member needs a newer version of the format of archives");
     member->flags = rff_little16(entry + 8);
     member->method = rff_little16(entry + 10);
@@ -154,25 +153,24 @@ static int rff_read_directory(rff_file *file, rff_span data, rff_member *members
     size_t at = 0;
     uint64_t total = 0;
     for (*n_members = 0; at < data.size; (*n_members)++) {
-        RFF_REQUIRE_AS(&file->refusal, *n_members < RFF_MAX_MEMBERS, RFF_E_INVALID, "members are not those of a model");
+        RFF_REQUIRE_AS(file, *n_members < RFF_MAX_MEMBERS, RFF_E_INVALID, "members are not those of a model");
         if (!rff_read_entry(file, data, &at, members + *n_members)) return 0;
     }
-    RFF_REQUIRE_AS(&file->refusal, at == data.size, RFF_E_FORMAT, "the list of members is cut off");
+    RFF_REQUIRE_AS(file, at == data.size, RFF_E_FORMAT, "the list of members is cut off");
     for (at = 0; at < *n_members; at++) {
         const rff_member *each = members + at;
-        RFF_REQUIRE_AS(&file->refusal, each->method == 0 && each->flags == 0 && each->size == each->packed_size,
+        RFF_REQUIRE_AS(file, each->method == 0 && each->flags == 0 && each->size == each->packed_size,
                        RFF_E_FORMAT, "members must be stored, not compressed");
-        RFF_REQUIRE_AS(&file->refusal, each->size <= file->content.size - total, RFF_E_FORMAT, "members overlap");
+        RFF_REQUIRE_AS(file, each->size <= file->content.size - total, RFF_E_FORMAT, "members overlap");
         total += each->size;
     }
-    RFF_REQUIRE_AS(&file->refusal, *n_members > 0, RFF_E_FORMAT, "members are missing or repeated");
+    RFF_REQUIRE_AS(file, *n_members > 0, RFF_E_FORMAT, "members are missing or repeated");
     return 1;
 }
 
 /* Where the bytes of each member are: one follows another, from the first byte to `end`. */
 static int rff_place_members(rff_file *file, const rff_member *members, size_t n_members, size_t end, rff_span *places)
 {
-    rff_refusal *refusal = &file->refusal;
     const rff_span content = file->content;
     size_t at = 0, k;
     for (k = 0; k < n_members; k++) {
@@ -180,7 +178,7 @@ static int rff_place_members(rff_file *file, const rff_member *members, size_t n
         const uint8_t *local = content.at + at;
         uint64_t size, packed_size, *numbers[2];
         size_t n_name, n_extra;
-        RFF_REQUIRE_AS(refusal, member->offset == at && RFF_LOCAL_SIZE <= end - at, RFF_E_FORMAT,
+        RFF_REQUIRE_AS(file, member->offset == at && RFF_LOCAL_SIZE <= end - at, RFF_E_FORMAT,
                        "members overlap, or have gaps between them");
         size = rff_little32(local + 22);
         packed_size = rff_little32(local + 18);
@@ -189,18 +187,18 @@ static int rff_place_members(rff_file *file, const rff_member *members, size_t n
         numbers[0] = &size;
         numbers[1] = &packed_size;
         if (!rff_widen(file, numbers, 2, rff_part(content, at + RFF_LOCAL_SIZE + n_name, n_extra))) return 0;
-        RFF_REQUIRE_AS(refusal, rff_begins(content, at, "PK\3\4", 4) && rff_little16(local + 6) == member->flags
+        RFF_REQUIRE_AS(file, rff_begins(content, at, "PK\3\4", 4) && rff_little16(local + 6) == member->flags
                        && rff_little16(local + 8) == member->method && rff_little32(local + 14) == member->crc
                        && size == member->size && packed_size == member->packed_size && n_name == member->name.size
                        && rff_begins(content, at + RFF_LOCAL_SIZE, (const char *)member->name.at, n_name), RFF_E_FORMAT,
                        "a member is not what the list says");
         at += RFF_LOCAL_SIZE + n_name + n_extra;
-        RFF_REQUIRE_AS(refusal, at <= end && member->size <= end - at, RFF_E_FORMAT, "members overlap");
+        RFF_REQUIRE_AS(file, at <= end && member->size <= end - at, RFF_E_FORMAT, "members overlap");
         places[k] = rff_part(content, at, (size_t)member->size);
         at += (size_t)member->size;
-        RFF_REQUIRE_AS(refusal, rff_crc32(places[k]) == member->crc, RFF_E_FORMAT, "the checksum of a member differs");
+        RFF_REQUIRE_AS(file, rff_crc32(places[k]) == member->crc, RFF_E_FORMAT, "the checksum of a member differs");
     }
-    RFF_REQUIRE_AS(refusal, at == end, RFF_E_FORMAT, "the list of members is not where they end");
+    RFF_REQUIRE_AS(file, at == end, RFF_E_FORMAT, "the list of members is not where they end");
     return 1;
 }
 
@@ -229,7 +227,7 @@ static int rff_read_name(rff_file *file, const rff_node *node, char name[RFF_MAX
     size_t size = 0;
     while (at < end) {
         const uint32_t c = rff_next_char(&at);
-        RFF_REQUIRE(&file->refusal, c - 1 < 127 && size + 1 < RFF_MAX_NAME, "members are not those of a model");
+        RFF_REQUIRE(file, c - 1 < 127 && size + 1 < RFF_MAX_NAME, "members are not those of a model");
         name[size++] = (char)c;
     }
     name[size] = 0;
@@ -244,7 +242,7 @@ static int rff_read_shape(rff_file *file, uint32_t entry, rff_array *array)
     const rff_node *nodes = json->nodes;
     const uint32_t name = entry + 1;
     uint32_t shape, n;
-    RFF_REQUIRE(&file->refusal, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
+    RFF_REQUIRE(file, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
                 && nodes[name].type == RFF_STRING && nodes[nodes[name].next].type == RFF_ARRAY
                 && nodes[nodes[name].next].count <= 2, malformed);
     shape = nodes[name].next;
@@ -252,8 +250,8 @@ static int rff_read_shape(rff_file *file, uint32_t entry, rff_array *array)
     array->size = 1;
     for (n = rff_first(json, shape), shape = 0; n; n = nodes[n].next) {
         int64_t length;
-        RFF_REQUIRE(&file->refusal, rff_whole_number(json, n, 0, INT64_MAX, &length), malformed);
-        RFF_REQUIRE(&file->refusal, (uint64_t)length <= file->content.size, "an array is larger than the file");
+        RFF_REQUIRE(file, rff_whole_number(json, n, 0, INT64_MAX, &length), malformed);
+        RFF_REQUIRE(file, (uint64_t)length <= file->content.size, "an array is larger than the file");
         array->shape[shape++] = (size_t)length;
         array->size = array->size && (size_t)length > SIZE_MAX / array->size ? SIZE_MAX : array->size * (size_t)length;
     }
@@ -272,17 +270,15 @@ static int rff_read_shapes(rff_file *file, const rff_member *members, size_t n_m
     const uint32_t list = rff_value_of(json, 0, "arrays");
     uint32_t entry;
     size_t k;
-    RFF_REQUIRE(&file->refusal, json->nodes[list].type == RFF_ARRAY, "the list of arrays is malformed");
-    RFF_REQUIRE(&file->refusal, json->nodes[list].count == n_members - 1,
-                "members are not those that the header lists");
+    RFF_REQUIRE(file, json->nodes[list].type == RFF_ARRAY, "the list of arrays is malformed");
+    RFF_REQUIRE(file, json->nodes[list].count == n_members - 1, "members are not those that the header lists");
     for (entry = rff_first(json, list), file->n_arrays = 0; entry; entry = json->nodes[entry].next) {
         rff_array *array = file->arrays + file->n_arrays++;
         if (!rff_read_shape(file, entry, array)) return 0;
-        RFF_REQUIRE(&file->refusal, rff_is_named(members[file->n_arrays].name, array->name),
+        RFF_REQUIRE(file, rff_is_named(members[file->n_arrays].name, array->name),
                     "members are not those that the header lists");
         for (k = 0; k + 1 < file->n_arrays; k++)
-            RFF_REQUIRE(&file->refusal, strcmp(file->arrays[k].name, array->name) != 0,
-                        "members are missing or repeated");
+            RFF_REQUIRE(file, strcmp(file->arrays[k].name, array->name) != 0, "members are missing or repeated");
     }
     return 1;
 }
@@ -329,10 +325,10 @@ static int rff_read_array(rff_file *file, rff_span data, rff_array *array)
         found = rff_begins(data, 0, prefix, n_prefix) && (data.size - n_prefix) % array->width == 0
                 && (data.size - n_prefix) / array->width == array->size;
     }
-    RFF_REQUIRE(&file->refusal, found, "an array does not have the declared shape");
+    RFF_REQUIRE(file, found, "an array does not have the declared shape");
     array->data = data.at + n_prefix;
     for (i = 0; i < array->size; i++)
-        RFF_REQUIRE(&file->refusal, isfinite(rff_number(array, i)), "an array holds nan or inf");
+        RFF_REQUIRE(file, isfinite(rff_number(array, i)), "an array holds nan or inf");
     return 1;
 }
 
@@ -352,35 +348,34 @@ static int rff_read_header(rff_file *file, rff_span data)
                                        "feature_names", "columns", "arrays"};
     static const char *const optional[] = {"metadata", "out_of_fold", "reference"}; /* nothing here reads them */
     const char *present[13];
-    rff_refusal *refusal = &file->refusal;
     rff_json *json = &file->header;
     char prefix[RFF_MAX_PREFIX];
     size_t size, n_prefix;
     uint32_t version, value, n_keys = 10, k;
-    RFF_REQUIRE(refusal, data.size >= 10, "the header is malformed");
+    RFF_REQUIRE(file, data.size >= 10, "the header is malformed");
     n_prefix = 10 + rff_little16(data.at + 8);
-    RFF_REQUIRE(refusal, n_prefix <= data.size, "the header is malformed");
+    RFF_REQUIRE(file, n_prefix <= data.size, "the header is malformed");
     size = data.size - n_prefix;
-    RFF_REQUIRE(refusal, rff_npy_prefix("|u1", 1, &size, prefix) == n_prefix && rff_begins(data, 0, prefix, n_prefix)
+    RFF_REQUIRE(file, rff_npy_prefix("|u1", 1, &size, prefix) == n_prefix && rff_begins(data, 0, prefix, n_prefix)
                 && size <= RFF_MAX_HEADER, "the header is malformed");
-    RFF_REQUIRE(refusal, rff_parsed_size(data) <= RFF_FREE_MEMORY + 2 * (uint64_t)file->content.size,
+    RFF_REQUIRE(file, rff_parsed_size(data) <= RFF_FREE_MEMORY + 2 * (uint64_t)file->content.size,
                 "the header would take too much memory");
-    if (!rff_parse_json(json, rff_part(data, n_prefix, size), refusal)) return 0;
-    RFF_REQUIRE_AS(refusal, rff_is_text(json, rff_value_of(json, 0, "format"), "rffkern"), RFF_E_FORMAT,
+    if (!rff_parse_json(json, rff_part(data, n_prefix, size), &file->refusal)) return 0;
+    RFF_REQUIRE_AS(file, rff_is_text(json, rff_value_of(json, 0, "format"), "rffkern"), RFF_E_FORMAT,
                    "not a model file of this package");
     version = rff_value_of(json, 0, "version");
-    RFF_REQUIRE(refusal, json->nodes[version].type == RFF_WHOLE && json->text[json->nodes[version].start] != '-'
+    RFF_REQUIRE(file, json->nodes[version].type == RFF_WHOLE && json->text[json->nodes[version].start] != '-'
                 && json->text[json->nodes[version].start] != '0', "the format version is not known");
-    RFF_REQUIRE_AS(refusal, rff_whole_number(json, version, 1, RFF_FORMAT_VERSION, &file->version), RFF_E_NEWER,
+    RFF_REQUIRE_AS(file, rff_whole_number(json, version, 1, RFF_FORMAT_VERSION, &file->version), RFF_E_NEWER,
                    "written by a newer rffkern, whose rffscore.c reads it");
     memcpy(present, keys, sizeof keys);
     for (k = 0; k < 3; k++) {
         value = rff_value_of(json, 0, optional[k]);
-        RFF_REQUIRE(refusal, !value || json->nodes[value].type == RFF_OBJECT,
+        RFF_REQUIRE(file, !value || json->nodes[value].type == RFF_OBJECT,
                     "metadata, out_of_fold or reference is malformed");
         if (value) present[n_keys++] = optional[k];
     }
-    RFF_REQUIRE(refusal, rff_has_keys(json, 0, present, n_keys), "the keys of the header are not those of its version");
+    RFF_REQUIRE(file, rff_has_keys(json, 0, present, n_keys), "the keys of the header are not those of its version");
     return 1;
 }
 
@@ -393,8 +388,7 @@ static int rff_open(rff_file *file)
     if (!rff_check_digest(file) || !rff_find_directory(file, &start, &stop)
         || !rff_read_directory(file, rff_part(file->content, start, stop - start), members, &n_members))
         return 0;
-    RFF_REQUIRE_AS(&file->refusal, rff_is_named(members[0].name, "header"), RFF_E_FORMAT,
-                   "members are missing or repeated");
+    RFF_REQUIRE_AS(file, rff_is_named(members[0].name, "header"), RFF_E_FORMAT, "members are missing or repeated");
     if (!rff_place_members(file, members, n_members, start, places) || !rff_read_header(file, places[0])
         || !rff_read_shapes(file, members, n_members))
         return 0;

@@ -109,10 +109,9 @@ static int rff_read_bins(rff_file *file, rff_map_reader *map, const rff_column *
     const size_t n_edges = size == 2 ? 1 : (size - 1) / 2, n_shares = size - n_edges;
     const double *edges = map->numbers, *shares = edges + n_edges;
     size_t k;
-    RFF_REQUIRE(&file->refusal, size == 2 || (size >= 5 && size % 2 == 1),
-                "edges and shares of bins do not agree in number");
-    RFF_REQUIRE(&file->refusal, rff_are_shares(shares, n_shares), "shares of groups are not those of a whole");
-    for (k = 1; k < n_edges; k++) RFF_REQUIRE(&file->refusal, edges[k - 1] < edges[k], "edges of bins do not increase");
+    RFF_REQUIRE(file, size == 2 || (size >= 5 && size % 2 == 1), "edges and shares of bins do not agree in number");
+    RFF_REQUIRE(file, rff_are_shares(shares, n_shares), "shares of groups are not those of a whole");
+    for (k = 1; k < n_edges; k++) RFF_REQUIRE(file, edges[k - 1] < edges[k], "edges of bins do not increase");
     rff_put_groups(map, column, shares, n_shares, edges, n_edges, map->divisor);
     return 1;
 }
@@ -123,11 +122,11 @@ static int rff_read_rank(rff_file *file, rff_map_reader *map, const rff_column *
     const double *knots = map->numbers, *ranks = knots + n;
     rff_form form = {RFF_RANK, 0, 0, map->divisor, 0, 0, 0, 0, n, knots, ranks, 0};
     size_t k;
-    RFF_REQUIRE(&file->refusal, size >= 2 && size % 2 == 0, "knots and ranks differ in number");
+    RFF_REQUIRE(file, size >= 2 && size % 2 == 0, "knots and ranks differ in number");
     for (k = 0; k < n; k++) {
-        RFF_REQUIRE(&file->refusal, !k || (knots[k] - knots[k - 1] > RFF_SMALLEST_GAP && ranks[k] >= ranks[k - 1]),
+        RFF_REQUIRE(file, !k || (knots[k] - knots[k - 1] > RFF_SMALLEST_GAP && ranks[k] >= ranks[k - 1]),
                     "knots or ranks do not increase");
-        RFF_REQUIRE(&file->refusal, fabs(ranks[k]) <= RFF_LARGEST_OUTPUT && fabs(knots[k]) <= RFF_LARGEST_KNOT,
+        RFF_REQUIRE(file, fabs(ranks[k]) <= RFF_LARGEST_OUTPUT && fabs(knots[k]) <= RFF_LARGEST_KNOT,
                     "knots or ranks are too large");
         form.c = fabs(ranks[k]) > form.c ? fabs(ranks[k]) : form.c;
     }
@@ -139,8 +138,8 @@ static int rff_read_missing(rff_file *file, rff_map_reader *map, const rff_colum
 {
     const double share = size ? map->numbers[0] : 0;
     rff_form form = {RFF_WITHIN, 0, 0, 1, -INFINITY, INFINITY, 0, 0, 0, NULL, NULL, 0};
-    RFF_REQUIRE(&file->refusal, size == 1, "a form of missing values has 1 number");
-    RFF_REQUIRE(&file->refusal, share > 0 && share < 1, "the share of the missing is not that of a part");
+    RFF_REQUIRE(file, size == 1, "a form of missing values has 1 number");
+    RFF_REQUIRE(file, share > 0 && share < 1, "the share of the missing is not that of a part");
     form.missing = 1 - share;
     form.c = form.d = 0 - share;
     rff_put(map, column, form);
@@ -153,7 +152,7 @@ static int rff_read_plain(rff_file *file, rff_map_reader *map, const rff_column 
     static const size_t sizes[] = {1, 2, 4};
     const double *numbers = map->numbers;
     rff_form form = {0, 0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
-    RFF_REQUIRE(&file->refusal, size == sizes[kind], "a form has another number of numbers");
+    RFF_REQUIRE(file, size == sizes[kind], "a form has another number of numbers");
     form.kind = kind;
     form.divisor = map->divisor;
     if (kind == RFF_RAW) {
@@ -163,7 +162,7 @@ static int rff_read_plain(rff_file *file, rff_map_reader *map, const rff_column 
         form.b = numbers[1];
         form.c = kind == RFF_BOUNDED ? numbers[2] : 0;
         form.d = kind == RFF_BOUNDED ? numbers[3] : 1;
-        RFF_REQUIRE(&file->refusal, form.b > 0 && form.d > 0, "a deviation or width is not positive");
+        RFF_REQUIRE(file, form.b > 0 && form.d > 0, "a deviation or width is not positive");
         form.d = kind == RFF_BOUNDED ? form.d : 0;
     }
     rff_put(map, column, form);
@@ -177,12 +176,12 @@ static int rff_read_text_form(rff_file *file, rff_map_reader *map, rff_column *c
     const double given = size ? map->numbers[0] : 0;
     const size_t n_buckets = given >= 1 << 10 && given <= 1 << 16 ? (size_t)given : 0;
     size_t k;
-    RFF_REQUIRE(&file->refusal, n_buckets && (double)n_buckets == given && !(n_buckets & (n_buckets - 1)),
+    RFF_REQUIRE(file, n_buckets && (double)n_buckets == given && !(n_buckets & (n_buckets - 1)),
                 "the number of buckets of a text is malformed");
-    RFF_REQUIRE(&file->refusal, size - 1 > 2 * n_buckets && (size - 1 - n_buckets) % (1 + n_buckets) == 0,
+    RFF_REQUIRE(file, size - 1 > 2 * n_buckets && (size - 1 - n_buckets) % (1 + n_buckets) == 0,
                 "buckets and coefficients of a text differ in number");
     for (k = 0; k < size; k++)
-        RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "coefficients of a text are too large");
+        RFF_REQUIRE(file, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "coefficients of a text are too large");
     column->n_scores = (size - 1 - n_buckets) / (1 + n_buckets);
     column->first_score = map->n_values;
     for (column->n_bits = 10; n_buckets >> column->n_bits != 1; column->n_bits++) continue;
@@ -198,18 +197,18 @@ static int rff_read_levels(rff_file *file, rff_map_reader *map, const rff_column
     const size_t n = column->levels.n, n_groups = n + (size_t)column->has_rare, n_values = n + 1;
     size_t k;
     if (name == RFF_NAMED_LEVELS) {
-        RFF_REQUIRE(&file->refusal, rff_are_shares(map->numbers, size), "shares of groups are not those of a whole");
-        RFF_REQUIRE(&file->refusal, n < 2 ? size == 1 : n == 2 ? size == 1 || size == 3 : size == n || size == n + 1,
+        RFF_REQUIRE(file, rff_are_shares(map->numbers, size), "shares of groups are not those of a whole");
+        RFF_REQUIRE(file, n < 2 ? size == 1 : n == 2 ? size == 1 || size == 3 : size == n || size == n + 1,
                     "levels and shares differ in number");
-        RFF_REQUIRE(&file->refusal, (size < n + 1 ? size : n + 1) == (n_groups == 2 ? 1 : n_groups),
+        RFF_REQUIRE(file, (size < n + 1 ? size : n + 1) == (n_groups == 2 ? 1 : n_groups),
                     "levels and shares differ in number");
         rff_put_groups(map, column, map->numbers, size, NULL, 0, 1);
         return 1;
     }
-    RFF_REQUIRE(&file->refusal, size && (name == RFF_NAMED_FREQUENCY ? size == n_values : size % n_values == 0),
+    RFF_REQUIRE(file, size && (name == RFF_NAMED_FREQUENCY ? size == n_values : size % n_values == 0),
                 "levels and their values differ in number");
     for (k = 0; k < size; k++)
-        RFF_REQUIRE(&file->refusal, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "values of levels are too large");
+        RFF_REQUIRE(file, fabs(map->numbers[k]) <= RFF_LARGEST_OUTPUT, "values of levels are too large");
     form.c = (double)n;
     form.n_knots = n_values;
     form.stride = size / n_values;
@@ -226,10 +225,10 @@ static int rff_read_difference(rff_file *file, rff_map_reader *map, const rff_co
     rff_form form = {RFF_STANDARD, 0, 0, 1, 0, 0, 0, 0, 0, NULL, NULL, 0};
     const double *numbers = map->numbers;
     rff_difference difference;
-    RFF_REQUIRE(&file->refusal, size == 3, "a form has another number of numbers");
-    RFF_REQUIRE(&file->refusal, numbers[0] >= 0 && numbers[0] < 2147483648.0 && numbers[0] == floor(numbers[0]),
+    RFF_REQUIRE(file, size == 3, "a form has another number of numbers");
+    RFF_REQUIRE(file, numbers[0] >= 0 && numbers[0] < 2147483648.0 && numbers[0] == floor(numbers[0]),
                 "the other column of a difference is malformed");
-    RFF_REQUIRE(&file->refusal, numbers[2] > 0, "a deviation is not positive");
+    RFF_REQUIRE(file, numbers[2] > 0, "a deviation is not positive");
     form.a = numbers[1];
     form.b = numbers[2];
     difference.value = map->n_values;
@@ -245,7 +244,7 @@ static int rff_read_difference(rff_file *file, rff_map_reader *map, const rff_co
 static int rff_read_part(rff_file *file, rff_map_reader *map, const rff_column *column, int name, size_t size)
 {
     rff_form form = {RFF_PART, 0, 0, 1, 0, 0.5, 0, 0, 0, NULL, NULL, 0};
-    RFF_REQUIRE(&file->refusal, size == 0, "a part of a date has no numbers");
+    RFF_REQUIRE(file, size == 0, "a part of a date has no numbers");
     form.a = name - RFF_NAMED_PART;
     rff_put(map, column, form);
     form.b = 0;
@@ -258,7 +257,7 @@ static int rff_read_form(rff_file *file, rff_map_reader *map, rff_column *column
     const rff_column_kind kind = column->kind;
     const int fits = name == RFF_NAMED_MISSING || (name >= RFF_NAMED_PART ? kind == RFF_COLUMN_DATE
                      : name > RFF_NAMED_MISSING ? kind == RFF_COLUMN_CATEGORY : kind != RFF_COLUMN_CATEGORY);
-    RFF_REQUIRE(&file->refusal, fits, "a form is not known");
+    RFF_REQUIRE(file, fits, "a form is not known");
     if (name == RFF_NAMED_DIFFERENCE) return rff_read_difference(file, map, column, size);
     if (name >= RFF_NAMED_PART) return rff_read_part(file, map, column, name, size);
     if (name == RFF_NAMED_TEXT) return rff_read_text_form(file, map, column, size);
@@ -293,7 +292,7 @@ static int rff_keep_texts(rff_file *file, rff_model *model, uint32_t array, rff_
     uint32_t k;
     texts->n = json->nodes[array].count;
     texts->at = at = rff_own(model, texts->n, sizeof *at);
-    RFF_REQUIRE_MEMORY(&file->refusal, at);
+    RFF_REQUIRE_MEMORY(file, at);
     for (k = rff_first(json, array); k; k = json->nodes[k].next, at++)
         at->at = (const uint8_t *)rff_keep_text(file, k, &at->size);
     return 1;
@@ -329,28 +328,28 @@ static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
     const uint32_t forms = rff_value_of(json, entry, "forms"), format = rff_value_of(json, entry, "format");
     const uint32_t words = rff_value_of(json, entry, "words");
     uint32_t k;
-    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 8), "a column is malformed");
+    RFF_REQUIRE(file, rff_has_keys(json, entry, keys, 8), "a column is malformed");
     for (k = 0; k < 4 && !rff_is_text(json, kind, kinds[k]); k++) continue;
-    RFF_REQUIRE(&file->refusal, k < 4 && (nodes[has_rare].type == RFF_FALSE || nodes[has_rare].type == RFF_TRUE)
+    RFF_REQUIRE(file, k < 4 && (nodes[has_rare].type == RFF_FALSE || nodes[has_rare].type == RFF_TRUE)
                 && nodes[dropped].type == RFF_STRING && rff_is_printable(json, dropped),
                 "the kind of a column is malformed");
     memset(column, 0, sizeof *column);
     column->kind = (rff_column_kind)k;
-    RFF_REQUIRE(&file->refusal, nodes[levels].type == RFF_ARRAY, malformed);
+    RFF_REQUIRE(file, nodes[levels].type == RFF_ARRAY, malformed);
     column->levels.n = nodes[levels].count;
     column->has_rare = nodes[has_rare].type == RFF_TRUE;
     column->is_used = nodes[forms].type == RFF_ARRAY && nodes[forms].count;
-    RFF_REQUIRE(&file->refusal, column->kind == RFF_COLUMN_CATEGORY || (!column->levels.n && !column->has_rare), malformed);
+    RFF_REQUIRE(file, column->kind == RFF_COLUMN_CATEGORY || (!column->levels.n && !column->has_rare), malformed);
     for (k = rff_first(json, levels); k; k = nodes[k].next)
-        RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_STRING && rff_is_printable(json, k)
+        RFF_REQUIRE(file, nodes[k].type == RFF_STRING && rff_is_printable(json, k)
                     && (!nodes[k].next || nodes[nodes[k].next].type != RFF_STRING
                         || rff_compare_text(json, nodes + k, nodes + nodes[k].next) < 0), malformed);
-    RFF_REQUIRE(&file->refusal, rff_is_format(json, format, column->kind) && nodes[words].type == RFF_ARRAY,
+    RFF_REQUIRE(file, rff_is_format(json, format, column->kind) && nodes[words].type == RFF_ARRAY,
                 "the format of a column is malformed");
     for (k = rff_first(json, words); k; k = nodes[k].next)
-        RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_STRING && rff_is_printable(json, k),
+        RFF_REQUIRE(file, nodes[k].type == RFF_STRING && rff_is_printable(json, k),
                     "the format of a column is malformed");
-    RFF_REQUIRE(&file->refusal, nodes[forms].type == RFF_ARRAY
+    RFF_REQUIRE(file, nodes[forms].type == RFF_ARRAY
                 && (nodes[forms].count > 0) != (nodes[dropped].end > nodes[dropped].start),
                 "the forms of a column are malformed");
     return 1;
@@ -361,11 +360,11 @@ static int rff_read_form_entry(rff_file *file, uint32_t entry, int *name, int64_
 {
     const rff_json *json = &file->header;
     const rff_node *nodes = json->nodes;
-    RFF_REQUIRE(&file->refusal, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
+    RFF_REQUIRE(file, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
                 && rff_whole_number(json, nodes[entry + 1].next, 0, INT64_MAX, size),
                 "the forms of a column are malformed");
     for (*name = 0; *name < RFF_FORM_NAMES && !rff_is_text(json, entry + 1, rff_form_names[*name]); (*name)++) continue;
-    RFF_REQUIRE(&file->refusal, *name < RFF_FORM_NAMES, "a form is not known");
+    RFF_REQUIRE(file, *name < RFF_FORM_NAMES, "a form is not known");
     return 1;
 }
 
@@ -377,14 +376,14 @@ static int rff_read_forms(rff_file *file, rff_map_reader *map, uint32_t list, rf
     int64_t size;
     for (*found = 0, entry = rff_first(json, list); entry; entry = json->nodes[entry].next) {
         if (!rff_read_form_entry(file, entry, &name, &size)) return 0;
-        RFF_REQUIRE(&file->refusal, !(*found >> name & 1), "the forms of a column are malformed");
+        RFF_REQUIRE(file, !(*found >> name & 1), "the forms of a column are malformed");
         *found |= 1u << name;
         n_numeric += name <= RFF_NAMED_BINS;
     }
     map->divisor = sqrt(n_numeric);
     for (entry = rff_first(json, list); entry; entry = json->nodes[entry].next) {
         if (!rff_read_form_entry(file, entry, &name, &size)) return 0;
-        RFF_REQUIRE(&file->refusal, (uint64_t)size <= map->n_left, "the columns and their numbers differ in number");
+        RFF_REQUIRE(file, (uint64_t)size <= map->n_left, "the columns and their numbers differ in number");
         if (!rff_read_form(file, map, column, name, (size_t)size)) return 0;
         map->numbers += size;
         map->n_left -= (size_t)size;
@@ -401,22 +400,21 @@ static int rff_read_imputation(rff_file *file, rff_map_reader *map, uint32_t ent
     rff_imputation imputation;
     int64_t number;
     size_t k = 0;
-    RFF_REQUIRE(&file->refusal, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
+    RFF_REQUIRE(file, nodes[entry].type == RFF_ARRAY && nodes[entry].count == 2
                 && rff_whole_number(json, entry + 1, 0, INT32_MAX, &number)
                 && nodes[list = nodes[entry + 1].next].type == RFF_ARRAY, malformed);
     imputation.output = (size_t)number;
     imputation.n_predictors = nodes[list].count;
-    RFF_REQUIRE(&file->refusal, map->n_left >= 2 && map->n_left - 2 >= imputation.n_predictors,
+    RFF_REQUIRE(file, map->n_left >= 2 && map->n_left - 2 >= imputation.n_predictors,
                 "the columns and their numbers differ in number");
     imputation.low = map->numbers[0];
     imputation.high = map->numbers[1];
     imputation.factors = map->numbers + 2;
     imputation.predictors = map->predictors + (map->predictors ? map->n_predictors : 0);
-    RFF_REQUIRE(&file->refusal, imputation.low <= imputation.high, "an imputation is out of range");
+    RFF_REQUIRE(file, imputation.low <= imputation.high, "an imputation is out of range");
     for (index = rff_first(json, list); index; index = nodes[index].next, k++) {
-        RFF_REQUIRE(&file->refusal, rff_whole_number(json, index, 0, INT32_MAX, &number), malformed);
-        RFF_REQUIRE(&file->refusal, fabs(imputation.factors[k]) <= RFF_LARGEST_FACTOR,
-                    "an imputation is out of range");
+        RFF_REQUIRE(file, rff_whole_number(json, index, 0, INT32_MAX, &number), malformed);
+        RFF_REQUIRE(file, fabs(imputation.factors[k]) <= RFF_LARGEST_FACTOR, "an imputation is out of range");
         if (map->predictors) map->predictors[map->n_predictors + k] = (uint32_t)number;
     }
     if (map->imputations) map->imputations[map->n_imputations] = imputation;
@@ -439,9 +437,8 @@ static int rff_read_column(rff_file *file, rff_model *model, rff_map_reader *map
     if (map->columns && !rff_keep_column(file, model, entry, &column)) return 0;
     if (!rff_read_forms(file, map, rff_value_of(json, entry, "forms"), &column, &found)) return 0;
     if (map->columns) map->columns[j] = column;
-    RFF_REQUIRE(&file->refusal, json->nodes[imputations].type == RFF_ARRAY,
-                "an imputation is malformed");
-    RFF_REQUIRE(&file->refusal, !json->nodes[imputations].count || found >> RFF_NAMED_MISSING & 1,
+    RFF_REQUIRE(file, json->nodes[imputations].type == RFF_ARRAY, "an imputation is malformed");
+    RFF_REQUIRE(file, !json->nodes[imputations].count || found >> RFF_NAMED_MISSING & 1,
                 "a column without missing values is filled in");
     for (imputation = rff_first(json, imputations); imputation; imputation = json->nodes[imputation].next)
         if (!rff_read_imputation(file, map, imputation)) return 0;
@@ -455,7 +452,7 @@ static int rff_check_differences(rff_file *file, const rff_column_map *map)
     size_t k;
     for (k = 0; k < map->n_differences; k++) {
         const size_t other = map->differences[k].other;
-        RFF_REQUIRE(&file->refusal, other < map->n_columns && other != map->differences[k].date
+        RFF_REQUIRE(file, other < map->n_columns && other != map->differences[k].date
                     && map->columns[other].kind == RFF_COLUMN_DATE && map->columns[other].is_used,
                     "the other column of a difference has no dates");
     }
@@ -468,16 +465,16 @@ static int rff_check_imputations(rff_file *file, rff_model *model, const uint32_
     const rff_column_map *map = &model->map;
     uint8_t *filled = rff_own(model, map->n_outputs, 1);
     size_t column, k, i;
-    RFF_REQUIRE_MEMORY(&file->refusal, filled);
+    RFF_REQUIRE_MEMORY(file, filled);
     for (column = 0; column < map->n_columns; column++)
         for (k = imputation_starts[column]; k < imputation_starts[column + 1]; k++) {
             const rff_imputation *imputation = map->imputations + k;
             const uint32_t start = map->starts[column], stop = map->starts[column + 1];
-            RFF_REQUIRE(&file->refusal, imputation->output >= start && imputation->output < stop,
+            RFF_REQUIRE(file, imputation->output >= start && imputation->output < stop,
                         "an output of another column is filled in");
-            RFF_REQUIRE(&file->refusal, !filled[imputation->output]++, "an output is filled in twice");
+            RFF_REQUIRE(file, !filled[imputation->output]++, "an output is filled in twice");
             for (i = 0; i < imputation->n_predictors; i++)
-                RFF_REQUIRE(&file->refusal, imputation->predictors[i] < map->n_outputs
+                RFF_REQUIRE(file, imputation->predictors[i] < map->n_outputs
                             && (imputation->predictors[i] < start || imputation->predictors[i] >= stop),
                             "a missing value is told by its own column");
         }
@@ -501,7 +498,7 @@ static int rff_read_all_columns(rff_file *file, rff_model *model, rff_map_reader
         starts[j] = (uint32_t)map->n_outputs;
         imputation_starts[j] = (uint32_t)map->n_imputations;
     }
-    RFF_REQUIRE(&file->refusal, map->n_left == 0, "the columns and their numbers differ in number");
+    RFF_REQUIRE(file, map->n_left == 0, "the columns and their numbers differ in number");
     return 1;
 }
 
@@ -514,8 +511,8 @@ static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *
     kept->n_outputs = counted->n_outputs;
     kept->n_imputations = counted->n_imputations;
     kept->n_differences = counted->n_differences;
-    RFF_REQUIRE(&file->refusal, kept->n_outputs > 0, "all columns are dropped");
-    RFF_REQUIRE_AS(&file->refusal, kept->n_outputs < INT32_MAX, RFF_E_UNSUPPORTED, "too many mapped columns");
+    RFF_REQUIRE(file, kept->n_outputs > 0, "all columns are dropped");
+    RFF_REQUIRE_AS(file, kept->n_outputs < INT32_MAX, RFF_E_UNSUPPORTED, "too many mapped columns");
     if (!rff_make_room(file, model)) return 0;
     map->forms = rff_own(model, kept->n_outputs, sizeof *map->forms);
     map->columns = rff_own(model, kept->n_columns, sizeof *map->columns);
@@ -525,8 +522,8 @@ static int rff_make_map(rff_file *file, rff_model *model, const rff_map_reader *
     map->differences = rff_own(model, kept->n_differences, sizeof *map->differences);
     *starts = rff_own(model, kept->n_columns + 1, sizeof **starts);
     *imputation_starts = rff_own(model, kept->n_columns + 1, sizeof **imputation_starts);
-    RFF_REQUIRE_MEMORY(&file->refusal, map->forms && map->columns && map->imputations && map->predictors);
-    RFF_REQUIRE_MEMORY(&file->refusal, map->neutral && map->differences && *starts && *imputation_starts);
+    RFF_REQUIRE_MEMORY(file, map->forms && map->columns && map->imputations && map->predictors);
+    RFF_REQUIRE_MEMORY(file, map->neutral && map->differences && *starts && *imputation_starts);
     kept->forms = map->forms;
     kept->columns = map->columns;
     kept->imputations = map->imputations;
@@ -546,9 +543,9 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
     rff_map_reader counted = {0}, map = {0};
     rff_column_map *kept = &model->map;
     uint32_t *starts, *imputation_starts;
-    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 2) && json->nodes[list].type == RFF_ARRAY
+    RFF_REQUIRE(file, rff_has_keys(json, entry, keys, 2) && json->nodes[list].type == RFF_ARRAY
                 && json->nodes[rff_value_of(json, entry, "params")].type == RFF_OBJECT, "the columns are malformed");
-    RFF_REQUIRE(&file->refusal, array && array->n_dimensions == 1 && json->nodes[list].count,
+    RFF_REQUIRE(file, array && array->n_dimensions == 1 && json->nodes[list].count,
                 "the columns and their numbers differ in number");
     kept->n_columns = json->nodes[list].count;
     if (!rff_read_names(file, model, kept->n_columns)) return 0;
@@ -557,13 +554,13 @@ static int rff_read_map(rff_file *file, rff_model *model, uint32_t entry)
     counted.numbers = map.numbers = rff_copy(model, array);
     counted.n_left = map.n_left = array->size;
     counted.n_values = map.n_values = kept->n_columns;
-    RFF_REQUIRE_MEMORY(&file->refusal, counted.numbers);
+    RFF_REQUIRE_MEMORY(file, counted.numbers);
     if (!rff_read_all_columns(file, model, &counted, list, NULL, NULL)
         || !rff_make_map(file, model, &counted, &map, &starts, &imputation_starts)
         || !rff_read_all_columns(file, model, &map, list, starts, imputation_starts))
         return 0;
     model->has_map = 1;
-    RFF_REQUIRE_MEMORY(&file->refusal, rff_note_words(model));
+    RFF_REQUIRE_MEMORY(file, rff_note_words(model));
     return rff_check_differences(file, kept) && rff_check_imputations(file, model, imputation_starts);
 }
 

@@ -46,9 +46,9 @@ static int rff_check_array_names(rff_file *file, const char *const *more, int ha
     lists[3 + RFF_N_PARTS] = has_map ? map : nothing;
     for (list = 0; list < 4 + RFF_N_PARTS; list++)
         for (; *lists[list]; lists[list]++, k++)
-            RFF_REQUIRE(&file->refusal, k < file->n_arrays && strcmp(file->arrays[k].name, *lists[list]) == 0,
+            RFF_REQUIRE(file, k < file->n_arrays && strcmp(file->arrays[k].name, *lists[list]) == 0,
                         "the arrays are not those of the family");
-    RFF_REQUIRE(&file->refusal, k == file->n_arrays, "the arrays are not those of the family");
+    RFF_REQUIRE(file, k == file->n_arrays, "the arrays are not those of the family");
     return 1;
 }
 
@@ -63,9 +63,9 @@ static int rff_take(rff_file *file, rff_model *model, const char *name, uint32_t
                     size_t columns, const double **numbers)
 {
     const rff_array *array = rff_find_array(file, name);
-    RFF_REQUIRE(&file->refusal, array && rff_is_shaped(array, n_dimensions, rows, columns), "shapes must agree");
+    RFF_REQUIRE(file, array && rff_is_shaped(array, n_dimensions, rows, columns), "shapes must agree");
     *numbers = rff_copy(model, array);
-    RFF_REQUIRE_MEMORY(&file->refusal, *numbers);
+    RFF_REQUIRE_MEMORY(file, *numbers);
     return 1;
 }
 
@@ -159,7 +159,7 @@ static int rff_lay_out_trees(rff_file *file, rff_model *model, const double *col
     size_t t, l;
     *starts = rff_own(model, n + 1, sizeof **starts);
     *steps = rff_own(model, n * depth, sizeof **steps);
-    RFF_REQUIRE_MEMORY(&file->refusal, whole_columns && *starts && *steps);
+    RFF_REQUIRE_MEMORY(file, whole_columns && *starts && *steps);
     for (t = 0; t < n; t++) {
         tree.columns = columns + t * depth;
         tree.thresholds = expansion->thresholds + t * depth;
@@ -167,14 +167,13 @@ static int rff_lay_out_trees(rff_file *file, rff_model *model, const double *col
         rff_lay_out(&tree);
         for (l = 0; l < depth; l++) {
             const double column = tree.columns[l];
-            RFF_REQUIRE(&file->refusal,
-                        column >= 0 && column < (double)expansion->n_features && column == floor(column),
+            RFF_REQUIRE(file, column >= 0 && column < (double)expansion->n_features && column == floor(column),
                         "tree_columns must hold indices of features");
             whole_columns[t * depth + l] = (int32_t)column;
             (*steps)[t * depth + l] = tree.steps[l];
         }
         n_leaves += (uint64_t)tree.n_leaves;
-        RFF_REQUIRE(&file->refusal, n_leaves <= file->content.size && n_leaves < INT32_MAX, "shapes must agree");
+        RFF_REQUIRE(file, n_leaves <= file->content.size && n_leaves < INT32_MAX, "shapes must agree");
         (*starts)[t + 1] = (uint32_t)n_leaves;
     }
     expansion->tree_columns = whole_columns;
@@ -190,7 +189,7 @@ static int rff_read_trees(rff_file *file, rff_model *model)
     uint32_t *starts;
     int32_t *steps;
     size_t n_leaves;
-    RFF_REQUIRE(&file->refusal, shape->n_dimensions == 2 && shape->shape[1] <= RFF_MOST_DEPTH
+    RFF_REQUIRE(file, shape->n_dimensions == 2 && shape->shape[1] <= RFF_MOST_DEPTH
                 && (shape->shape[1] || !shape->shape[0]), "tree_columns must have 1 to 12 columns");
     expansion->n_trees = shape->shape[0];
     expansion->depth = shape->shape[1];
@@ -203,7 +202,7 @@ static int rff_read_trees(rff_file *file, rff_model *model)
     n_leaves = starts[expansion->n_trees];
     if (!rff_take(file, model, "tree_values", 2, n_leaves, expansion->n_outputs, &values)) return 0;
     expansion->tree_values = rounded = rff_own(model, n_leaves * expansion->n_outputs, sizeof *rounded);
-    RFF_REQUIRE_MEMORY(&file->refusal, rounded);
+    RFF_REQUIRE_MEMORY(file, rounded);
     rff_round_values(expansion, values, n_leaves * expansion->n_outputs, rounded);
     return 1;
 }
@@ -218,15 +217,15 @@ static int rff_read_sparse_omegas(rff_file *file, rff_model *model)
     const size_t n_terms = rff_find_array(file, "phases")->shape[0], size = n_terms * e->n_features;
     double *numbers;
     size_t i, place = 0; /* one more than that of a number */
-    RFF_REQUIRE(&file->refusal, omegas->n_dimensions == 1 && rff_is_shaped(gaps, 1, omegas->size, 0)
+    RFF_REQUIRE(file, omegas->n_dimensions == 1 && rff_is_shaped(gaps, 1, omegas->size, 0)
                 && rff_find_array(file, "phases")->n_dimensions == 1 && n_terms <= RFF_MOST_NUMBERS / e->n_features,
                 "omegas and their gaps do not agree");
     e->n_terms = n_terms;
     e->omegas = numbers = rff_own(model, size, sizeof *numbers);
-    RFF_REQUIRE_MEMORY(&file->refusal, numbers);
+    RFF_REQUIRE_MEMORY(file, numbers);
     for (i = 0; i < omegas->size; i++) {
         const double gap = rff_number(gaps, i);
-        RFF_REQUIRE(&file->refusal, gap >= 1 && gap == floor(gap) && gap <= (double)(size - place),
+        RFF_REQUIRE(file, gap >= 1 && gap == floor(gap) && gap <= (double)(size - place),
                     "omegas and their gaps do not agree");
         place += (size_t)gap;
         numbers[place - 1] = rff_number(omegas, i);
@@ -267,7 +266,7 @@ static int rff_read_bounds(rff_file *file, rff_model *model)
         || !rff_take(file, model, "upper", 1, e->n_features, 0, &e->upper))
         return 0;
     for (i = 0; i < e->n_features; i++)
-        RFF_REQUIRE(&file->refusal, e->lower[i] <= e->upper[i], "lower must not be above upper");
+        RFF_REQUIRE(file, e->lower[i] <= e->upper[i], "lower must not be above upper");
     return 1;
 }
 
@@ -277,7 +276,7 @@ static int rff_read_exponent(rff_file *file, rff_model *model)
     const double *exponent;
     model->expansion.shape = RFF_GAUSSIAN;
     if (!rff_take(file, model, "exponent", 1, 1, 0, &exponent)) return 0;
-    RFF_REQUIRE(&file->refusal, *exponent == 1 || *exponent == 2, "exponent must be [1.0] or [2.0]");
+    RFF_REQUIRE(file, *exponent == 1 || *exponent == 2, "exponent must be [1.0] or [2.0]");
     if (*exponent == 1) model->expansion.shape = RFF_EXPONENTIAL;
     return 1;
 }
@@ -291,26 +290,26 @@ static int rff_read_regions(rff_file *file, rff_model *model)
     uint32_t *whole;
     size_t *firsts, k, n;
     int are_sound = 1;
-    RFF_REQUIRE(&file->refusal, starts->n_dimensions == 1 && starts->size >= 2, "regions must be a tree");
+    RFF_REQUIRE(file, starts->n_dimensions == 1 && starts->size >= 2, "regions must be a tree");
     n = e->n_regions = starts->size - 1;
-    RFF_REQUIRE(&file->refusal, (n & (n - 1)) == 0, "regions must be a tree");
+    RFF_REQUIRE(file, (n & (n - 1)) == 0, "regions must be a tree");
     if (!rff_take(file, model, "region_columns", 1, n - 1, 0, &columns)
         || !rff_take(file, model, "region_thresholds", 1, n - 1, 0, &e->region_thresholds)
         || !rff_take(file, model, "region_starts", 1, n + 1, 0, &first))
         return 0;
     whole = (uint32_t *)rff_own(model, n, sizeof *whole);
     firsts = (size_t *)rff_own(model, n + 1, sizeof *firsts);
-    RFF_REQUIRE_MEMORY(&file->refusal, whole && firsts);
+    RFF_REQUIRE_MEMORY(file, whole && firsts);
     for (k = 0; k < n - 1; k++)
         are_sound &= columns[k] >= 0 && columns[k] < (double)e->n_features && columns[k] == floor(columns[k]);
     for (k = 0; k <= n; k++)
         are_sound &= first[k] >= (k ? first[k - 1] : 0) && first[k] <= (double)e->n_terms && first[k] == floor(first[k]);
-    RFF_REQUIRE(&file->refusal, are_sound && first[0] == 0 && first[n] == (double)e->n_terms, "regions must be a tree");
+    RFF_REQUIRE(file, are_sound && first[0] == 0 && first[n] == (double)e->n_terms, "regions must be a tree");
     for (k = 0; k < n - 1; k++) whole[k] = (uint32_t)columns[k];
     for (k = 0; k <= n; k++) firsts[k] = (size_t)first[k];
     e->region_columns = whole;
     e->region_starts = firsts;
-    RFF_REQUIRE_MEMORY(&file->refusal, rff_divide(model));
+    RFF_REQUIRE_MEMORY(file, rff_divide(model));
     return 1;
 }
 
@@ -329,7 +328,7 @@ static int rff_read_kernels_beside(rff_file *file, rff_model *model)
 {
     rff_model *kernels = rff_own(model, 1, sizeof *kernels);
     rff_expansion *e;
-    RFF_REQUIRE_MEMORY(&file->refusal, kernels);
+    RFF_REQUIRE_MEMORY(file, kernels);
     model->kernels = kernels;
     e = &kernels->expansion;
     e->kind = RFF_KERNEL;
@@ -337,7 +336,7 @@ static int rff_read_kernels_beside(rff_file *file, rff_model *model)
     e->n_outputs = model->expansion.n_outputs;
     e->tree_unit = 1;
     e->intercept = rff_own(kernels, e->n_outputs, sizeof(double));
-    RFF_REQUIRE_MEMORY(&file->refusal, e->intercept);
+    RFF_REQUIRE_MEMORY(file, e->intercept);
     return rff_read_kernels(file, kernels);
 }
 
@@ -346,7 +345,7 @@ static int rff_read_expansion(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
     const rff_array *center = rff_find_array(file, "center"), *intercept = rff_find_array(file, "intercept");
-    RFF_REQUIRE(&file->refusal, center->n_dimensions == 1 && intercept->n_dimensions == 1 && center->size
+    RFF_REQUIRE(file, center->n_dimensions == 1 && intercept->n_dimensions == 1 && center->size
                 && intercept->size && center->size < INT32_MAX, "shapes must agree");
     e->kind = rff_kind_of(rff_parts_of(file));
     e->n_features = center->size;
@@ -361,7 +360,7 @@ static int rff_read_expansion(rff_file *file, rff_model *model)
         || (rff_has_part(file, RFF_PART_KERNELS)
             && !(e->kind == RFF_KERNEL ? rff_read_kernels(file, model) : rff_read_kernels_beside(file, model))))
         return 0;
-    RFF_REQUIRE(&file->refusal, rff_is_bounded(e, e->kind == RFF_KERNEL ? e->weights : e->amplitudes, model->kernels),
+    RFF_REQUIRE(file, rff_is_bounded(e, e->kind == RFF_KERNEL ? e->weights : e->amplitudes, model->kernels),
                 "the amplitudes are too large for finite scores");
     return 1;
 }

@@ -35,7 +35,7 @@ static int rff_whole_parameter(rff_file *file, const char *name, int64_t most, s
 {
     const uint32_t index = rff_parameter(file, name);
     int64_t number;
-    RFF_REQUIRE(&file->refusal, index && rff_whole_number(&file->header, index, 1, most, &number),
+    RFF_REQUIRE(file, index && rff_whole_number(&file->header, index, 1, most, &number),
                 "a parameter that the arrays depend on is out of range");
     *value = (size_t)number;
     return 1;
@@ -46,7 +46,7 @@ static int rff_count_rounds(rff_file *file, size_t *n_rounds)
 {
     const rff_array *train = rff_find_array(file, "train_loss_"), *held_out = rff_find_array(file, "eval_loss_");
     size_t i, best = 0;
-    RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
+    RFF_REQUIRE(file, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
                 && (held_out->size == 0 || held_out->size == train->size), "loss curves do not agree in number");
     for (i = 1; i < held_out->size; i++)
         if (rff_number(held_out, i) < rff_number(held_out, best)) best = i;
@@ -65,9 +65,9 @@ static int rff_check_rounds(rff_file *file, rff_model *model, size_t n_component
     const rff_array *importances = rff_find_array(file, "feature_importances_");
     size_t n_rounds;
     if (!rff_count_rounds(file, &n_rounds)) return 0;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
+    RFF_REQUIRE(file, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
-    RFF_REQUIRE(&file->refusal, expansion->n_terms % expansion->n_outputs == 0
+    RFF_REQUIRE(file, expansion->n_terms % expansion->n_outputs == 0
                 && expansion->n_terms / expansion->n_outputs % n_components == 0
                 && expansion->n_terms / expansion->n_outputs / n_components == n_rounds,
                 "rounds and loss curves do not agree in number");
@@ -89,7 +89,7 @@ static int rff_check_kernels(rff_file *file, rff_model *model)
     if (!rff_whole_parameter(file, "n_components", RFF_MOST_COMPONENTS, &model->n_components)
         || !rff_whole_parameter(file, "n_landmarks", RFF_MOST_ROUNDS, &n_landmarks))
         return 0;
-    RFF_REQUIRE(&file->refusal, n_terms % model->n_components == 0 && n_terms / model->n_components == n_landmarks,
+    RFF_REQUIRE(file, n_terms % model->n_components == 0 && n_terms / model->n_components == n_landmarks,
                 "landmarks and terms do not agree in number");
     return 1;
 }
@@ -97,7 +97,7 @@ static int rff_check_kernels(rff_file *file, rff_model *model)
 static int rff_check_slope(rff_file *file, rff_model *model)
 {
     const rff_array *slope = rff_find_array(file, "proba_slope_");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(slope, 1, 1, 0) && rff_number(slope, 0) > 0,
+    RFF_REQUIRE(file, rff_is_shaped(slope, 1, 1, 0) && rff_number(slope, 0) > 0,
                 "the slope of the probabilities is not one positive number");
     model->slope = rff_number(slope, 0);
     return rff_check_kernels(file, model);
@@ -105,7 +105,7 @@ static int rff_check_slope(rff_file *file, rff_model *model)
 
 static int rff_check_transformer(rff_file *file, rff_model *model)
 {
-    RFF_REQUIRE(&file->refusal, model->expansion.n_outputs == 1, "features are the terms of one output");
+    RFF_REQUIRE(file, model->expansion.n_outputs == 1, "features are the terms of one output");
     return rff_check_kernels(file, model);
 }
 
@@ -114,12 +114,11 @@ static int rff_check_network(rff_file *file, rff_model *model)
     const rff_array *train = rff_find_array(file, "train_loss_"), *held_out = rff_find_array(file, "eval_loss_");
     const rff_array *relevances = rff_find_array(file, "relevances_");
     size_t j;
-    RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1
+    RFF_REQUIRE(file, train->n_dimensions == 1 && held_out->n_dimensions == 1
                 && (held_out->size == 0 || held_out->size == train->size), "loss curves do not agree in number");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(relevances, 1, model->expansion.n_features, 0),
-                "relevances are malformed");
+    RFF_REQUIRE(file, rff_is_shaped(relevances, 1, model->expansion.n_features, 0), "relevances are malformed");
     for (j = 0; j < relevances->size; j++)
-        RFF_REQUIRE(&file->refusal, rff_number(relevances, j) >= 0, "relevances are malformed");
+        RFF_REQUIRE(file, rff_number(relevances, j) >= 0, "relevances are malformed");
     return 1;
 }
 
@@ -128,11 +127,10 @@ static int rff_check_kernel(rff_file *file, const rff_model *model, size_t n_oth
 {
     const rff_array *kernel = rff_find_array(file, "kernel_parameters_");
     size_t j;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(kernel, 1, n_others + model->expansion.n_features, 0),
+    RFF_REQUIRE(file, rff_is_shaped(kernel, 1, n_others + model->expansion.n_features, 0),
                 "kernel parameters are malformed");
     for (j = 0; j < kernel->size; j++)
-        RFF_REQUIRE(&file->refusal,
-                    n_others > 1 && j == 2 ? rff_number(kernel, j) >= 0 : rff_number(kernel, j) > 0,
+        RFF_REQUIRE(file, n_others > 1 && j == 2 ? rff_number(kernel, j) >= 0 : rff_number(kernel, j) > 0,
                     "kernel parameters are malformed");
     return 1;
 }
@@ -146,8 +144,7 @@ static int rff_check_machine(rff_file *file, rff_model *model)
     if (!rff_count_rounds(file, &n_rounds) || !rff_whole_parameter(file, "n_estimators", RFF_MOST_ROUNDS, &n_estimators)
         || !rff_whole_parameter(file, "basis_size", RFF_MOST_COMPONENTS, &basis_size))
         return 0;
-    RFF_REQUIRE(&file->refusal, n_rounds <= n_estimators
-                && (double)expansion->n_terms <= (double)n_rounds * (double)basis_size,
+    RFF_REQUIRE(file, n_rounds <= n_estimators && (double)expansion->n_terms <= (double)n_rounds * (double)basis_size,
                 "centers, rounds and basis_size do not agree");
     return rff_check_kernel(file, model, 3);
 }
@@ -158,11 +155,11 @@ static int rff_check_bags(rff_file *file, size_t n_rounds)
     const rff_array *counts = rff_find_array(file, "bag_counts_");
     double before = RFF_MOST_BAGS;
     size_t i;
-    RFF_REQUIRE(&file->refusal, counts->n_dimensions == 1 && counts->size == n_rounds + 1,
+    RFF_REQUIRE(file, counts->n_dimensions == 1 && counts->size == n_rounds + 1,
                 "bags and loss curves do not agree in number");
     for (i = 0; i < counts->size; i++) {
         const double count = rff_number(counts, i);
-        RFF_REQUIRE(&file->refusal, count == floor(count) && count >= 1 && count <= before,
+        RFF_REQUIRE(file, count == floor(count) && count >= 1 && count <= before,
                     "bags and loss curves do not agree in number");
         before = count;
     }
@@ -177,11 +174,11 @@ static int rff_check_kernel_ridge_report(rff_file *file, const rff_model *model)
     double reason;
     int is_sound = 1;
     size_t i;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(choice, 1, 6, 0), "the report on kernel ridge is malformed");
+    RFF_REQUIRE(file, rff_is_shaped(choice, 1, 6, 0), "the report on kernel ridge is malformed");
     reason = rff_number(choice, 0);
     for (i = 0; i < choice->size; i++) is_sound &= rff_number(choice, i) >= 0;
     is_sound &= reason <= RFF_LAST_REASON && reason == floor(reason);
-    RFF_REQUIRE(&file->refusal, is_sound && has_kernels == (reason == RFF_GAINS || reason == RFF_ASKED),
+    RFF_REQUIRE(file, is_sound && has_kernels == (reason == RFF_GAINS || reason == RFF_ASKED),
                 "the report on kernel ridge is malformed");
     return 1;
 }
@@ -193,16 +190,16 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     const rff_array *rounds = rff_find_array(file, "term_rounds_");
     const rff_expansion *e = &model->expansion;
     size_t i;
-    RFF_REQUIRE(&file->refusal, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
+    RFF_REQUIRE(file, train->n_dimensions == 1 && held_out->n_dimensions == 1 && train->size
                 && train->size == held_out->size, "loss curves do not agree in number");
     if (!rff_check_bags(file, train->size - 1) || !rff_check_kernel_ridge_report(file, model)) return 0;
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
+    RFF_REQUIRE(file, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
-    RFF_REQUIRE(&file->refusal, rff_is_shaped(rounds, 1, (e->kind == RFF_KERNEL ? 0 : e->n_terms) + e->n_trees, 0),
+    RFF_REQUIRE(file, rff_is_shaped(rounds, 1, (e->kind == RFF_KERNEL ? 0 : e->n_terms) + e->n_trees, 0),
                 "rounds and terms do not agree in number");
     for (i = 0; i < rounds->size; i++) {
         const double round = rff_number(rounds, i);
-        RFF_REQUIRE(&file->refusal, round == floor(round) && round >= 1 && round <= (double)(train->size - 1),
+        RFF_REQUIRE(file, round == floor(round) && round >= 1 && round <= (double)(train->size - 1),
                     "rounds and terms do not agree in number");
     }
     return 1;
@@ -215,14 +212,14 @@ static int rff_read_quantiles(rff_file *file, rff_model *model, size_t *n_quanti
     const uint32_t given = rff_parameter(file, "quantile");
     uint32_t each = given && json->nodes[given].type == RFF_ARRAY ? rff_first(json, given) : given;
     double before = 0, *quantiles = rff_own(model, json->nodes[given].count + (size_t)1, sizeof *quantiles);
-    RFF_REQUIRE_MEMORY(&file->refusal, quantiles);
+    RFF_REQUIRE_MEMORY(file, quantiles);
     for (*n_quantiles = 0; each; each = each == given ? 0 : json->nodes[each].next) {
         const double quantile = json->nodes[each].type == RFF_FRACTION ? rff_real_number(json, each) : 0;
-        RFF_REQUIRE(&file->refusal, quantile >= RFF_LEAST_QUANTILE && quantile <= RFF_LARGEST_QUANTILE
+        RFF_REQUIRE(file, quantile >= RFF_LEAST_QUANTILE && quantile <= RFF_LARGEST_QUANTILE
                     && quantile > before, "quantiles must be numbers from 0 to 1, in ascending order");
         quantiles[(*n_quantiles)++] = before = quantile;
     }
-    RFF_REQUIRE(&file->refusal, *n_quantiles, "quantiles must be numbers from 0 to 1, in ascending order");
+    RFF_REQUIRE(file, *n_quantiles, "quantiles must be numbers from 0 to 1, in ascending order");
     model->quantiles = quantiles;
     return 1;
 }
@@ -235,10 +232,10 @@ static int rff_check_boosted_targets(rff_file *file, rff_model *model)
     const uint32_t loss = rff_parameter(file, "loss");
     size_t n_quantiles, k;
     for (k = 0; k < N_LOSSES && !(loss && rff_is_text(&file->header, loss, losses[k])); k++) continue;
-    RFF_REQUIRE(&file->refusal, k < N_LOSSES, "the loss is not known");
+    RFF_REQUIRE(file, k < N_LOSSES, "the loss is not known");
     if (!rff_read_quantiles(file, model, &n_quantiles)) return 0;
     if (k == OF_QUANTILES) {
-        RFF_REQUIRE(&file->refusal, n_quantiles == 1 || n_quantiles == model->expansion.n_outputs,
+        RFF_REQUIRE(file, n_quantiles == 1 || n_quantiles == model->expansion.n_outputs,
                     "quantiles and outputs do not agree in number");
         model->prediction = n_quantiles > 1 ? RFF_SMALLEST : RFF_IDENTITY;
     }
@@ -309,8 +306,8 @@ static int rff_check_choice(rff_file *file, int has_map)
 {
     const rff_json *json = &file->header;
     const uint32_t params = rff_value_of(json, 0, "params"), columns = rff_value_of(json, params, "columns");
-    RFF_REQUIRE(&file->refusal, json->nodes[params].type == RFF_OBJECT, "the parameters are malformed");
-    RFF_REQUIRE(&file->refusal, columns && (rff_is_text(json, columns, "auto")
+    RFF_REQUIRE(file, json->nodes[params].type == RFF_OBJECT, "the parameters are malformed");
+    RFF_REQUIRE(file, columns && (rff_is_text(json, columns, "auto")
                 || json->nodes[columns].type == (has_map ? RFF_OBJECT : RFF_NULL)),
                 "the parameter columns and the columns do not agree");
     return 1;
@@ -323,20 +320,20 @@ static int rff_read_model(rff_file *file, rff_model *model, const rff_family *fa
     const uint32_t columns = rff_value_of(json, 0, "columns");
     const int has_map = json->nodes[columns].type != RFF_NULL;
     if (!rff_check_array_names(file, family->arrays, has_map)) return 0;
-    RFF_REQUIRE(&file->refusal, family->parts == 0 || family->parts == rff_parts_of(file),
+    RFF_REQUIRE(file, family->parts == 0 || family->parts == rff_parts_of(file),
                 "the parts are not those of the family");
     if ((has_map && !rff_read_map(file, model, columns)) || !rff_read_expansion(file, model)
         || !rff_check_choice(file, has_map))
         return 0;
     if (!has_map && !rff_read_names(file, model, expansion->n_features)) return 0;
-    RFF_REQUIRE(&file->refusal, !has_map || model->map.n_outputs == expansion->n_features,
+    RFF_REQUIRE(file, !has_map || model->map.n_outputs == expansion->n_features,
                 "columns and expansion do not agree in number");
     if (family->kind == RFF_CLASSIFIER) {
         if (!rff_read_labels(file, model)) return 0;
-        RFF_REQUIRE(&file->refusal, expansion->n_outputs == (model->info.n_classes == 2 ? 1 : model->info.n_classes),
+        RFF_REQUIRE(file, expansion->n_outputs == (model->info.n_classes == 2 ? 1 : model->info.n_classes),
                     "labels and outputs do not agree in number");
     } else {
-        RFF_REQUIRE(&file->refusal, json->nodes[rff_value_of(json, 0, "classes")].type == RFF_NULL,
+        RFF_REQUIRE(file, json->nodes[rff_value_of(json, 0, "classes")].type == RFF_NULL,
                     "a model without classes holds some");
     }
     return family->check(file, model) && rff_read_out_of_fold(file, model, family->kind == RFF_CLASSIFIER)
@@ -347,7 +344,7 @@ static int rff_read_bare_map(rff_file *file, rff_model *model)
 {
     const rff_json *json = &file->header;
     const rff_node *params = json->nodes + rff_value_of(json, 0, "params");
-    RFF_REQUIRE(&file->refusal, file->n_arrays == 1 && params->type == RFF_OBJECT && !params->count
+    RFF_REQUIRE(file, file->n_arrays == 1 && params->type == RFF_OBJECT && !params->count
                 && json->nodes[rff_value_of(json, 0, "classes")].type == RFF_NULL, "a ColumnMap has columns alone");
     return rff_read_map(file, model, rff_value_of(json, 0, "columns"));
 }
@@ -374,8 +371,8 @@ static int rff_build(rff_file *file, rff_model *model)
     size_t k;
     int done;
     for (k = 0; k < n_families && !rff_is_text(json, rff_value_of(json, 0, "family"), family->name); k++) family++;
-    RFF_REQUIRE(&file->refusal, k < n_families, "the family is not known");
-    RFF_REQUIRE(&file->refusal, rff_is_text(json, rff_value_of(json, 0, "class"), family->class_name),
+    RFF_REQUIRE(file, k < n_families, "the family is not known");
+    RFF_REQUIRE(file, rff_is_text(json, rff_value_of(json, 0, "class"), family->class_name),
                 "class and family do not agree");
     if (family->kind == RFF_COLUMN_MAP) {
         done = rff_read_bare_map(file, model);
@@ -385,7 +382,7 @@ static int rff_build(rff_file *file, rff_model *model)
         done = rff_read_model(file, model, family);
     }
     if (!done || !rff_read_target(file, model)) return 0;
-    RFF_REQUIRE_AS(&file->refusal, !file->unsupported, RFF_E_UNSUPPORTED, file->unsupported);
+    RFF_REQUIRE_AS(file, !file->unsupported, RFF_E_UNSUPPORTED, file->unsupported);
     model->info.format_version = (int32_t)file->version;
     rff_fill_info(model, family);
     return 1;

@@ -144,7 +144,7 @@ static int rff_add(rff_json *json, rff_refusal *refusal, rff_json_type type, uin
     if (json->n_nodes == json->room) {
         const uint32_t room = json->room ? 2 * json->room : 256;
         rff_node *nodes = realloc(json->nodes, room * sizeof *nodes);
-        RFF_REQUIRE_MEMORY(refusal, nodes);
+        if (!nodes) return rff_refuse(refusal, RFF_E_MEMORY, "out of memory");
         json->nodes = nodes;
         json->room = room;
     }
@@ -252,7 +252,7 @@ static int rff_add_part(rff_json *json, rff_refusal *refusal, uint32_t parent, i
 {
     const uint32_t start = json->at, index = json->n_nodes;
     rff_json_type type;
-    RFF_REQUIRE(refusal, rff_read_start(json, &type), "the header is not valid JSON");
+    if (!rff_read_start(json, &type)) return rff_refuse(refusal, RFF_E_INVALID, "the header is not valid JSON");
     if (!rff_add(json, refusal, type, start + (type == RFF_STRING), parent)) return 0;
     json->nodes[index].end = json->at - (type == RFF_STRING);
     if (index && !is_value_of_key) {
@@ -267,10 +267,10 @@ static int rff_add_part(rff_json *json, rff_refusal *refusal, uint32_t parent, i
 static int rff_add_key(rff_json *json, rff_refusal *refusal, uint32_t parent)
 {
     rff_skip_space(json);
-    RFF_REQUIRE(refusal, rff_peek(json) == '"', "the header is not valid JSON");
+    if (rff_peek(json) != '"') return rff_refuse(refusal, RFF_E_INVALID, "the header is not valid JSON");
     if (!rff_add_part(json, refusal, parent, 0)) return 0;
     rff_skip_space(json);
-    RFF_REQUIRE(refusal, rff_peek(json) == ':', "the header is not valid JSON");
+    if (rff_peek(json) != ':') return rff_refuse(refusal, RFF_E_INVALID, "the header is not valid JSON");
     json->at++;
     return 1;
 }
@@ -286,7 +286,8 @@ static int rff_goes_on(rff_json *json, rff_refusal *refusal, uint32_t *parent, u
             *goes_on = 1;
             return !is_object || rff_add_key(json, refusal, *parent);
         }
-        RFF_REQUIRE(refusal, rff_peek(json) == (is_object ? '}' : ']'), "the header is not valid JSON");
+        if (rff_peek(json) != (is_object ? '}' : ']'))
+            return rff_refuse(refusal, RFF_E_INVALID, "the header is not valid JSON");
         json->nodes[*parent].end = ++json->at;
     }
     return 1;
@@ -303,7 +304,8 @@ static int rff_parse_values(rff_json *json, rff_refusal *refusal)
         if (!rff_add_part(json, refusal, parent, index && json->nodes[parent].type == RFF_OBJECT)) return 0;
         type = json->nodes[index].type;
         if (type == RFF_OBJECT || type == RFF_ARRAY) {
-            RFF_REQUIRE(refusal, nesting < RFF_MAX_NESTING, "the header is nested too deeply");
+            if (nesting >= RFF_MAX_NESTING)
+                return rff_refuse(refusal, RFF_E_INVALID, "the header is nested too deeply");
             rff_skip_space(json);
             parent = index;
             nesting++;
@@ -315,7 +317,7 @@ static int rff_parse_values(rff_json *json, rff_refusal *refusal)
         if (!rff_goes_on(json, refusal, &parent, &nesting, &goes_on)) return 0;
     }
     rff_skip_space(json);
-    RFF_REQUIRE(refusal, json->at == json->size, "the header is not valid JSON");
+    if (json->at != json->size) return rff_refuse(refusal, RFF_E_INVALID, "the header is not valid JSON");
     return 1;
 }
 
@@ -344,7 +346,7 @@ static int rff_are_distinct(const rff_json *json, rff_refusal *refusal, uint32_t
     for (i = first; i <= last; i++) n_keys += json->nodes[i].type == owner ? json->nodes[i].count : 0;
     if (!n_keys) return 1;
     keys = malloc(n_keys * sizeof *keys);
-    RFF_REQUIRE_MEMORY(refusal, keys);
+    if (!keys) return rff_refuse(refusal, RFF_E_MEMORY, "out of memory");
     for (i = first; i <= last; i++)
         for (key = json->nodes[i].type == owner ? rff_first(json, i) : 0; key; key = json->nodes[key].next) {
             keys[k].json = json;
@@ -353,14 +355,14 @@ static int rff_are_distinct(const rff_json *json, rff_refusal *refusal, uint32_t
     qsort(keys, n_keys, sizeof *keys, rff_compare_keys);
     for (k = 1; k < n_keys && !repeated; k++) repeated = rff_compare_keys(keys + k - 1, keys + k) == 0;
     free(keys);
-    RFF_REQUIRE(refusal, !repeated, why);
+    if (repeated) return rff_refuse(refusal, RFF_E_INVALID, why);
     return 1;
 }
 
 /* Read a text, which must stay where it is; `nodes` are to be freed in any case. */
 static int rff_parse_json(rff_json *json, rff_span text, rff_refusal *refusal)
 {
-    RFF_REQUIRE(refusal, rff_is_utf8(text), "the header is not UTF-8");
+    if (!rff_is_utf8(text)) return rff_refuse(refusal, RFF_E_INVALID, "the header is not UTF-8");
     json->text = text.at;
     json->size = (uint32_t)text.size;
     return rff_parse_values(json, refusal)

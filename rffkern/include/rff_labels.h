@@ -30,7 +30,7 @@ static size_t rff_length(const rff_json *json, uint32_t index)
 static int rff_make_room(rff_file *file, rff_model *model)
 {
     if (!file->texts) file->texts = rff_own(model, file->header.size, 1);
-    RFF_REQUIRE_MEMORY(&file->refusal, file->texts);
+    RFF_REQUIRE_MEMORY(file, file->texts);
     return 1;
 }
 
@@ -60,13 +60,12 @@ static int rff_read_names(rff_file *file, rff_model *model, size_t n_features)
     uint32_t name;
     size_t k = 0, size;
     if (json->nodes[list].type == RFF_NULL) return 1;
-    RFF_REQUIRE(&file->refusal, json->nodes[list].type == RFF_ARRAY && json->nodes[list].count == n_features,
-                malformed);
+    RFF_REQUIRE(file, json->nodes[list].type == RFF_ARRAY && json->nodes[list].count == n_features, malformed);
     model->feature_names = rff_own(model, n_features, sizeof *model->feature_names);
-    RFF_REQUIRE_MEMORY(&file->refusal, model->feature_names);
+    RFF_REQUIRE_MEMORY(file, model->feature_names);
     if (!rff_make_room(file, model)) return 0;
     for (name = rff_first(json, list); name; name = json->nodes[name].next) {
-        RFF_REQUIRE(&file->refusal, json->nodes[name].type == RFF_STRING && rff_is_printable(json, name), malformed);
+        RFF_REQUIRE(file, json->nodes[name].type == RFF_STRING && rff_is_printable(json, name), malformed);
         model->feature_names[k++] = rff_keep_text(file, name, &size);
     }
     model->info.has_feature_names = 1;
@@ -149,7 +148,7 @@ static int rff_keep_whole(rff_file *file, uint32_t index, const rff_label_type *
     uint64_t magnitude;
     int negative, fits = rff_magnitude(&file->header, index, &magnitude, &negative);
     fits = fits && (negative ? is_signed && magnitude - 1 <= most : magnitude <= most);
-    RFF_REQUIRE(&file->refusal, fits || of_objects, "labels do not fit their dtype");
+    RFF_REQUIRE(file, fits || of_objects, "labels do not fit their dtype");
     if (!fits) file->unsupported = "a label is a whole number that 64 bits do not hold";
     label->whole = fits ? magnitude : 0;
     label->integer = fits && negative ? -(int64_t)(magnitude - 1) - 1 : (int64_t)label->whole;
@@ -164,7 +163,7 @@ static int rff_keep_label(rff_file *file, uint32_t index, const rff_label_type *
         label->text = rff_keep_text(file, index, &label->length);
     } else if (type->kind == RFF_REAL) {
         label->real = rff_real_number(json, index);
-        RFF_REQUIRE(&file->refusal, type->bits != 32 || (double)(float)label->real == label->real,
+        RFF_REQUIRE(file, type->bits != 32 || (double)(float)label->real == label->real,
                     "labels do not fit their dtype");
     } else if (type->kind == RFF_BOOLEAN) {
         label->integer = json->nodes[index].type == RFF_TRUE;
@@ -201,20 +200,20 @@ static int rff_find_label_type(rff_file *file, uint32_t dtype, uint32_t values, 
             if (rff_is_of_kind(json->nodes[first].type, (rff_label_kind)k)) type->kind = (rff_label_kind)k;
     } else {
         for (k = 0; k < n_types && !rff_is_text(json, dtype, rff_label_types[k].name); k++) continue;
-        RFF_REQUIRE(&file->refusal, k < n_types, "the dtype of the labels is not known");
+        RFF_REQUIRE(file, k < n_types, "the dtype of the labels is not known");
         *type = rff_label_types[k];
     }
     for (value = first; value; value = json->nodes[value].next) {
-        RFF_REQUIRE(&file->refusal, type->kind && rff_is_of_kind(json->nodes[value].type, type->kind),
+        RFF_REQUIRE(file, type->kind && rff_is_of_kind(json->nodes[value].type, type->kind),
                     "labels must be of their dtype");
         if (type->kind != RFF_TEXT) continue;
-        RFF_REQUIRE(&file->refusal, rff_is_printable(json, value), "labels have control characters");
+        RFF_REQUIRE(file, rff_is_printable(json, value), "labels have control characters");
         k = rff_length(json, value);
-        RFF_REQUIRE(&file->refusal, width <= 0 || k <= (uint64_t)width, "labels do not fit their dtype");
+        RFF_REQUIRE(file, width <= 0 || k <= (uint64_t)width, "labels do not fit their dtype");
         longest = k > longest ? k : longest;
     }
-    RFF_REQUIRE(&file->refusal, width <= (int64_t)longest, "the dtype of the labels is wider than the longest of them");
-    RFF_REQUIRE(&file->refusal, width <= 0 || 4 * (uint64_t)width * json->nodes[values].count
+    RFF_REQUIRE(file, width <= (int64_t)longest, "the dtype of the labels is wider than the longest of them");
+    RFF_REQUIRE(file, width <= 0 || 4 * (uint64_t)width * json->nodes[values].count
                 <= RFF_FREE_MEMORY + 2 * (uint64_t)file->content.size, "labels would take too much memory");
     return 1;
 }
@@ -228,17 +227,17 @@ static int rff_read_labels(rff_file *file, rff_model *model)
     rff_label_type type;
     uint32_t value;
     size_t k = 0;
-    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, 2), "classes must have a dtype and values");
-    RFF_REQUIRE(&file->refusal, json->nodes[dtype].type == RFF_STRING && json->nodes[values].type == RFF_ARRAY
+    RFF_REQUIRE(file, rff_has_keys(json, entry, keys, 2), "classes must have a dtype and values");
+    RFF_REQUIRE(file, json->nodes[dtype].type == RFF_STRING && json->nodes[values].type == RFF_ARRAY
                 && json->nodes[values].count >= 2, "classes are malformed");
     if (!rff_find_label_type(file, dtype, values, &type)) return 0;
     model->info.n_classes = json->nodes[values].count;
     model->labels = rff_own(model, model->info.n_classes, sizeof *model->labels);
-    RFF_REQUIRE_MEMORY(&file->refusal, model->labels);
+    RFF_REQUIRE_MEMORY(file, model->labels);
     if (!rff_make_room(file, model)) return 0;
     for (value = rff_first(json, values); value; value = json->nodes[value].next) {
         if (!rff_keep_label(file, value, &type, model->labels + k++)) return 0;
-        RFF_REQUIRE(&file->refusal, !json->nodes[value].next || rff_is_before(json, value, json->nodes[value].next),
+        RFF_REQUIRE(file, !json->nodes[value].next || rff_is_before(json, value, json->nodes[value].next),
                     "labels must be distinct and sorted");
     }
     model->info.label_kind = type.kind;

@@ -27,12 +27,12 @@ static int rff_refuse(rff_refusal *refusal, rff_error error, const char *why)
     return 0;
 }
 
-#define RFF_REQUIRE_AS(refusal, condition, error, why)                                                                 \
+#define RFF_REQUIRE_AS(file, condition, error, why)                                                                    \
     do {                                                                                                               \
-        if (!(condition)) return rff_refuse(refusal, error, why);                                                      \
+        if (!(condition)) return rff_refuse(&(file)->refusal, error, why);                                             \
     } while (0)
-#define RFF_REQUIRE(refusal, condition, why) RFF_REQUIRE_AS(refusal, condition, RFF_E_INVALID, why)
-#define RFF_REQUIRE_MEMORY(refusal, pointer) RFF_REQUIRE_AS(refusal, pointer, RFF_E_MEMORY, "out of memory")
+#define RFF_REQUIRE(file, condition, why) RFF_REQUIRE_AS(file, condition, RFF_E_INVALID, why)
+#define RFF_REQUIRE_MEMORY(file, pointer) RFF_REQUIRE_AS(file, pointer, RFF_E_MEMORY, "out of memory")
 
 static void *rff_own(rff_model *model, size_t n, size_t size)
 {

@@ -41,29 +41,27 @@ static int rff_read_residuals(rff_file *file, rff_model *model, uint32_t entry, 
     const uint32_t n_keys = are_labels ? 2 : 4;
     uint32_t k, places[4];
     size_t i;
-    RFF_REQUIRE(&file->refusal, rff_has_keys(json, entry, keys, n_keys), malformed);
+    RFF_REQUIRE(file, rff_has_keys(json, entry, keys, n_keys), malformed);
     for (k = 0; k < n_keys; k++) {
         places[k] = rff_value_of(json, entry, keys[k]);
-        RFF_REQUIRE(&file->refusal, k ? rff_are_numbers(json, places[k]) : json->nodes[places[k]].type == RFF_WHOLE,
-                    malformed);
+        RFF_REQUIRE(file, k ? rff_are_numbers(json, places[k]) : json->nodes[places[k]].type == RFF_WHOLE, malformed);
     }
     found->n_rows = rff_real_number(json, places[0]);
     found->n_values = json->nodes[places[1]].count;
-    RFF_REQUIRE(&file->refusal, found->n_values && (double)found->n_values
+    RFF_REQUIRE(file, found->n_values && (double)found->n_values
                 == (found->n_rows < RFF_MOST_RESIDUALS ? found->n_rows : RFF_MOST_RESIDUALS), malformed);
     found->values = rff_keep_numbers(json, model, places[1]);
-    RFF_REQUIRE_MEMORY(&file->refusal, found->values);
+    RFF_REQUIRE_MEMORY(file, found->values);
     for (i = 1; i < found->n_values; i++)
-        RFF_REQUIRE(&file->refusal, !(found->values[i] - found->values[i - 1] < 0), malformed);
+        RFF_REQUIRE(file, !(found->values[i] - found->values[i - 1] < 0), malformed);
     if (are_labels) return 1;
     found->n_knots = json->nodes[places[2]].count;
-    RFF_REQUIRE(&file->refusal, found->n_knots && found->n_knots == json->nodes[places[3]].count, malformed);
+    RFF_REQUIRE(file, found->n_knots && found->n_knots == json->nodes[places[3]].count, malformed);
     found->knots = rff_keep_numbers(json, model, places[2]);
     found->spreads = rff_keep_numbers(json, model, places[3]);
-    RFF_REQUIRE_MEMORY(&file->refusal, found->knots && found->spreads);
+    RFF_REQUIRE_MEMORY(file, found->knots && found->spreads);
     for (i = 0; i < found->n_knots; i++)
-        RFF_REQUIRE(&file->refusal, found->spreads[i] > 0 && (!i || !(found->knots[i] - found->knots[i - 1] <= 0)),
-                    malformed);
+        RFF_REQUIRE(file, found->spreads[i] > 0 && (!i || !(found->knots[i] - found->knots[i - 1] <= 0)), malformed);
     return 1;
 }
 
@@ -78,14 +76,14 @@ static int rff_read_record(rff_file *file, rff_model *model, uint32_t record, in
     const uint32_t variances = rff_value_of(json, record, "signal_variance");
     const uint32_t samples = rff_value_of(json, record, are_labels ? "labels" : "residuals");
     uint32_t k;
-    RFF_REQUIRE(&file->refusal, nodes[record].type == RFF_OBJECT && source && nodes[source].type == RFF_STRING
+    RFF_REQUIRE(file, nodes[record].type == RFF_OBJECT && source && nodes[source].type == RFF_STRING
                 && (!figures || nodes[figures].type == RFF_OBJECT) && samples && nodes[samples].type == RFF_ARRAY
                 && nodes[samples].count == n_samples, malformed);
-    RFF_REQUIRE(&file->refusal, !variances || (nodes[variances].type == RFF_ARRAY && nodes[variances].count == n_samples),
+    RFF_REQUIRE(file, !variances || (nodes[variances].type == RFF_ARRAY && nodes[variances].count == n_samples),
                 malformed);
     for (k = variances ? rff_first(json, variances) : 0; k; k = nodes[k].next) {
         const double variance = rff_is_number(json, k) ? rff_real_number(json, k) : -1;
-        RFF_REQUIRE(&file->refusal, nodes[k].type == RFF_FALSE || nodes[k].type == RFF_TRUE
+        RFF_REQUIRE(file, nodes[k].type == RFF_FALSE || nodes[k].type == RFF_TRUE
                     || (variance >= 0 && variance <= DBL_MAX), malformed);
     }
     for (k = rff_first(json, samples); k; k = nodes[k].next)
@@ -101,11 +99,10 @@ static int rff_read_out_of_fold(rff_file *file, rff_model *model, int are_labels
     rff_residuals *residuals, *of_group;
     uint32_t k;
     if (!record) return 1;
-    RFF_REQUIRE(&file->refusal, !groups || json->nodes[groups].type == RFF_OBJECT,
-                "groups of out-of-fold rows are malformed");
+    RFF_REQUIRE(file, !groups || json->nodes[groups].type == RFF_OBJECT, "groups of out-of-fold rows are malformed");
     residuals = rff_own(model, model->expansion.n_outputs, sizeof *residuals);
     of_group = rff_own(model, model->expansion.n_outputs, sizeof *residuals);
-    RFF_REQUIRE_MEMORY(&file->refusal, residuals && of_group);
+    RFF_REQUIRE_MEMORY(file, residuals && of_group);
     if (!rff_read_record(file, model, record, are_labels, residuals)) return 0;
     for (k = groups && json->nodes[groups].count ? groups + 1 : 0; k; k = json->nodes[k].next)
         if (!rff_read_record(file, model, k + 1, are_labels, of_group)) return 0;
@@ -121,7 +118,7 @@ static int rff_keep_finite(rff_file *file, rff_model *model, uint32_t array, con
     size_t i;
     if (!array || !rff_are_numbers(&file->header, array)) return 0;
     *numbers = rff_keep_numbers(&file->header, model, array);
-    RFF_REQUIRE_MEMORY(&file->refusal, *numbers);
+    RFF_REQUIRE_MEMORY(file, *numbers);
     for (i = 0; i < file->header.nodes[array].count; i++)
         if (!(fabs((*numbers)[i]) <= DBL_MAX)) return 0;
     return 1;
@@ -182,7 +179,7 @@ static int rff_read_reference(rff_file *file, rff_model *model, size_t n_columns
     if (!reference || !columns || json->nodes[columns].type != RFF_ARRAY || json->nodes[columns].count != n_columns)
         return 1;
     found = rff_own(model, n_columns, sizeof *found);
-    RFF_REQUIRE_MEMORY(&file->refusal, found);
+    RFF_REQUIRE_MEMORY(file, found);
     for (k = rff_first(json, columns); k; k = json->nodes[k].next, j++)
         if (json->nodes[k].type != RFF_NULL && !rff_read_distribution(file, model, k, found + j))
             return file->refusal.error == RFF_OK;

@@ -24,7 +24,7 @@ LINKS = {None: 0, "LogisticLink": 1, "SoftmaxLink": 2, "LinearLink": 3}
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("dump"), source=HERE / "dump_model.c")
+    return build(tmp_path_factory.mktemp("dump"), ("-DRFF_MOST_LEVEL=1",), HERE / "dump_model.c")
 
 
 def contents(program, path):

@@ -38,8 +38,8 @@ LEVELS = {
 
 DURATIONS = Column(NUMERIC, Reading(NUMERIC, "duration"))
 REVIEWS = ["", "a", "Hello, WORLD_hello  world!", "ΟΔΟΣ ΟΔΟΣ. ΣΑΣ' ΑΣ-ΑΣ Σ Σ' A\u0301Σ ʰΣ", "İstanbul ISPARTA ǅ ß ẞ",
-           "日本語 \uff12 ² Ⅷ ٣", "!!! ...", "e\u0301té été ÉTÉ", "😀 smile😀smile", "x" * 5000 + " end", "Don't " * 900,
-           "ᲐᲑ \u13a0 ꭰ 𐐀𐐨 Ⓐ", "  one two one  ", "ab\u00adcd \u200bxy", "\u212a \u212b \u2126"]
+           "日本語 \uff12 ² Ⅷ ٣", "!!! ...", "e\u0301té été ÉTÉ", "😀 smile😀smile", "x" * 5000 + " end",
+           "Don't " * 900, "ᲐᲑ \u13a0 ꭰ 𐐀𐐨 Ⓐ", "  one two one  ", "ab\u00adcd \u200bxy", "\u212a \u212b \u2126"]
 
 
 def category(levels, has_rare):

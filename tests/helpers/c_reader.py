@@ -24,10 +24,8 @@ def compiler():
 def build(folder, options=(), source=DRIVER):
     """The path of a program that is compiled from a file; CalledProcessError with what the compiler says."""
     program = pathlib.Path(folder) / source.stem
-    include = pathlib.Path(rffkern.get_include())
-    scores = "rff_scorer.h" not in (include / "rffscore.c").read_text() or (include / "rff_scorer.h").exists()
-    command = [*compiler().split(), "-std=c99", *options, *([] if scores else ["-DRFF_READER_ONLY"])]
-    subprocess.run([*command, "-I", include, source, "-o", program, "-lm"], check=True)
+    subprocess.run([*compiler().split(), "-std=c99", *options, "-I", rffkern.get_include(), source, "-o", program,
+                    "-lm"], check=True)
     return program
 
 
