@@ -1,20 +1,34 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
 
-from ..._estimator.base import Model
+from ..._column_map.cells import NUMERIC
+from ..._column_map.tables import RawColumn, as_given
+from ..._estimator.base import Model, index_of
+from ..._estimator.explanations import names_of, sources_of
 from ..._estimator.links import LARGEST_LOG, SoftmaxLink
 from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import Auto, RandomSource, choice, number
+from ..._protocol.arguments import Auto, RandomSource, check_scalar, choice, number
 from ..._rows.sparse_rows import SparseRows, is_sparse
+from ..._rows.validation import check_array
 from ...errors import InvalidInputError
-from .inspection import Inspection, check_term_rounds
+from .inspection import (
+    Interaction,
+    MappedTable,
+    PartialDependence,
+    all_columns_read,
+    check_term_rounds,
+    interaction,
+    interactions,
+    partial_dependence,
+    staged_scores,
+)
 from .parameters import (
     ARGUMENTS,
     ATTRIBUTES,
@@ -36,8 +50,12 @@ if TYPE_CHECKING:  # a model that scores loads no training
 Double = NDArray[np.float64]
 
 
-class _FourierBoosting(Inspection, Model):
-    """What the classifier and the regressor share."""
+class _FourierBoosting(Model):
+    """What the classifier and the regressor share.
+
+    Methods that inspect a fitted model are of the scores of `expansion_`: of counts, logarithms of their means.  All
+    but the staged ones take rows in memory: an array or a table, no RowBlocks.  Columns are named, or numbered from 0.
+    """
 
     _parts = ("fourier", "linear", "trees", "kernels")
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
@@ -52,6 +70,8 @@ class _FourierBoosting(Inspection, Model):
     n_bags: int | None
     n_estimators_: int
     n_bags_: int
+    feature_importances_: Double
+    term_rounds_: Double
     warm_start: bool
     kernel_ridge: str | bool
     base_learners: Sequence[BaseLearnerName]
@@ -134,6 +154,120 @@ class _FourierBoosting(Inspection, Model):
         self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
         return self
 
+    @property
+    def interaction_pairs_(self) -> list[tuple[Any, Any]]:
+        """The pairs of columns that a term, or the kernels, read together."""
+        now = self._snapshot()
+        now._check_fitted()
+        reads = all_columns_read(now.expansion_, sources_of(now), now.n_features_in_).astype(np.float64)
+        names = names_of(now).tolist()
+        return [(names[j], names[k]) for j, k in np.argwhere(np.triu(reads.T @ reads, 1)).tolist()]
+
+    def partial_dependence(self, X: Any, column: str | int, n_points: int = 20) -> PartialDependence:
+        """Return the mean score of rows of X as a function of one column.
+
+        It is sum_i H(x_i with this column set to v) / n for each value v (Friedman, 2001, "Greedy function
+        approximation: a gradient boosting machine", equation 53).  The sum is over at most 500 rows, evenly spaced.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+        column : str or int
+        n_points : int in [1, 10000], default 20
+            Number of values at most: all that X has, or its quantiles.  Missing values are one more value.
+
+        Returns
+        -------
+        PartialDependence
+            `values` (n_values,) in ascending order, a missing one last: numbers, dates in UTC, or text of categories;
+            `scores` (n_values,), or (n_values, n_outputs) for several outputs.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not what `fit` saw, or has no such column.
+        """
+        now = self._snapshot()
+        check_scalar("n_points", n_points, int, 1, 10_000)
+        table, index, column_map = MappedTable.of(now, X), index_of(now, "column", column), vars(now).get("column_map_")
+        if column_map is None:
+            raw = RawColumn(NUMERIC, check_array(X)[:, index].astype(np.float64))
+        else:
+            raw = column_map._fitted_map().read(X, type(now).__name__).columns[index]
+        rows, scores = partial_dependence(table, index, raw.values, n_points)
+        return PartialDependence(as_given(raw, rows), scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def interaction_strength(self, X: Any, first: str | int, second: str | int) -> float | Double:
+        """Return H^2, the share of the joint effect of two columns on the score that is not a sum of one of each.
+
+        With F_j, F_k and F_jk the partial dependences, each less its mean, at the rows of X,
+        H^2 = sum_i (F_jk(x_i) - F_j(x_i) - F_k(x_i))^2 / sum_i F_jk(x_i)^2 (Friedman and Popescu, 2008, "Predictive
+        learning via rule ensembles", equation 44).  Departure: at most 60 rows x_i and means over at most 120, evenly
+        spaced in X.  It is 0 where the columns have no effect.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+        first, second : str or int
+
+        Returns
+        -------
+        float, or array of shape (n_outputs,) for several outputs
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not what `fit` saw, or the columns are not two of it.
+        """
+        now = self._snapshot()
+        table = MappedTable.of(now, X)
+        columns = [index_of(now, *each) for each in (("first", first), ("second", second))]
+        if columns[0] == columns[1]:
+            raise InvalidInputError(f"first and second must be two columns, got {first!r} twice")
+        strength, _ = interaction(table, *columns)
+        return float(strength[0]) if len(strength) == 1 else strength
+
+    def interactions(self, X: Any, n_pairs: int = 10) -> list[Interaction]:
+        """Return the pairs of columns that interact most.
+
+        These are compared: pairs of the eight most important columns that some term reads together.  They are ranked by
+        the numerator of H^2 (see `interaction_strength`), because H^2 is also large for pairs of hardly any effect.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+        n_pairs : int >= 1, default 10
+            Number of pairs at most.
+
+        Returns
+        -------
+        list of Interaction
+            Each with `first` and `second`, names of columns, or their indices where `fit` saw no names; `strength`, H^2
+            of all outputs together; and `size`, the root mean square of the part of the score that is not a sum.  The
+            largest size comes first.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        InvalidInputError
+            If X is not what `fit` saw.
+        """
+        now = self._snapshot()
+        check_scalar("n_pairs", n_pairs, int, 1)
+        pairs = interactions(MappedTable.of(now, X), now.feature_importances_)
+        names = names_of(now).tolist()
+        return [Interaction(names[first], names[second], *rest) for first, second, *rest in pairs[:n_pairs]]
+
+    def _staged(self, X: Any) -> Iterator[Double]:
+        """Scores of a snapshot after each round."""
+        self._check_fitted()
+        rows = self.expansion_._scorer.clip(self._check_rows(X))
+        return staged_scores(self.expansion_, self.term_rounds_, self.n_estimators_, rows, self.n_jobs)
 
 
 class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):

@@ -5,19 +5,13 @@ All of it is in columns of the raw table: the mapped columns of one raw column c
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..._column_map.cells import NUMERIC
-from ..._column_map.tables import RawColumn, as_given
-from ..._estimator.base import index_of
-from ..._estimator.explanations import names_of, rows_in_memory, sources_of
+from ..._estimator.explanations import rows_in_memory, sources_of
 from ..._model.expansion import Expansion
 from ..._native.array_types import NDArray
-from ..._protocol.arguments import check_scalar
-from ..._rows.validation import check_array
-from ...errors import InvalidInputError
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -47,162 +41,6 @@ class Interaction(NamedTuple):
     size: float  # root mean square of that part, in units of the score
 
 
-class Inspection:
-    """Methods that inspect columns and rounds of a fitted model.
-
-    Scores are those of `expansion_`: of counts, logarithms of their means.  All methods but the staged ones take rows
-    in memory: an array or a table, no RowBlocks.  Columns are named, or numbered from 0.
-    """
-
-    expansion_: Any
-    feature_importances_: Double
-    term_rounds_: Double
-    train_loss_: Double
-    n_features_in_: int
-    n_jobs: int | None
-    _snapshot: Any
-    _check_fitted: Any
-    _check_rows: Any
-
-    @property
-    def interaction_pairs_(self) -> list[tuple[Any, Any]]:
-        """The pairs of columns that a term, or the kernels, read together."""
-        now = self._snapshot()
-        now._check_fitted()
-        of_model = now.expansion_, sources_of(now), now.n_features_in_
-        reads = np.vstack([columns_read(*of_model), columns_of_kernels(*of_model)]).astype(np.float64)
-        names = names_of(now).tolist()
-        return [(names[j], names[k]) for j, k in np.argwhere(np.triu(reads.T @ reads, 1)).tolist()]
-
-    def partial_dependence(self, X: Any, column: str | int, n_points: int = 20) -> PartialDependence:
-        """Return the mean score of rows of X as a function of one column.
-
-        It is sum_i H(x_i with this column set to v) / n for each value v (Friedman, 2001, "Greedy function
-        approximation: a gradient boosting machine", equation 53).  The sum is over at most 500 rows, evenly spaced.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-        column : str or int
-        n_points : int in [1, 10000], default 20
-            Number of values at most: all that X has, or its quantiles.  Missing values are one more value.
-
-        Returns
-        -------
-        PartialDependence
-            `values` (n_values,) in ascending order, a missing one last: numbers, dates in UTC, or text of categories;
-            `scores` (n_values,), or (n_values, n_outputs) for several outputs.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not what `fit` saw, or has no such column.
-        """
-        now = self._snapshot()
-        check_scalar("n_points", n_points, int, 1, 10_000)
-        table = _table(now, X)
-        index = index_of(now, "column", column)
-        raw = _raw_column(now, X, index)
-        rows, scores = partial_dependence(table, index, raw.values, n_points)
-        return PartialDependence(as_given(raw, rows), _of_outputs(scores))
-
-    def interaction_strength(self, X: Any, first: str | int, second: str | int) -> float | Double:
-        """Return H^2, the share of the joint effect of two columns on the score that is not a sum of one of each.
-
-        With F_j, F_k and F_jk the partial dependences, each less its mean, at the rows of X,
-        H^2 = sum_i (F_jk(x_i) - F_j(x_i) - F_k(x_i))^2 / sum_i F_jk(x_i)^2 (Friedman and Popescu, 2008, "Predictive
-        learning via rule ensembles", equation 44).  Departure: at most 60 rows x_i and means over at most 120, evenly
-        spaced in X.  It is 0 where the columns have no effect.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-        first, second : str or int
-
-        Returns
-        -------
-        float, or array of shape (n_outputs,) for several outputs
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not what `fit` saw, or the columns are not two of it.
-        """
-        now = self._snapshot()
-        table = _table(now, X)
-        columns = [index_of(now, *each) for each in (("first", first), ("second", second))]
-        if columns[0] == columns[1]:
-            raise InvalidInputError(f"first and second must be two columns, got {first!r} twice")
-        strength, _ = interaction(table, *columns)
-        return float(strength[0]) if len(strength) == 1 else strength
-
-    def interactions(self, X: Any, n_pairs: int = 10) -> list[Interaction]:
-        """Return the pairs of columns that interact most.
-
-        These are compared: pairs of the eight most important columns that some term reads together.  They are ranked by
-        the numerator of H^2 (see `interaction_strength`), because H^2 is also large for pairs of hardly any effect.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-        n_pairs : int >= 1, default 10
-            Number of pairs at most.
-
-        Returns
-        -------
-        list of Interaction
-            Each with `first` and `second`, names of columns, or their indices where `fit` saw no names; `strength`, H^2
-            of all outputs together; and `size`, the root mean square of the part of the score that is not a sum.  The
-            largest size comes first.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not what `fit` saw.
-        """
-        now = self._snapshot()
-        check_scalar("n_pairs", n_pairs, int, 1)
-        pairs = interactions(_table(now, X), now.feature_importances_)
-        names = names_of(now).tolist()
-        return [Interaction(names[first], names[second], *rest) for first, second, *rest in pairs[:n_pairs]]
-
-    def _staged(self, X: Any) -> Iterator[Double]:
-        """Scores of a snapshot after each round."""
-        self._check_fitted()
-        rows = self.expansion_._scorer.clip(self._check_rows(X))
-        return staged_scores(self.expansion_, self.term_rounds_, len(self.train_loss_) - 1, rows, self.n_jobs)
-
-
-def _table(model: Any, X: Any) -> "MappedTable":
-    """Rows of a raw table for a fitted model, clipped to its bounds, with the raw column of each of their columns."""
-    rows = rows_in_memory(model, X, "X")  # or says that there is no expansion
-    rows = model.expansion_._scorer.clip(rows)
-    return MappedTable(model.expansion_, rows, sources_of(model), model.n_features_in_, model.n_jobs)
-
-
-def _raw_column(model: Any, X: Any, column: int) -> RawColumn:
-    """A column of the raw table."""
-    column_map = vars(model).get("column_map_")
-    if column_map is not None:
-        raw: RawColumn = column_map._fitted_map().read(X, type(model).__name__).columns[column]
-        return raw
-    return RawColumn(NUMERIC, check_array(X)[:, column].astype(np.float64))
-
-
-def _of_outputs(scores: Double) -> Double:
-    """Without the last axis where there is one output."""
-    return scores[..., 0] if scores.shape[-1] == 1 else scores
-
-
-# Effects of columns on the scores of a function.
-
-
 class MappedTable(NamedTuple):
     """Rows as an expansion takes them, and the raw column of each of its columns."""
 
@@ -212,9 +50,12 @@ class MappedTable(NamedTuple):
     n_columns: int  # of the raw table
     n_threads: int | None
 
-    def mapped(self, column: int) -> Indices:
-        """The columns of the expansion that are made of one of the table."""
-        return np.flatnonzero(self.sources == column)
+    @classmethod
+    def of(cls, model: Any, X: Any) -> Self:
+        """Rows of a raw table for a fitted model."""
+        rows = rows_in_memory(model, X, "X")  # or says that there is no expansion
+        return cls(model.expansion_, model.expansion_._scorer.clip(rows), sources_of(model), model.n_features_in_,
+                   model.n_jobs)
 
     def reading(self, columns: Sequence[int]) -> "MappedTable":
         """The same for the terms that read any of some columns; all others add a constant where these change."""
@@ -235,16 +76,20 @@ def partial_dependence(table: MappedTable, column: int, values: Double, n_points
     missing = np.flatnonzero(np.isnan(values))[:1]
     points = np.concatenate([present[_spread(values[present], n_points - len(missing))], missing])
     moving = table.reading([column])
-    some = _some(table.rows, _MOST_ROWS)
+    some = table.rows[_evenly(len(table.rows), _MOST_ROWS)]
     whole, part = (each._scorer.score(some, table.n_threads) for each in (table.expansion, moving.expansion))
-    return points, _mean_scores(moving, table.mapped(column), points, _MOST_ROWS) + (whole - part).mean(axis=0)
+    return points, _mean_scores(moving, [column], points, some) + (whole - part).mean(axis=0)
 
 
 def interaction(table: MappedTable, first: int, second: int) -> tuple[Double, Double]:
-    """H^2 of two columns, and the root mean square of the part that is not a sum, for each output."""
-    points = _evenly(len(table.rows), _MOST_POINTS)
-    parts = [_centred(table, [column], points) for column in (first, second)]
-    return _joint(_centred(table, [first, second], points), *parts)
+    """H^2 of two columns, and the root mean square of the part that is not a sum, for each output.
+
+    H^2 is that of Friedman and Popescu (2008), "Predictive learning via rule ensembles", equation 44.
+    """
+    alone = [_centred(table, [column]) for column in (first, second)]
+    both = _centred(table, [first, second])
+    rest, whole = _root_mean_square(both - alone[0] - alone[1]), _root_mean_square(both)
+    return np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0) ** 2, rest
 
 
 def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int, float, float]]:
@@ -252,15 +97,13 @@ def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int
 
     They are those pairs of the most important columns that terms read together.  All others have no interaction.
     """
-    points = _evenly(len(table.rows), _MOST_POINTS)
     chosen = np.sort(np.argsort(-importances, kind="stable")[:_MOST_COLUMNS]).tolist()
-    reads = columns_read(table.expansion, table.sources, table.n_columns)
-    reads = np.vstack([reads, columns_of_kernels(table.expansion, table.sources, table.n_columns)])
-    alone = {column: _centred(table, [column], points) for column in chosen}
+    reads = all_columns_read(table.expansion, table.sources, table.n_columns)
+    alone = {column: _centred(table, [column]) for column in chosen}
     pairs = []
     for first, second in itertools.combinations(chosen, 2):
         if (reads[:, first] & reads[:, second]).any():
-            both = _centred(table, [first, second], points)
+            both = _centred(table, [first, second])
             rest, whole = (_root_mean_square(each.reshape(-1)) for each in (both - alone[first] - alone[second], both))
             strength = float((rest / whole) ** 2) if whole > 0 else 0.0
             pairs.append((first, second, strength, float(rest * np.sqrt(both.shape[1]))))
@@ -282,17 +125,13 @@ def _evenly(n_rows: int, n_points: int) -> Indices:
     return np.linspace(0, n_rows - 1, min(n_rows, n_points)).astype(np.intp)
 
 
-def _some(rows: NDArray[Any], n_points: int) -> NDArray[Any]:
-    return rows[_evenly(len(rows), n_points)]
-
-
-def _mean_scores(table: MappedTable, own: Indices, points: Indices, n_others: int) -> Double:
-    """For each point, the mean score of rows that have its values in some mapped columns (n_points, n_outputs).
+def _mean_scores(table: MappedTable, columns: Sequence[int], points: Indices, others: NDArray[Any]) -> Double:
+    """For each point, the mean score of other rows that have its values in some columns (n_points, n_outputs).
 
     This is the partial dependence of Friedman (2001), "Greedy function approximation: a gradient boosting machine",
-    equation 53, with the mean over at most so many rows.
+    equation 53.
     """
-    others = _some(table.rows, n_others)
+    own = np.concatenate([np.flatnonzero(table.sources == column) for column in columns])
     means = np.empty((len(points), table.expansion.n_outputs))
     n_together = max(1, _BLOCK // others.size)
     for start in range(0, len(points), n_together):
@@ -304,21 +143,13 @@ def _mean_scores(table: MappedTable, own: Indices, points: Indices, n_others: in
     return means
 
 
-def _centred(table: MappedTable, columns: Sequence[int], points: Indices) -> Double:
-    """Partial dependence on columns at the points, of mean 0."""
-    own = np.concatenate([table.mapped(column) for column in columns])
-    means = _mean_scores(table.reading(columns), own, points, 2 * _MOST_POINTS)
+def _centred(table: MappedTable, columns: Sequence[int]) -> Double:
+    """Partial dependence on columns at some rows, of mean 0."""
+    n_rows = len(table.rows)
+    means = _mean_scores(table.reading(columns), columns, _evenly(n_rows, _MOST_POINTS),
+                         table.rows[_evenly(n_rows, 2 * _MOST_POINTS)])
     centred: Double = means - means.mean(axis=0)
     return centred
-
-
-def _joint(both: Double, first: Double, second: Double) -> tuple[Double, Double]:
-    """H^2 of Friedman and Popescu (2008), "Predictive learning via rule ensembles", equation 44.
-
-    Also the root of its numerator's mean over points.
-    """
-    rest, whole = _root_mean_square(both - first - second), _root_mean_square(both)
-    return np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0) ** 2, rest
 
 
 def _root_mean_square(values: Double) -> Double:
@@ -327,9 +158,6 @@ def _root_mean_square(values: Double) -> Double:
     unit = np.where(unit > 0, unit, 1.0)
     root: Double = unit * np.sqrt(((values / unit) ** 2).mean(axis=0))
     return root
-
-
-# Parts of a function.
 
 
 def some_terms(expansion: Expansion, chosen: NDArray[Any], columns: NDArray[Any] | None = None) -> Expansion:
@@ -364,9 +192,9 @@ def columns_of_kernels(expansion: Expansion, sources: NDArray[np.intp], n_column
     return reads
 
 
-def n_boosted_terms(expansion: Expansion) -> int:
-    """Number of cosines and trees."""
-    return _boosted(expansion).n_terms
+def all_columns_read(expansion: Expansion, sources: NDArray[np.intp], n_columns: int) -> NDArray[np.bool_]:
+    """Whether each term, and last the kernels together, read each column of the raw table."""
+    return np.vstack([columns_read(expansion, sources, n_columns), columns_of_kernels(expansion, sources, n_columns)])
 
 
 def _boosted(expansion: Expansion) -> Expansion:
