@@ -408,8 +408,3 @@ def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double
 
 # In the order of the terms of the function.
 BASE_LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}
-
-
-def extrapolate(names: Sequence[str]) -> bool:
-    """Whether one of some base learners follows trends beyond the training rows."""
-    return any(BASE_LEARNERS[name].extrapolates for name in names)

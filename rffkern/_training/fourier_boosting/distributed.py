@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._column_map.cells import DATE
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import TimeLimit
 from ..._protocol.arguments import check_rng
@@ -20,11 +19,10 @@ from ..._rows.tiles import TILE
 from ..._rows.training_rows import LabelledRows
 from ..distributed.partition import Partition
 from ..distributed.partitions import ColumnSums, PartitionBackend, PartitionedTable, check_tables, refuse_values
-from .base_learners import extrapolate
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
 from .constraints import check_constraints, constraints_of
-from .fit import check_callback, feature_importances, fitted_attributes, mean_of_bags
+from .fit import check_callback, describe_columns, feature_importances, fitted_attributes, mean_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, Reason, report_numbers, resolve_hyperparameters
@@ -39,7 +37,6 @@ from .training_rows import (
     bin_edges,
     binned_columns,
     clipping_bounds,
-    fenced_columns,
     find_bins,
     standardise,
     take_rows,
@@ -86,15 +83,9 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                        target_seed), strict=True)
     initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
     sums = ColumnSums(table, "X")
-    n_features = n_raw_columns = table.n_features
-    sources, forms, extrapolates = np.arange(n_features), None, np.full(n_features, extrapolate(model.base_learners))
-    if column_map is None:
-        scaling = scaling_from(sums, standardize=True)
-    else:
-        scaling, n_raw_columns = no_scaling(n_features), column_map.n_features_in_
-        sources, forms = column_map.sources_, column_map.forms_
-        extrapolates &= column_map._fitted.kinds()[sources] != DATE  # rows to score are mostly later
-    fenced = fenced_columns(sources, forms, model)
+    n_features = table.n_features
+    sources, forms, n_raw_columns, extrapolates, fenced = describe_columns(model, column_map, n_features)
+    scaling = scaling_from(sums, standardize=True) if column_map is None else no_scaling(n_features)
     binned = binned_columns(sources, forms, fenced)
     sample = np.concatenate(table.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS), column_seed),
                             axis=1)

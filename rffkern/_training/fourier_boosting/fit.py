@@ -20,7 +20,7 @@ from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
-from .base_learners import BASE_LEARNERS, extrapolate
+from .base_learners import BASE_LEARNERS
 from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
 from .calibration import excess_variance, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
@@ -37,13 +37,13 @@ from .training_rows import (
     RowOrder,
     Table,
     assign_folds,
-    fenced_columns,
     merge_copies,
     read_columns,
 )
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 class WarmStart(NamedTuple):
@@ -193,15 +193,14 @@ def read_table(model: Any, training: Training, loss: Loss, sparse: SparseColumns
     """Rows of `fit` and of evaluation sets, one after the other, as bags read them."""
     parts = [training.rows, *(rows for _, rows in training.eval_sets)]
     n_train, n_features = parts[0].X.shape
-    column_map, in_order = training.column_map, model.validation == "last" and len(parts) == 1
-    extrapolates = np.full(n_features, extrapolate(model.base_learners) and not in_order and sparse is None)
-    sources, forms, scaling, n_raw_columns = np.arange(n_features), None, no_scaling(n_features), n_features
+    column_map = training.column_map
+    sources, forms, n_raw_columns, extrapolates, fenced = describe_columns(model, column_map, n_features)
+    if sparse is not None or (model.validation == "last" and len(parts) == 1):
+        extrapolates = np.zeros(n_features, dtype=bool)
+    scaling = no_scaling(n_features)
     if column_map is None:
         scaling = measure_scaling(parts[0].X, parts[0].weights, n_threads=model.n_jobs)
-    else:
-        sources, forms, n_raw_columns = column_map.sources_, column_map.forms_, column_map.n_features_in_
-        extrapolates &= column_map._fitted.kinds()[sources] != DATE
-    columns = read_columns(parts, scaling, sources, forms, extrapolates, fenced_columns(sources, forms, model),
+    columns = read_columns(parts, scaling, sources, forms, extrapolates, fenced,
                            n_threads=check_n_threads(model.n_jobs, n_train * n_features))
     constraints = constraints_of(model, training.names, column_map, sources, forms, n_raw_columns, training.classes)
     columns = columns._replace(constraints=constraints, sparse=sparse)
@@ -217,6 +216,31 @@ def read_table(model: Any, training: Training, loss: Loss, sparse: SparseColumns
     data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
     return Table(columns, scaling, sources, n_raw_columns, targets, weights, data, learned, evaluation, groups,
                  model.n_jobs)
+
+
+def describe_columns(model: Any, column_map: Any, n_features: int
+                     ) -> tuple[Indices, NDArray[np.str_] | None, int, Mask, Mask]:
+    """What is known of columns of mapped rows before they are read.
+
+    Returns
+    -------
+    sources : array of shape (n_columns,), the raw column of each
+    forms : array of shape (n_columns,), or None without a map
+    n_raw_columns : int
+    extrapolates : whether base learners follow trends of a column beyond the training rows
+    fenced : whether it ends three IQR from its quartiles
+    """
+    extrapolates = np.full(n_features, any(BASE_LEARNERS[name].extrapolates for name in model.base_learners))
+    fenced = np.zeros(n_features, dtype=bool)
+    if column_map is None:
+        return np.arange(n_features), None, n_features, extrapolates, fenced
+    sources, forms = column_map.sources_, column_map.forms_
+    # Standardised columns that lines read end where ranks, which go on, are read too.  None where some have an order:
+    # lines do not read these, and ranks do not keep it to the last bit.
+    if "linear" in model.base_learners and model.monotone_constraints is None:
+        fenced = (forms == "standard") & np.isin(sources, sources[forms == "rank"])
+    is_date = column_map._fitted.kinds()[sources] == DATE  # rows to score are mostly later
+    return sources, forms, column_map.n_features_in_, extrapolates & ~is_date, fenced
 
 
 def _row_prints(training: Training, table: Table) -> RowFingerprints:

@@ -7,24 +7,8 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 
-from ..._estimator.parameters import ARGUMENTS as SHARED
-from ..._estimator.parameters import (
-    COLUMNS,
-    EVAL_LOSSES_,
-    EXPANSION_,
-    MAX_SAMPLES,
-    MAX_SECONDS,
-    N_ESTIMATORS,
-    N_ESTIMATORS_,
-    N_FEATURES_IN_,
-    N_JOBS,
-    RANDOM_STATE,
-    TIMED_OUT_,
-    VERBOSE,
-    Attribute,
-    Parameter,
-    eval_sets,
-)
+from ..._estimator import parameters as shared
+from ..._estimator.parameters import Attribute, Parameter, eval_sets
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import NDArray
 from ..._protocol.arguments import Check, choice, distinct, number
@@ -300,7 +284,7 @@ def has_order(monotone_constraints: Any) -> bool:
 _QUANTILE = number(float, 1e-6, 1 - 1e-6)
 
 PARAMETERS = (
-    N_ESTIMATORS.described("Largest number of rounds of a bag."),
+    shared.N_ESTIMATORS.described("Largest number of rounds of a bag."),
     Parameter("n_bags", number(int, 1, MAX_BAGS, optional=True),
               "Number of bags, boosted models whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to "
               "5,000, 2 on 30,000, and 1 from 300,000 on; of more than 25 classes fewer, four tenths from 200 on.  If "
@@ -346,7 +330,7 @@ PARAMETERS = (
               "most so many pairs, those that lower the training loss of an additive model most, if by more than noise "
               "would.  Kernel ridge regression, which reads all columns, is not used.  With constraints of either kind "
               "missing values are not imputed from other columns."),
-    MAX_SAMPLES.described(
+    shared.MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
     Parameter("early_stopping_rounds", number(int, 1, optional=True, word="auto"),
@@ -370,34 +354,34 @@ PARAMETERS = (
               "they are.  `random_state` has no effect then.  Other rows, or other values of parameters that training "
               "depends on, are an error.  For n rows, k outputs and M bags, a model keeps n M (9 + 4 k) bytes and "
               "all terms for this, not in model files."),
-    MAX_SECONDS.described(
-        MAX_SECONDS.text + "  Bags share the time equally, and use what others leave over; for n rows, k outputs and M "
-        "bags this takes up to 4 n k M bytes more.  Kernel ridge regression is trained in the time that is left when "
-        "all bags have ended by themselves, and not used if that is too short."),
-    COLUMNS.described(
+    shared.MAX_SECONDS.described(
+        shared.MAX_SECONDS.text + "  Bags share the time equally, and use what others leave over; for n rows, k "
+        "outputs and M bags this takes up to 4 n k M bytes more.  Kernel ridge regression is trained in the time that "
+        "is left when all bags have ended by themselves, and not used if that is too short."),
+    shared.COLUMNS.described(
         '"auto" maps the columns of any table by `ColumnMap(("standard", "rank"))`.  Another `ColumnMap` takes its '
         "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
         "map is fitted on the rows of `fit`, is `column_map_` afterwards, and maps the rows of every call."),
-    RANDOM_STATE.described(
+    shared.RANDOM_STATE.described(
         "Random number generator or its seed.  `fit` draws a seed for each bag (`integers`).  Without an `eval_set` it "
         "then draws, for each division of the rows into folds, a number for each row (`random`) and one `integers`, "
         "or of groups a number for each group, "
         "and for each bag a `permutation` of its training rows."),
-    N_JOBS.described(
+    shared.N_JOBS.described(
         "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  Bags are "
         "trained side by side, and share threads beyond their number.  The result is the same to the last bit for any "
         "number.  Not kept in model files."),
-    VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
+    shared.VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (
-    EXPANSION_,
-    N_ESTIMATORS_.described("Number of rounds kept of the bag that has most."),
+    shared.EXPANSION_,
+    shared.N_ESTIMATORS_.described("Number of rounds kept of the bag that has most."),
     Attribute("n_bags_", "int", "Number of bags."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the training rows and of the validation rows, averaged over bags.  Entry t is the loss "
               "after t rounds, up to the largest number of rounds kept; a bag with fewer rounds counts with its last."),
-    EVAL_LOSSES_.described(EVAL_LOSSES_.text + "  Each is a mean over bags, before calibration."),
-    TIMED_OUT_,
+    shared.EVAL_LOSSES_.described(shared.EVAL_LOSSES_.text + "  Each is a mean over bags, before calibration."),
+    shared.TIMED_OUT_,
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
@@ -416,7 +400,7 @@ ATTRIBUTES = (
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "
               "`length_scale_factor`, by which 1 / sqrt(relevance) of a column is multiplied to be its length scale; "
               "and `reg_lambda`.  Numbers are None where it was not tried."),
-    N_FEATURES_IN_,
+    shared.N_FEATURES_IN_,
 )
 ARGUMENTS = {
     "groups": Attribute(
@@ -433,7 +417,7 @@ ARGUMENTS = {
         "them before calibration: the probability of `classes_[1]`, those of more than two classes as columns, "
         "targets, or quantiles as columns; and `sample_weight`, if it has an argument of this name.  Base learners are "
         "sampled by the loss as ever.  Bags are trained one after the other then, as with a `callback`."),
-    "callback": SHARED["callback"].described(
+    "callback": shared.ARGUMENTS["callback"].described(
         "Called with a `RoundInfo` after each round of each bag; `RoundInfo.bag` is its index, from "
         "0, and `n_rounds` begins at 1 in each.  Returning True ends the fit.  Bags are trained one after the other "
         "then, so that the rounds that are kept do not depend on the number of threads: a fit on t threads takes up to "

@@ -146,16 +146,6 @@ def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
         return np.maximum(low - margin, first - reach), np.minimum(high + margin, third + reach)
 
 
-def fenced_columns(sources: Indices, forms: NDArray[np.str_] | None, model: Any) -> Flags:
-    """Standardised columns of a model with lines, of sources whose ranks, which go on, are read too.
-
-    None where some have an order: lines do not read these, and ranks do not keep it to the last bit.
-    """
-    if forms is None or "linear" not in model.base_learners or model.monotone_constraints is not None:
-        return False
-    return (forms == "standard") & np.isin(sources, sources[forms == "rank"])
-
-
 def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Flags = False) -> Indices:
     """The columns that have bins: of the ordered forms of a source one, as thresholds on the others say the same."""
     if forms is None:
