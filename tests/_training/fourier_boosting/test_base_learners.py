@@ -5,7 +5,6 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingClassifier, load, save
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting import base_learners
 from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner, TreeLearner
@@ -148,15 +147,3 @@ def test_lines_of_wide_tables_read_the_columns_that_tell_most():
     line = LinearLearner(columns, SIZES, state).fit(state, None)
     assert len(line.columns) == base_learners._MOST_LINEAR_COLUMNS
     assert line.columns[np.abs(line.coefficients[0]).argmax()] == 700
-
-
-# --- models of one kind of weak learner alone are files like others
-
-
-@pytest.mark.parametrize("kind", ["fourier", "tree", "linear"])
-def test_one_kind_alone(tmp_path, rng, kind):
-    X = rng.standard_normal((100, 2))
-    model = FourierBoostingClassifier(20, base_learners=(kind,), n_bags=1, kernel_ridge=False, random_state=0)
-    model.fit(X, X[:, 0] > 0)
-    save(model, tmp_path / "m.npz")
-    np.testing.assert_array_equal(load(tmp_path / "m.npz").predict_proba(X), model.predict_proba(X))

@@ -5,10 +5,17 @@ import time
 
 import numpy as np
 import pytest
+from helpers.processes import PATIENCE
 
 from rffkern._estimator.monitor import listening
 from rffkern._training.fourier_boosting.base_learners import BaseLearner
-from rffkern._training.fourier_boosting.boosting import Checkpoint, ProgressReporter, _sample_learner, boost_bag
+from rffkern._training.fourier_boosting.boosting import (
+    Checkpoint,
+    ProgressReporter,
+    _sample_learner,
+    boost_bag,
+    run_in_threads,
+)
 from rffkern._training.fourier_boosting.training_rows import Losses
 
 
@@ -256,3 +263,60 @@ def test_what_is_told_never_falls(clock):
 
 def test_nobody_listens():
     ProgressReporter(1, 10).round_done(0, 1, Losses(1.0, 1.0))
+
+
+# --- bags side by side
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_results_come_in_order(n_threads):
+    jobs = [lambda k=k: (time.sleep(0.01 * (3 - k)), k)[1] for k in range(4)]
+    assert run_in_threads(jobs, n_threads, threading.Event()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_failure_stops_the_others(n_threads):
+    stop = threading.Event()
+
+    def fails():
+        raise ValueError("this one")
+
+    def waits():
+        assert stop.wait(PATIENCE)
+
+    with pytest.raises(ValueError, match="this one"):
+        run_in_threads([fails, waits, waits], n_threads, stop)
+
+
+@pytest.mark.parametrize("n_started", [0, 1, 2])
+def test_threads_that_cannot_be_started(monkeypatch, n_started):
+    starts, start = [], threading.Thread.start
+
+    def start_some(thread):
+        if len(starts) == n_started:
+            raise RuntimeError("can't start new thread")
+        starts.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    done_by = run_in_threads([threading.get_ident] * 8, 4, threading.Event())
+    assert set(done_by) <= {thread.ident for thread in starts or [threading.current_thread()]}
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_signal_while_threads_are_started_stops_the_members(monkeypatch, last):
+    starts, start, stop = [], threading.Thread.start, threading.Event()
+
+    def interrupted(thread):
+        start(thread)
+        starts.append(thread)
+        if len(starts) == last:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_in_threads([lambda: stop.wait(PATIENCE)] * 4, 2, stop)
+    assert stop.is_set()
+    for thread in starts:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()

@@ -155,14 +155,6 @@ def test_rows_of_an_eval_set_are_clipped_too():
     np.testing.assert_allclose(model.eval_loss_[1:] / model.eval_loss_[-1], expected / expected[-1], rtol=1e-3)
 
 
-def test_rows_of_no_weight_set_no_bounds():
-    spoiled, weight = np.r_[X, 1e6 * X[:50]], np.r_[np.ones(300), np.zeros(50)]
-    expected = FourierBoostingRegressor(**SHORT, columns=None).fit(X, Y).expansion_
-    found = FourierBoostingRegressor(**SHORT, columns=None).fit(spoiled, np.r_[Y, Y[:50]], weight).expansion_
-    np.testing.assert_array_equal(found.upper, expected.upper)
-    np.testing.assert_array_equal(found.lower, expected.lower)
-
-
 def test_explanations_say_which_columns_were_clipped():
     X_gaps = X.copy()
     X_gaps[::9, 3] = np.nan

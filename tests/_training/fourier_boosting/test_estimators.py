@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from rffkern import (
-    ColumnMap,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
     InvalidInputError,
-    RowBlocks,
     load,
     save,
 )
@@ -96,22 +94,6 @@ def test_counts_are_predicted_in_their_unit():
         regressor(loss="poisson").fit(X, np.column_stack([counts, counts]))
 
 
-@pytest.mark.parametrize("columns", [None, "auto"])
-def test_rows_in_blocks(columns):
-    blocks = RowBlocks([X[:100], X[100:101], X[101:]])
-    assert same(classifier(columns=columns).fit(blocks, Y > 0), classifier(columns=columns).fit(X, Y > 0))
-
-
-def test_rows_without_weight_count_for_nothing():
-    """In arrays, where they go, and in blocks, where they stay."""
-    weight = np.where(np.arange(600) % 3, 1.5, 0.0)
-    spoiled = np.where(weight[:, None] > 0, X, 1e200)
-    expected = regressor(columns=None).fit(X[weight > 0], Y[weight > 0])
-    assert same(regressor(columns=None).fit(spoiled, Y, weight), expected)
-    streamed = regressor(columns=None).fit(RowBlocks([spoiled[:50], spoiled[50:]]), Y, weight)
-    np.testing.assert_allclose(streamed.predict(X), expected.predict(X), atol=1e-3)
-
-
 def test_weights_move_the_fit():
     """Two halves contradict each other; the heavier one is right."""
     labels = (X[:, 0] > 0) ^ (np.arange(600) >= 300)
@@ -131,11 +113,6 @@ def test_an_eval_set_stops_all_members():
     unseen = np.where(np.arange(600) == 3, "new", np.where(Y > 0, "a", "b"))
     with pytest.raises(InvalidInputError, match="eval_set y"):
         model.fit(X[10:], unseen[10:], eval_set=(X[:10], unseen[:10]))
-
-
-def test_without_early_stopping_all_rounds_are_kept():
-    model = classifier(early_stopping_rounds=None, n_estimators=40).fit(X, Y > 0)
-    assert model.bag_counts_.tolist() == [2] * 41
 
 
 @pytest.mark.parametrize("target", [np.full(600, 7.0), np.zeros(600)], ids=["seven", "zero"])
@@ -178,28 +155,3 @@ def test_targets_of_any_size(y):
 def test_wide_tables():
     rows = np.random.default_rng(0).standard_normal((60, 2000))
     assert regressor(n_estimators=10).fit(rows, rows[:, 5]).score(rows, rows[:, 5]) > 0
-
-
-@pytest.mark.parametrize(("params", "message"), [
-    ({"base_learners": ()}, "base_learners must be a tuple"), ({"base_learners": ("fourier", "fourier")},
-                                                               "base_learners must be a tuple"),
-    ({"base_learners": ("trees",)}, "base_learners must be a tuple"), ({"base_learners": "fourier"},
-                                                                       "base_learners must be a tuple"),
-    ({"learning_rate": 0}, "learning_rate must be"),
-    ({"validation_fraction": 0.6}, "validation_fraction must be"), ({"columns": "standard"}, "columns must be"),
-    ({"early_stopping_rounds": "never"}, "early_stopping_rounds must be"), ({"n_bags": 0}, "n_bags must be"),
-    ({"max_samples": 10}, "max_samples must be"), ({"loss": "absolute"}, "loss must be"),
-])
-def test_wrong_parameters_are_refused(params, message):
-    with pytest.raises(InvalidInputError, match=message):
-        regressor(**params).fit(X, Y)
-
-
-def test_any_table():
-    table = {"number": np.where(X[:, 0] > 1.5, np.nan, X[:, 0]), "word": np.where(X[:, 2] > 0, "a", "b"),
-             "noise": X[:, 1]}
-    model = regressor(n_estimators=100).fit(table, Y)
-    assert model.feature_names_in_.tolist() == ["number", "word", "noise"]
-    assert model.score(table, Y) > 0.7
-    assert model.feature_importances_.argmin() == 2
-    assert isinstance(model.column_map_, ColumnMap)

@@ -7,29 +7,17 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
+from rffkern._rows.scaling import Scaling
+from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, TreeLearner
+from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.fit import mean_of_bags
-from rffkern._training.fourier_boosting.parameters import defaults_for, resolve_hyperparameters
+from rffkern._training.fourier_boosting.terms import FourierTerm, TreeTerm
+from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
 
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((400, 5))
 Y = np.sin(2 * X[:, 1]) + 0.5 * (X[:, 3] > 0) + 0.1 * RNG.standard_normal(400)
 SHORT = {"n_estimators": 30, "n_bags": 2, "random_state": 0, "kernel_ridge": False}
-
-
-def test_parameters_take_the_place_of_rules():
-    model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None)
-    found = resolve_hyperparameters(model, 400, "values")
-    assert (found.n_bags, found.n_folds, found.patience) == (3, 4, None)
-    plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
-    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01, n_tree_bags=5)
-    assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
-
-
-@pytest.mark.parametrize(("params", "n_tree_bags"), [
-    ({}, 5), ({"n_bags": 9}, 0), ({"n_bags": 11}, 5), ({"n_bags": 4, "validation_fraction": 0.5}, 2),
-    ({"base_learners": ("tree",)}, 0), ({"base_learners": ("fourier", "linear")}, 0)])
-def test_half_of_the_bags_are_trees_where_each_row_is_held_out_by_either_kind(params, n_tree_bags):
-    assert resolve_hyperparameters(FourierBoostingRegressor(**params), 400, "values").n_tree_bags == n_tree_bags
 
 
 def test_bags_of_trees_learn_sharp_steps_among_many_columns():
@@ -40,12 +28,6 @@ def test_bags_of_trees_learn_sharp_steps_among_many_columns():
     scores = [FourierBoostingRegressor(300, base_learners=names, **params).fit(X[:300], y[:300]).score(X[300:], y[300:])
               for names in (("fourier", "tree", "linear"), ("tree",), ("fourier", "linear"))]
     assert scores[0] > 0.5 * scores[1] > scores[2]
-
-
-@pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
-def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
-    found = resolve_hyperparameters(FourierBoostingRegressor(validation_fraction=share), 400, "values").n_folds
-    assert (found, type(found)) == (n_folds, type(n_folds))
 
 
 def test_members_hold_out_the_share_that_is_asked():
@@ -199,3 +181,43 @@ def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
         alone.append(np.average(-np.log(probabilities), axis=1, weights=weight))
     np.testing.assert_allclose(model.eval_losses_["second"][1:], np.mean(alone, axis=0), rtol=1e-5)
     assert np.abs(alone[0] - alone[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("name_of_trees", ["tree", "another learner of trees"])
+def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees):
+    monkeypatch.setitem(BASE_LEARNERS, name_of_trees, TreeLearner)
+    rng = np.random.default_rng(0)
+    raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
+    scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
+    rows = (raw - scaling.center) * scaling.inverse_scale
+    values = np.ascontiguousarray(rows.T.astype(np.float32))
+    columns = Columns(values, np.arange(3), *bin_columns(values, np.array([0, 2])), raw.min(axis=0), raw.max(axis=0))
+    pairs = [FourierTerm(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs)))
+             for _ in range(3)]
+    tables = [TreeTerm(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))
+              for _ in range(3)]
+    tables[1] = tables[1]._replace(columns=np.array([1, 1]), threshold_bins=np.array([80, 20]))  # one column twice
+    tables[0] = tables[0]._replace(threshold_bins=np.array([255, 7]))  # a depth that splits nothing
+    bags = [Bag([(pairs[0], 0.5), (None, 0.0), (tables[0], 2.0)], [], {}, {}, None),
+            Bag([(tables[1], 1.0), (pairs[1], 1.0), (pairs[2], -1.0)], [], {}, {}, None)]
+    scale = rng.uniform(1, 2, n_outputs)
+    bags.append(bags[0])  # which has no share
+    shares = np.array([0.25, 0.75, 0.0])
+    expansion, rounds = mean_of_bags(bags, shares, columns, scaling, np.arange(float(n_outputs)), scale)
+
+    expected = np.tile(np.arange(float(n_outputs)), (200, 1))
+    for bag, share in zip(bags, shares, strict=True):
+        for term, step in bag.steps:
+            if term is None:
+                continue
+            if isinstance(term, FourierTerm):
+                angle = rows[:, term.columns] @ term.omega
+                value = np.cos(angle)[:, None] * term.amplitudes[0] + np.sin(angle)[:, None] * term.amplitudes[1]
+                expected += share * step * scale * value
+            else:
+                leaves = sum((columns.bins[j] > b).astype(int) << level
+                             for level, (j, b) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
+                expected += (share * step * scale * term.values[leaves]).astype(np.float32)
+    np.testing.assert_allclose(expansion.score(raw), expected, atol=1e-10)
+    assert rounds.tolist() == [*np.repeat([1, 2, 3], 1 if n_outputs == 1 else 2), 3, 1]

@@ -108,23 +108,6 @@ def test_rows_without_a_map():
     np.testing.assert_allclose(parts.base_values + parts.values.sum(axis=1), model.predict(X))
 
 
-def test_importances_are_of_the_columns_of_the_table(model):
-    found = model.feature_importances_
-    assert found.shape == (5,)
-    assert found.sum() == pytest.approx(1)
-    assert found[3] == 0
-    assert np.argmax(found) == 1
-    assert {*np.argsort(found)[-3:].tolist()} == {0, 1, 2}
-
-
-def test_importances_of_a_constant_target():
-    X = np.column_stack([HEIGHT, SIZE])
-    found = FourierBoostingRegressor(**QUICK).fit(X, np.ones(N)).feature_importances_
-    assert found.shape == (2,)
-    assert (found >= 0).all()
-    assert min(abs(found.sum()), abs(found.sum() - 1)) < 1e-12
-
-
 @pytest.mark.parametrize(("call", "message"), [
     (lambda model: model.partial_dependence(TABLE, "weight"), "column must be the name of one column or an integer "
      "from 0 to 4, got 'weight'"),

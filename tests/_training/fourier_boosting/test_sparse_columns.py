@@ -151,7 +151,8 @@ def test_classes_weights_and_evaluation_sets(table, bounded):
 def test_rows_that_are_made_dense(table, monkeypatch):
     """Parameters that need all columns dense have the bits of dense rows; errors name the cell."""
     X, target = table
-    for given in ({"warm_start": True}, {"monotone_constraints": {0: 1}}, {"interaction_constraints": "pairwise"}):
+    for given in ({"warm_start": True}, {"monotone_constraints": {0: 1}},
+                  {"interaction_constraints": "no_interactions"}):
         few = FEW | {"n_estimators": 1, "n_bags": 1} | given
         sparse, dense = (FourierBoostingRegressor(**few).fit(rows, target) for rows in (Compressed.of(X), X))
         np.testing.assert_array_equal(sparse.predict(X), dense.predict(X))

@@ -266,15 +266,6 @@ def test_what_is_told_of_it_adds_up(trained):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["classes", "targets"])
-def test_same_bits_for_any_number_of_threads(task):
-    family, y = TASKS[task]
-    one, three = (family(**SHORT, kernel_ridge=True, n_jobs=n_threads).fit(X, y) for n_threads in (1, 3))
-    assert dumps(one.expansion_) == dumps(three.expansion_)
-    np.testing.assert_array_equal(one._kernel_ridge_report, three._kernel_ridge_report)
-
-
-@pytest.mark.slow
 def test_a_file_keeps_it(trained, tmp_path):
     again = loads(dumps(trained))
     np.testing.assert_array_equal(scores(again, X), scores(trained, X))
@@ -295,17 +286,6 @@ def test_the_frozen_file(file, n_regions):
     assert model.expansion_.kernels is not None
     assert model.expansion_.kernels.n_regions == n_regions
     np.testing.assert_allclose(model.predict(np.array(expected["rows"])), expected["answers"], atol=1e-12)
-
-
-@pytest.mark.slow
-def test_rows_of_weight_zero_do_not_exist():
-    extra, labels = checkers(100, 3)
-    weights = np.r_[np.ones(500), np.zeros(100)]
-    model, other = (FourierBoostingClassifier(**SHORT, kernel_ridge=True) for _ in range(2))
-    model.fit(np.r_[X, extra], np.r_[Y, 1 - labels], weights)
-    other.fit(X, Y)
-    np.testing.assert_allclose(model.decision_function(extra), other.decision_function(extra), atol=1e-9)
-    assert len(model.expansion_.kernels.centers) <= 500
 
 
 def test_an_eval_set_holds_the_rows_that_decide():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import rffkern
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting.inspection import check_term_rounds
 
@@ -54,40 +53,6 @@ def test_losses_are_those_of_the_stages():
     spread = TARGETS[:, 0].var()
     losses = [0.5 * np.mean((stage - TARGETS[:, 0]) ** 2) / spread for stage in model.staged_predict(X)]
     np.testing.assert_allclose(losses, model.train_loss_[1:], rtol=1e-4)
-
-
-def test_several_targets():
-    model = FourierBoostingRegressor(10, **QUICK).fit(X, TARGETS)
-    *_, last = model.staged_predict(X)
-    np.testing.assert_allclose(last, model.predict(X), atol=1e-12)
-
-
-def test_labels_and_probabilities():
-    model = FourierBoostingClassifier(12, **QUICK).fit(X, LABELS)
-    *_, labels = model.staged_predict(X)
-    *_, probabilities = model.staged_predict_proba(X)
-    assert (labels == model.predict(X)).all()
-    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-12)
-    two = FourierBoostingClassifier(12, **QUICK).fit(X, LABELS == "low")
-    *_, labels = two.staged_predict(X)
-    *_, scores = two.staged_decision_function(X)
-    assert (labels == two.predict(X)).all()
-    np.testing.assert_allclose(scores, two.decision_function(X), atol=1e-12)
-
-
-def test_means_of_counts():
-    model = FourierBoostingRegressor(12, loss="poisson", **QUICK).fit(X, np.floor(np.abs(3 * X[:, 0])))
-    *_, last = model.staged_predict(X)
-    np.testing.assert_allclose(last, model.predict(X), rtol=1e-12)
-    assert (last > 0).all()
-
-
-def test_files_keep_stages(tmp_path):
-    model = FourierBoostingClassifier(6, **QUICK).fit(X, LABELS)
-    rffkern.save(model, tmp_path / "model.npz")
-    again = rffkern.load(tmp_path / "model.npz")
-    for stage, other in zip(model.staged_predict_proba(X), again.staged_predict_proba(X), strict=True):
-        np.testing.assert_array_equal(stage, other)
 
 
 def test_a_stage_is_the_callers():

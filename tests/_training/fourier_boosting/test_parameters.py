@@ -1,4 +1,4 @@
-"""The defaults that follow from the number of rows."""
+"""Sizes and rates that follow from the number of rows, the loss and the parameters."""
 
 import itertools
 
@@ -56,3 +56,25 @@ def test_more_classes_have_fewer_bags():
     assert found[200 - 3 :] == [4] * 800
     assert all(0 <= a - b <= 1 for a, b in itertools.pairwise(found))
     assert resolve_hyperparameters(FourierBoostingRegressor(n_bags=7), 600, "softmax", 1000).n_bags == 7
+
+
+def test_parameters_take_the_place_of_rules():
+    model = FourierBoostingRegressor(n_bags=3, validation_fraction=0.25, early_stopping_rounds=None)
+    found = resolve_hyperparameters(model, 400, "values")
+    assert (found.n_bags, found.n_folds, found.patience) == (3, 4, None)
+    plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
+    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01, n_tree_bags=5)
+    assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
+
+
+@pytest.mark.parametrize(("params", "n_tree_bags"), [
+    ({}, 5), ({"n_bags": 9}, 0), ({"n_bags": 11}, 5), ({"n_bags": 4, "validation_fraction": 0.5}, 2),
+    ({"base_learners": ("tree",)}, 0), ({"base_learners": ("fourier", "linear")}, 0)])
+def test_half_of_the_bags_are_trees_where_each_row_is_held_out_by_either_kind(params, n_tree_bags):
+    assert resolve_hyperparameters(FourierBoostingRegressor(**params), 400, "values").n_tree_bags == n_tree_bags
+
+
+@pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
+def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
+    found = resolve_hyperparameters(FourierBoostingRegressor(validation_fraction=share), 400, "values").n_folds
+    assert (found, type(found)) == (n_folds, type(n_folds))
