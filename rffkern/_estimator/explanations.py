@@ -60,8 +60,8 @@ def explain(model: Any, X: Any, background: Any, interactions: bool) -> Explanat
     n_threads = check_n_threads(model.n_jobs, explainer.row_size * len(rows))
     rows = np.ascontiguousarray(clipped, dtype=np.float64)
     values = explainer.values(rows, n_threads)
-    pairs = _of_outputs(explainer.interactions(rows, values, n_threads)) if interactions else None
-    return Explanation(_of_outputs(values), _of_outputs(explainer.base_values), _data(model, X), names_of(model),
+    pairs = of_outputs(explainer.interactions(rows, values, n_threads)) if interactions else None
+    return Explanation(of_outputs(values), of_outputs(explainer.base_values), _data(model, X), names_of(model),
                        is_clipped, pairs)
 
 
@@ -74,7 +74,7 @@ def gradient(model: Any, X: Any) -> Double:
     fitted = None if column_map is None else column_map._fitted_map()
     if fitted is not None:
         values = fitted.values_of(fitted.read(X, type(model).__name__))
-    return _of_outputs(raw_gradients(fitted, sources_of(model), model.expansion_, values, rows.astype(np.float64)))
+    return of_outputs(raw_gradients(fitted, sources_of(model), model.expansion_, values, rows.astype(np.float64)))
 
 
 def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:
@@ -100,7 +100,7 @@ def names_of(model: Any) -> NDArray[Any]:
     return names
 
 
-def _of_outputs(values: Double) -> Double:
+def of_outputs(values: Double) -> Double:
     """Without the last axis where there is one output."""
     return values[..., 0] if values.shape[-1] == 1 else values
 

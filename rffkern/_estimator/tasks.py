@@ -11,7 +11,7 @@ from .._native.array_types import NDArray
 from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
 from .base import Model
-from .explanations import Explanation, explain, gradient
+from .explanations import Explanation, explain, gradient, of_outputs
 from .links import Link, LogisticLink, log_probabilities, probabilities
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -156,6 +156,10 @@ class Predictor(Model):
         """What is kept of some rows and their weights, of rows with these scores, and labels or targets y."""
         raise NotImplementedError
 
+    def _checked_truth(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Labels, or targets of shape (n_rows, n_targets), of so many rows."""
+        raise NotImplementedError
+
     def _check_coverage(self, coverage: Any) -> None:
         """Refuse what is no coverage, and one that nothing is known for, before rows are scored."""
         from .conformal import check_coverage, record_for
@@ -275,8 +279,7 @@ class Classifier(Predictor):
             array:  8 n k
             blocks: 16 n k
         """
-        scores = self._snapshot()._raw_scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return of_outputs(self._snapshot()._raw_scores(X))
 
     def _labels_of(self, scores: Double) -> NDArray[Any]:
         """The most likely label of each row of scores (n_samples, n_outputs)."""
@@ -364,6 +367,14 @@ class Classifier(Predictor):
         now._check_coverage(coverage)
         return now._set_of(now.predict_proba(X), coverage, groups)
 
+    def _checked_truth(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Labels of so many rows."""
+        refuse_masked(y, "y")
+        y = to_array(y, "y")
+        if y.shape != (n_rows,):
+            raise InvalidInputError(f"y must have shape {(n_rows,)}, got {y.shape}")
+        return y
+
     def _set_of(self, proba: Double, coverage: float, groups: Any) -> NDArray[np.bool_]:
         """The same for probabilities."""
         from .conformal import label_sets, of_groups, record_for
@@ -375,11 +386,7 @@ class Classifier(Predictor):
         from .metrics import known_label_codes
 
         proba = probabilities(self._link(), scores)
-        refuse_masked(y, "y")
-        y = to_array(y, "y")
-        if y.shape != proba.shape[:1]:
-            raise InvalidInputError(f"y must have shape {proba.shape[:1]}, got {y.shape}")
-        codes = known_label_codes(y, self.classes_)
+        codes = known_label_codes(self._checked_truth(y, len(scores)), self.classes_)
         own = np.where(codes >= 0, proba[np.arange(len(codes)), codes], 0.0)
         return lambda rows, weights: record_of_labels(own[rows], weights, "conformalize")
 
@@ -389,10 +396,7 @@ class Classifier(Predictor):
 
         now = self._snapshot()
         predicted = now.predict(X)
-        refuse_masked(y, "y")
-        y = to_array(y, "y")
-        if y.shape != predicted.shape:
-            raise InvalidInputError(f"y must have shape {predicted.shape}, got {y.shape}")
+        y = now._checked_truth(y, len(predicted))
         if not np.isin(y, now.classes_).any():
             raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_[0]!r}, got {y[0]!r}")
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
@@ -447,8 +451,7 @@ class Regressor(Predictor):
         InvalidInputError
             If X is not finite and numeric, or its columns are not those of `fit`.
         """
-        predicted = self._snapshot()._predictions(X)
-        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
+        return of_outputs(self._snapshot()._predictions(X))
 
     def _predictions(self, X: Any) -> Double:
         """Targets that a snapshot predicts, shape (n_samples, n_targets)."""
@@ -471,15 +474,18 @@ class Regressor(Predictor):
         """What `predict` and, with a coverage, `predict_interval` return, of rows that are scored once."""
         now = self._snapshot()
         scores = now._raw_scores(X)
-        predicted = now._targets_of(scores)
-        return (predicted[:, 0] if predicted.shape[1] == 1 else predicted, None,
-                None if coverage is None else now._interval_of(scores, coverage, None))
+        interval = None if coverage is None else now._interval_of(scores, coverage, None)
+        return of_outputs(now._targets_of(scores)), None, interval
 
     def _n_targets(self) -> int:
         """Number of targets that intervals are for."""
         quantiles = self._quantiles()
         n_outputs: int = self.expansion_.n_outputs
         return 1 if quantiles is not None and len(quantiles) > 1 else n_outputs
+
+    def _checked_truth(self, y: Any, n_rows: int) -> Double:
+        """Targets of so many rows, (n_rows, n_targets)."""
+        return _checked_targets(y, n_rows, self._n_targets())
 
     def predict_interval(self, X: Any, coverage: float = 0.9, *, groups: Any = None) -> Double:
         """Return for each row of X an interval that contains its target with a probability of `coverage`.
@@ -535,10 +541,7 @@ class Regressor(Predictor):
         from .conformal import record_of_targets
 
         predictions, several = self._outputs_of(scores), self._n_targets() < scores.shape[1]
-        values = check_targets(y, len(predictions))
-        if values.shape[1] != self._n_targets():
-            raise InvalidInputError(f"y must have {predictions.shape[1]} targets, got {values.shape[1]}")
-        residuals = values - predictions
+        residuals = self._checked_truth(y, len(predictions)) - predictions
         return lambda rows, weights: record_of_targets(predictions[rows].T, residuals[rows].T, weights, not several,
                                                        "conformalize")
 
@@ -550,9 +553,7 @@ class Regressor(Predictor):
         from .._rows.weights import check_weights
 
         predicted = self._snapshot()._predictions(X)
-        values = check_targets(y, predicted.shape[0])
-        if values.shape != predicted.shape:
-            raise InvalidInputError(f"y must have {predicted.shape[1]} targets, got {values.shape[1]}")
+        values = _checked_targets(y, *predicted.shape)
         weights = check_weights(sample_weight, predicted.shape[0])
         unit = np.maximum(np.abs(values).max(axis=0), np.abs(predicted).max(axis=0))
         unit[unit == 0] = 1.0
@@ -561,6 +562,13 @@ class Regressor(Predictor):
         spread = weights.mean((values - weights.mean(values)) ** 2)
         constant = spread == 0
         return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())
+
+
+def _checked_targets(y: Any, n_rows: int, n_targets: int) -> Double:
+    values = check_targets(y, n_rows)
+    if values.shape[1] != n_targets:
+        raise InvalidInputError(f"y must have {n_targets} targets, got {values.shape[1]}")
+    return values
 
 
 class StagedClassifier(Classifier):
@@ -575,8 +583,7 @@ class StagedClassifier(Classifier):
 
         Sparse machines that were read from a file raise TrainingStateError: it does not contain their rounds.
         """
-        stages = self._snapshot()._staged(X)
-        return (scores[:, 0] if scores.shape[1] == 1 else scores for scores in stages)
+        return map(of_outputs, self._snapshot()._staged(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield `predict(X)` after each round kept; the last equals it, except for ties decided by rounding."""
@@ -602,5 +609,4 @@ class StagedRegressor(Regressor):
         Sparse machines that were read from a file raise TrainingStateError: it does not contain their rounds.
         """
         now = self._snapshot()
-        predicted = map(now._targets_of, now._staged(X))
-        return (targets[:, 0] if targets.shape[1] == 1 else targets for targets in predicted)
+        return (of_outputs(now._targets_of(scores)) for scores in now._staged(X))

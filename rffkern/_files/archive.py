@@ -18,6 +18,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -289,13 +290,6 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
     return found
 
 
-class _ParseOptions:
-    """What the parser of JSON in Python's `_json` asks of its caller."""
-
-    strict, object_hook, object_pairs_hook = True, None, staticmethod(lambda pairs: _unique(pairs))
-    parse_float, parse_int, parse_constant = float, int, staticmethod(lambda name: _refuse_constant(name))
-
-
 def parse_json(text: str) -> Any:
     """The value of a JSON text, in which no key is repeated and numbers are finite.
 
@@ -303,7 +297,7 @@ def parse_json(text: str) -> Any:
     module of its own, where Python has it.
     """
     with contextlib.suppress(ImportError, AttributeError, TypeError, StopIteration):
-        scan = importlib.import_module("_json").make_scanner(_ParseOptions)
+        scan = importlib.import_module("_json").make_scanner(_PARSE_OPTIONS)
         value, end = scan(text, 0)
         if end == len(text):
             return value
@@ -324,6 +318,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise FormatError(f"the JSON text holds {name}")
+
+
+# What the parser of JSON in Python's `_json` asks of its caller.
+_PARSE_OPTIONS = SimpleNamespace(strict=True, object_hook=None, object_pairs_hook=_unique, parse_float=float,
+                                 parse_int=int, parse_constant=_refuse_constant)
 
 
 def _parse_array(data: bytes, name: str, shape: list[int]) -> Double:

@@ -7,11 +7,12 @@ of one key, which says what the value is made into.  Nothing in it is code.
 
 import contextlib
 import hashlib
+import io
 import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -141,9 +142,9 @@ def decode(content: bytes, class_name: str, types: Sequence[type]) -> Any:
     if header["class"] != class_name:
         raise InvalidInputError(f"model must be a {shown(header['class'])}, as in the training that goes on, got "
                                 f"{class_name}; delete the file to start anew")
-    reader = _TreeReader(memoryview(content)[end:-_N_DIGEST], {each.__name__: each for each in types})
-    state = reader.value(header["state"])
-    require(not reader.n_left, "not a valid checkpoint: arrays are left over")
+    arrays = io.BytesIO(content[end:-_N_DIGEST])
+    state = _from_tree(header["state"], {each.__name__: each for each in types}, arrays)
+    require(not arrays.read(1), "not a valid checkpoint: arrays are left over")
     return state
 
 
@@ -170,43 +171,29 @@ def _to_tree(value: Any, types: set[type], arrays: list[bytes]) -> Any:
     raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}")
 
 
-class _TreeReader:
-    """Makes values of a tree; the arrays are read one after the other."""
-
-    def __init__(self, data: memoryview, types: Mapping[str, type]) -> None:
-        self._data, self._types, self._at = data, types, 0
-
-    @property
-    def n_left(self) -> int:
-        """Bytes that no array has taken."""
-        return len(self._data) - self._at
-
-    def value(self, tree: Any) -> Any:
-        """The value of a tree."""
-        if isinstance(tree, list):
-            return [self.value(each) for each in tree]
-        if not isinstance(tree, dict):
-            return tree
-        [(kind, content)] = tree.items()
-        if kind == "array":
-            return self._array(np.dtype(content[0]), tuple(content[1:]))
-        if kind == "bytes":
-            return bytes.fromhex(content)
-        if kind == "generator":
-            require(content["bit_generator"] == _BIT_GENERATOR, "not a valid checkpoint: an unknown generator")
-            generator = np.random.Generator(np.random.PCG64())
-            generator.bit_generator.state = content
-            return generator
-        if kind == "dict":
-            return {key: self.value(each) for key, each in content}
-        values = [self.value(each) for each in content]
-        return tuple(values) if kind == "tuple" else self._types[kind](*values)
-
-    def _array(self, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
+def _from_tree(tree: Any, types: Mapping[str, type], arrays: BinaryIO) -> Any:
+    """The value of a tree; the bytes of its arrays are read one after the other."""
+    if isinstance(tree, list):
+        return [_from_tree(each, types, arrays) for each in tree]
+    if not isinstance(tree, dict):
+        return tree
+    [(kind, content)] = tree.items()
+    if kind == "array":
+        dtype, shape = np.dtype(content[0]), tuple(content[1:])
         require(dtype.kind in _KINDS and all(type(n) is int and n >= 0 for n in shape),
                 "not a valid checkpoint: an array is malformed")
         size = dtype.itemsize * math.prod(shape)
-        require(size <= self.n_left, "not a valid checkpoint: an array is cut off")
-        array = np.frombuffer(self._data[self._at : self._at + size], dtype=dtype).reshape(shape).copy()
-        self._at += size
-        return array
+        data = bytearray(arrays.read(size))
+        require(len(data) == size, "not a valid checkpoint: an array is cut off")
+        return np.frombuffer(data, dtype=dtype).reshape(shape)
+    if kind == "bytes":
+        return bytes.fromhex(content)
+    if kind == "generator":
+        require(content["bit_generator"] == _BIT_GENERATOR, "not a valid checkpoint: an unknown generator")
+        generator = np.random.Generator(np.random.PCG64())
+        generator.bit_generator.state = content
+        return generator
+    if kind == "dict":
+        return {key: _from_tree(each, types, arrays) for key, each in content}
+    values = [_from_tree(each, types, arrays) for each in content]
+    return tuple(values) if kind == "tuple" else types[kind](*values)

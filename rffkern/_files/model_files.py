@@ -152,11 +152,12 @@ def load(path: FileOrPath, model_class: type[T] | None = None, *, max_bytes: int
     check_scalar("max_bytes", max_bytes, int, 0)
     if hasattr(path, "read"):
         name = f"{getattr(path, 'name', type(path).__name__)}"
-        return _checked(_built(read_all(path, name, max_bytes), f"{name}: "), model_class, f"{name}: ")
-    name = _file_name(path)
-    with open(name, "rb") as file:
-        content = read_all(file, name, max_bytes)
-    return _checked(_built(content, f"{name}: "), model_class, f"{name}: ")
+        content = read_all(path, name, max_bytes)
+    else:
+        name = _file_name(path)
+        with open(name, "rb") as file:
+            content = read_all(file, name, max_bytes)
+    return _model_of(content, model_class, f"{name}: ")
 
 
 @overload
@@ -186,11 +187,17 @@ def loads(content: Buffer, model_class: type[T] | None = None) -> Any:
     except TypeError as error:
         raise InvalidTypeError("content must be the bytes of a model (bytes, bytearray or memoryview), got "
                                f"{type(content).__name__}") from error
-    return _checked(_built(bytes(given), ""), model_class, "")
+    return _model_of(bytes(given), model_class, "")
 
 
-def _checked(model: Any, model_class: Any, where: str) -> Any:
-    """The model, if it is of the class that is asked for."""
+def _model_of(content: bytes, model_class: Any, where: str) -> Any:
+    """The model of some bytes, if it is of the class that is asked for; errors begin with where they come from."""
+    try:
+        model = _build(decode(content), len(content))
+    except FormatError as error:
+        raise FormatError(f"{where}{error}") from error
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
+        raise FormatError(f"{where}not a valid model: {error}") from error
     if model_class is None:
         return model
     if not isinstance(model_class, type):
@@ -199,16 +206,6 @@ def _checked(model: Any, model_class: Any, where: str) -> Any:
         raise FormatError(f"{where}holds a {type(model).__name__}, expected a {model_class.__name__}; load it without "
                           "model_class, or with its own class")
     return model
-
-
-def _built(content: bytes, where: str) -> Any:
-    """The model of some bytes; errors begin with where they come from."""
-    try:
-        return _build(decode(content), len(content))
-    except FormatError as error:
-        raise FormatError(f"{where}{error}") from error
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
-        raise FormatError(f"{where}not a valid model: {error}") from error
 
 
 def _file_name(path: Any) -> str:
@@ -225,13 +222,6 @@ def _is_bounded(expansion: Expansion) -> bool:
         return bool(np.isfinite(2 * expansion._bound()).all())
 
 
-def _check_storable(expansion: Expansion, classes: list[Any], names: Sequence[str]) -> None:
-    """Refuse to write what `load` would refuse."""
-    if not _is_bounded(expansion):
-        raise InvalidInputError("the sum of the amplitudes of the model must be a finite number")
-    _check_texts([*classes, *names])
-
-
 def _check_texts(texts: list[Any]) -> None:
     odd = [text for text in texts if isinstance(text, str) and not is_printable(text)]
     if odd:
@@ -240,10 +230,9 @@ def _check_texts(texts: list[Any]) -> None:
 
 
 def _describe(model: Any) -> Contents:
-    """Header and arrays of a model or an expansion."""
+    """Header and arrays of a model or an expansion; what `load` would refuse is refused."""
     if isinstance(model, Expansion):
         arrays = _arrays_of(model)
-        _check_storable(model, [], [])
         header = make_header(_EXPANSION_FAMILY, _EXPANSION_CLASS, params={}, classes=None, feature_names=None,
                              arrays=arrays)
         return header, arrays
@@ -261,9 +250,11 @@ _MOST_NUMBERS = 1 << 22  # of an array that a file may have without its zeros, s
 def _arrays_of(expansion: Expansion) -> dict[str, Double]:
     """The arrays of an expansion as a file has them: where most omegas are 0, all others and the gaps between them.
 
-    With the omegas one after the other, row by row, a gap is the distance from the one before that is not 0, and of the
-    first from the place before all.
+    InvalidInputError for a function whose scores may be infinite.  With the omegas one after the other, row by row, a
+    gap is the distance from the one before that is not 0, and of the first from the place before all.
     """
+    if not _is_bounded(expansion):
+        raise InvalidInputError("the sum of the amplitudes of the model must be a finite number")
     arrays = expansion.arrays()
     omegas = arrays.get("omegas")
     if omegas is None or omegas.size > _MOST_NUMBERS:
@@ -294,9 +285,11 @@ def _with_zeros(arrays: Mapping[str, Double]) -> dict[str, Double]:
 
 def _describe_map(column_map: Any) -> Contents:
     """Header and arrays of a ColumnMap."""
-    arrays = {"columns": column_map._fitted_map().numbers()}
+    frozen = column_map._fitted_map()
+    arrays = {"columns": frozen.numbers()}
     header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
-                         feature_names=_storable_names(column_map), columns=_columns_to_json(column_map))
+                         feature_names=None if frozen.names is None else list(frozen.names),
+                         columns=_columns_to_json(column_map))
     return _with_reference(header, column_map), arrays
 
 
@@ -306,17 +299,18 @@ def _with_reference(header: Header, owner: Any) -> Header:
     return header if reference is None else {**header, "reference": reference}
 
 
-def _storable_names(column_map: Any) -> list[str] | None:
-    frozen = column_map._fitted_map()
-    _check_texts([*(frozen.names or ()), *(text for column in frozen.columns for text in (
-        *column.levels, column.dropped, column.format, *column.words))])
-    return None if frozen.names is None else list(frozen.names)
+def _texts_of(fitted_map: Any) -> list[str]:
+    """The texts that the columns of a map hold."""
+    return [text for column in fitted_map.columns
+            for text in (*column.levels, column.dropped, column.format, *column.words)]
 
 
 def _columns_to_json(column_map: Any) -> dict[str, Any]:
     """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
+    fitted_map = column_map._fitted_map()
+    _check_texts([*(fitted_map.names or ()), *_texts_of(fitted_map)])
     column_map._check_params()
-    return {"params": _plain("columns", column_map), "columns": column_map._fitted_map().header()}
+    return {"params": _plain("columns", column_map), "columns": fitted_map.header()}
 
 
 def _map_from_params(entry: Any) -> Any:
@@ -340,9 +334,7 @@ def _columns_from_json(entry: Any, feature_names: Any, numbers: Double, referenc
     names = _names_from_json(feature_names, len(entry["columns"]))
     column_map = _map_from_params(entry["params"])
     frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
-    require(all(is_printable(text) for column in frozen.columns for text in (
-        *column.levels, column.dropped, column.format, *column.words)),
-            "levels have control characters")
+    require(all(map(is_printable, _texts_of(frozen))), "levels have control characters")
     column_map._keep(frozen, reference)
     return column_map
 
@@ -359,15 +351,14 @@ def _describe_model(model: Model) -> Contents:
     if not _agree(model.columns, column_map):
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
     stored_classes = None if classes is None else labels_to_json(classes)
-    _check_storable(model.expansion_, [] if classes is None else classes.tolist(), [] if names is None else names)
+    function = _arrays_of(model.expansion_)
+    _check_texts([*([] if classes is None else classes.tolist()), *([] if names is None else names)])
     try:
         model._restored(model.expansion_, curves, classes)  # as `load` will
     except ValueError as error:
         raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
-    arrays = _arrays_of(model.expansion_) | curves
-    columns = None
+    arrays, columns = function | curves, None
     if column_map is not None:
-        _storable_names(column_map)
         columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
     header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
                          feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
@@ -441,7 +432,13 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
                                   header.get("reference"))
     expansion = _build_expansion(arrays, cls._parts,
                                  (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
-    model = cls(**_params_from_json(cls, header["params"]))
+    params = header["params"]
+    require(isinstance(params, dict), "the parameters are malformed")
+    require({*params} == {*cls._param_names()} - _OF_MACHINE, "the parameters are not the class's")
+    columns = params["columns"]
+    if columns is not None and columns not in _BY_TABLE:
+        columns = _map_from_params(columns)
+    model = cls(**{**cls._params_of_file(params), "columns": columns})
     model._check_params()
     require(_agree(model.columns, column_map), "the parameter columns and the columns do not agree")
     classes = None
@@ -450,11 +447,16 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     else:
         require(header["classes"] is None, "a model without classes holds some")
     curves = {name: arrays[name] for name in cls._fitted_curves}
-    fitted = _fitted(model, header, expansion, curves, classes)
-    if column_map is not None:
-        require(len(column_map.sources_) == expansion.n_features, "columns and expansion do not agree in number")
-    model._keep(fitted._replace(column_map=column_map,
-                                reference=header.get("reference") if column_map is None else None))
+    n_columns = expansion.n_features if column_map is None else column_map.n_features_in_
+    names = _names_from_json(header["feature_names"], n_columns)
+    importances = curves.get("feature_importances_")
+    require(importances is None or importances.shape == (n_columns,),
+            "columns and importances do not agree in number")
+    attributes = {**curves, **model._restored(expansion, curves, classes)}
+    require(column_map is None or len(column_map.sources_) == expansion.n_features,
+            "columns and expansion do not agree in number")
+    model._keep(Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes,
+                       column_map=column_map, reference=header.get("reference") if column_map is None else None))
     if "metadata" in header:
         vars(model)["metadata_"] = header["metadata"]
     if "out_of_fold" in header:
@@ -463,27 +465,6 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
         check_record(header["out_of_fold"], None if classes is not None else expansion.n_outputs)
         vars(model)["_out_of_fold"] = header["out_of_fold"]
     return model
-
-
-def _params_from_json(cls: type[Model], params: Any) -> dict[str, Any]:
-    require(isinstance(params, dict), "the parameters are malformed")
-    require({*params} == {*cls._param_names()} - _OF_MACHINE, "the parameters are not the class's")
-    columns = params["columns"]
-    if columns is not None and columns not in _BY_TABLE:
-        columns = _map_from_params(columns)
-    return {**cls._params_of_file(params), "columns": columns}
-
-
-def _fitted(model: Model, header: Header, expansion: Expansion, curves: Mapping[str, Double],
-            classes: Labels | None) -> Fitted:
-    """The fitted attributes, checked against the shapes of the expansion."""
-    n_columns = expansion.n_features if header["columns"] is None else len(header["columns"]["columns"])
-    names = _names_from_json(header["feature_names"], n_columns)
-    importances = curves.get("feature_importances_")
-    require(importances is None or importances.shape == (n_columns,),
-            "columns and importances do not agree in number")
-    attributes = {**curves, **model._restored(expansion, curves, classes)}
-    return Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes)
 
 
 def _names_from_json(names: Any, n_features: int) -> list[str] | None:

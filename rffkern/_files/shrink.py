@@ -33,7 +33,6 @@ from .._model.parts import FourierTerms, KernelTerms, LinearTerms, Part, TreeTer
 from .._model.tree_layout import UNREACHED, rounded_down
 from .._native.array_types import NDArray
 from .._protocol.arguments import check_scalar
-from .._rows.validation import check_targets, to_array
 from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
 from .archive import encode
@@ -179,21 +178,14 @@ class _Rows:
         self.fitted_to, self.judged_by = halves(self.weights.positive())
         quantiles = quantiles_of(model)
         self.quantiles = quantiles if quantiles is not None and len(quantiles) == self.expansion.n_outputs else None
+        self.truth: NDArray[Any] = model._checked_truth(y, len(self.whole))
         if hasattr(model, "classes_"):
-            self.loss = "log_loss"
-            labels = to_array(y, "y")
-            if labels.shape != self.whole.shape[:1]:
-                raise InvalidInputError(f"y must have shape {self.whole.shape[:1]}, got {labels.shape}")
-            self.truth: NDArray[Any] = known_label_codes(labels, model.classes_)
-            return
-        self.loss = "pinball" if self.quantiles else "mae" if getattr(model, "loss", "") == "absolute_error" else "rmse"
-        self.truth = check_targets(y, len(self.whole))
-        n_targets = 1 if self.quantiles else self.expansion.n_outputs
-        if self.truth.shape[1] != n_targets:
-            raise InvalidInputError(f"y must have {n_targets} targets, got {self.truth.shape[1]}")
+            self.loss, self.truth = "log_loss", known_label_codes(self.truth, model.classes_)
+        elif self.quantiles:
+            self.loss = "pinball"
+        else:
+            self.loss = "mae" if getattr(model, "loss", "") == "absolute_error" else "rmse"
         self._first: Metric | None = None
-
-    _first: Metric | None = None
 
     def step(self, expansion: Expansion, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Step, Any]:
         """The loss of a smaller model, which its file has, and the file; first the whole one, to compare with."""
