@@ -109,17 +109,15 @@ class Ensemble:
 
     def grow(self) -> bool:
         """Add the base learners of a round; False if none is left to add, then and in every later call."""
-        self._is_exhausted = self._is_exhausted or not self._grow()
-        return not self._is_exhausted
-
-    def _grow(self) -> bool:
-        n_in_group = len(self.least_squares.learners)
-        if n_in_group < self._settings.capacity and self._add_round():
-            return True
-        if not n_in_group or self._settings.group_size is None:
+        if self._is_exhausted:
             return False
-        self._next_group()  # which may have other rows, and may select those of the last group again
-        return self._add_round()
+        n_in_group = len(self.least_squares.learners)
+        grows = n_in_group < self._settings.capacity and self._add_round()
+        if not grows and n_in_group and self._settings.group_size is not None:
+            self._next_group()  # which may have other rows, and may select those of the last group again
+            grows = self._add_round()
+        self._is_exhausted = not grows
+        return grows
 
     def _add_round(self) -> bool:
         """Add base learners; False if the others span every one found in all rows, or in ten samples."""
@@ -141,10 +139,6 @@ class Ensemble:
             self._n_skipped += 1
         return False
 
-    def refine(self) -> None:
-        """Refine the coefficients of the last group."""
-        self.least_squares.refine()
-
     @property
     def groups(self) -> list[Coefficients]:
         """Coefficients of all base learners, group by group."""
@@ -153,9 +147,9 @@ class Ensemble:
     def _next_group(self) -> None:
         if self._settings.group_size == 1:  # (31), whose regulariser is that of the whole model and not of a group
             self._finished = self.groups
-            self.least_squares.begin_anew()
+            self.least_squares.begin()
             return
-        self.refine()
+        self.least_squares.refine()
         self._finished = self.groups
         self._n_skipped = self.n_skipped
         residual = self._residual_of_all_rows()

@@ -136,22 +136,18 @@ class LeastSquares:
         self.training, self.held_out, self.settings = training, held_out, settings
         self.target = training.residual.copy()
         self._flat_target = self.target.reshape(len(self.target), -1)
-        self._factor = np.zeros((settings.capacity, settings.capacity))
         self._objective = float((training.rows.weight * self.target**2).sum())
         if not settings.keeps_dictionary:
             self._indices = np.zeros((settings.capacity, settings.basis_size), np.intp)
             self._weights = np.zeros((settings.capacity, settings.basis_size))
-        self._begin()
+        self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Make room for base learners; those there are keep their coefficients, and the model stays."""
         self.learners: list[BaseLearner] = []
         self.coef = self._orthonormal = np.zeros((0, len(self.target)))
+        self._factor = np.zeros((self.settings.capacity, self.settings.capacity))
         self._error = 0.0  # largest of an inner product, so far
-
-    def begin_anew(self) -> None:
-        """Make room for other base learners; those there are keep their coefficients, and the model stays."""
-        self._factor = np.zeros_like(self._factor)
-        self._begin()
 
     def state(self) -> tuple[Any, ...]:
         """Where they stand, for others to resume.  Nothing in it is ever changed."""

@@ -132,7 +132,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
 
     # The model: the rounds up to the best one, in units of targets or of log odds.
     counts = counts[: monitor.best_round]
-    ensemble.refine()
+    ensemble.least_squares.refine()
     scale, intercept = training.scale, training.center + training.scale * intercepts
     if is_class:
         slope, shifts = calibrated_scores(ensemble.rows, normalised, signs, intercepts)

@@ -108,7 +108,7 @@ def test_an_ensemble_that_finds_nothing_stops(rng, group_size, capacity):
     ensemble = make(waves(rng, 100)[0], np.zeros(100), group_size=group_size, capacity=capacity)
     assert not ensemble.grow()
     assert ensemble.loss == 0
-    ensemble.refine()
+    ensemble.least_squares.refine()
     assert coefficients(ensemble).shape == (0,)
 
 

@@ -56,7 +56,7 @@ def test_coefficients_equal_a_dense_solution(rng, length_scale, reg_lambda, larg
     assert largest_condition / 100 < condition**2 < largest_condition
     steps = coefficients(ensemble)
     assert np.linalg.norm(steps - expected) <= max(1e-10, 1e-16 * condition**2) * np.linalg.norm(expected)
-    ensemble.refine()
+    ensemble.least_squares.refine()
     refined = coefficients(ensemble)
     assert np.linalg.norm(refined - expected) <= 1e-8 * np.linalg.norm(expected)
     gradient = F.T @ (y - F @ refined) - reg_lambda * omega @ refined
@@ -71,7 +71,7 @@ def test_ill_conditioned_kernels_end_in_skipped_learners_and_not_in_errors(rng):
     X, y = waves(rng, 600)
     ensemble, F, omega = grown(X, y, 100.0, 1e-8, 60)
     assert ensemble.n_skipped > 0
-    ensemble.refine()
+    ensemble.least_squares.refine()
     coef = coefficients(ensemble)
     assert np.isfinite(coef).all()
     expected, _ = dense(F, omega, y, 1e-8)
@@ -110,7 +110,7 @@ def test_smooth_targets_are_learned_in_double_precision(real_data):
 def test_nothing_to_refine(rng):
     ensemble, *_ = grown(waves(rng, 200)[0], np.zeros(200), 1.0, 0.1, 3)
     assert len(ensemble.learners) == 0
-    ensemble.refine()
+    ensemble.least_squares.refine()
     assert len(ensemble.learners) == ensemble.loss == 0
 
 
@@ -146,7 +146,7 @@ def test_the_newest_alone_gets_its_own_best_coefficient(rng):
     fit, selection = LeastSquares(residuals, (), settings), Selection(settings, rows)
     for _ in range(3):
         before = residuals.residual.reshape(-1)[:200].copy()
-        fit.begin_anew()
+        fit.begin()
         assert fit.add(*selection.propose(np.arange(200), fit.target, residuals.residual))
         (f,) = fit.learners
         column = reference.gaussian_kernel(X, X[f.indices], 1.5) @ f.weights
