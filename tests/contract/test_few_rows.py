@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.families import NAMES, Frame, X, answers, fit
 
-from rffkern import ColumnMap, InvalidInputError
+from rffkern import InvalidInputError
 from rffkern._estimator.registry import FAMILIES
 
 pytestmark = pytest.mark.slow
@@ -48,13 +48,3 @@ def test_names_are_looked_at(name):
     assert answers(model, ROW).tobytes() == before.tobytes()
     with pytest.raises(InvalidInputError, match="feature names"):
         answers(model, Frame(ROW, NAMES[::-1]))
-
-
-def test_columns_that_are_mapped_stay_so():
-    cls = FAMILIES["gbrff2"].load()
-    model = fit(cls, columns=ColumnMap(("standard",)), n_estimators=5)
-    mapped = answers(model, X[:2])
-    refitted = model.set_params(columns=None).fit(X, np.where(X[:, 0] > 0, "up", "down"))
-    answers(refitted, X[:2])
-    again = fit(cls, columns=ColumnMap(("standard",)), n_estimators=5)
-    assert answers(again, X[:2]).tobytes() == mapped.tobytes()

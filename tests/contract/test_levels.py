@@ -1,5 +1,6 @@
 """What docs/reproducibility.md says of instruction-set levels."""
 
+import functools
 import json
 import os
 import pathlib
@@ -27,6 +28,17 @@ def select():
     simd.select(before)
 
 
+@functools.cache
+def hashes_at(level):
+    """Those of this process."""
+    before = simd.selected()
+    simd.select(level)
+    try:
+        return training_hashes()
+    finally:
+        simd.select(before)
+
+
 def in_process_of_its_own(level, **environment):
     """Hashes of a process that the environment tells the level."""
     done = subprocess.run([sys.executable, "-m", "helpers.level_bits"], cwd=TESTS, capture_output=True, text=True,
@@ -35,29 +47,21 @@ def in_process_of_its_own(level, **environment):
 
 
 @pytest.mark.parametrize("level", sorted({simd.LEVELS[0], simd.LEVELS[-1]}))
-def test_the_environment_decides_on_the_bits(level, select):
+def test_the_environment_decides_on_the_bits(level):
     """Neither the level that the machine would choose, nor the threads that it has, nor the process changes them."""
-    select(level)
-    assert in_process_of_its_own(level, OMP_NUM_THREADS="1") == training_hashes()
+    assert in_process_of_its_own(level, OMP_NUM_THREADS="1") == hashes_at(level)
 
 
 @pytest.mark.skipif(len(simd.LEVELS) < 3, reason="needs a machine with AVX2 and a build with levels")
-def test_levels_train_other_bits(select):
+def test_levels_train_other_bits():
     """So that the tests here compare what can differ."""
-    found = []
-    for level in ("baseline", "x86-64-v3"):
-        select(level)
-        found.append(training_hashes())
+    found = [hashes_at(level) for level in ("baseline", "x86-64-v3")]
     assert all(found[0][name] != found[1][name] for name in FAMILIES if name != "pbrff_transformer")
 
 
 @pytest.mark.skipif(len(simd.LEVELS) < 2, reason="a build or machine of one level")
-def test_baseline_and_v2_train_the_same_bits(select):
-    found = []
-    for level in simd.LEVELS[:2]:
-        select(level)
-        found.append(training_hashes())
-    assert found[0] == found[1]
+def test_baseline_and_v2_train_the_same_bits():
+    assert hashes_at(simd.LEVELS[0]) == hashes_at(simd.LEVELS[1])
 
 
 @pytest.mark.parametrize("levels", ALIKE)

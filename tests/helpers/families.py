@@ -45,7 +45,7 @@ def quick(family):
         return {"n_estimators": 20, "n_bags": 2, "columns": None, "kernel_ridge": False}
     if family.__name__.startswith("KernelRidge"):
         return {"length_scale": 3.0, "reg_lambda": 0.1}
-    return {"kernel": {"length_scale": 3.0}} if family.__name__.startswith("SparseKernel") else {}
+    return {"kernel": {"length_scale": 3.0}, "n_estimators": 20} if family.__name__.startswith("SparseKernel") else {}
 
 
 def known(family, **params):
