@@ -13,7 +13,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read by numpy: its threads
 
 import numpy as np
 import pytest
-from helpers.wavy_rows import wavy
 from hypothesis import settings
 
 import rffkern
@@ -84,21 +83,6 @@ def level(request):
     simd.select(request.param)
     yield request.param
     simd.select(before)
-
-
-@pytest.fixture(scope="session")
-def few_columns():
-    """Rows to train on and their targets, and others to test on: two of eight columns matter."""
-    X, y = wavy(3000)
-    return X[:2000], y[:2000], X[2000:], y[2000:]
-
-
-@pytest.fixture(scope="session")
-def rffnet(few_columns):
-    """A model trained on the first of them, for tests that do not change it."""
-    from rffkern import RFFNetRegressor  # here, so that tests of kernels load no family
-
-    return RFFNetRegressor(random_state=0).fit(*few_columns[:2])
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 MAX_RESIDUAL = 64.0
+UNREACHED = np.finfo(np.float64).max  # the threshold of a tree that splits nothing
 
 
 def residuals(raw_prediction, y):
@@ -362,3 +363,21 @@ def product_interaction(u, w, players):
         weight = (math.factorial(inside) * math.factorial(len(others) - inside) / math.factorial(len(others) + 1))
         total = total + weight * math.prod(u[g] if bit else w[g] for g, bit in zip(others, bits, strict=True))
     return total * math.prod(u[j] - w[j] for j in players)
+
+
+# --- leaves of symmetric trees
+
+def n_leaves(columns, thresholds):
+    """Numbers of the leaves of trees: for each column one more than the thresholds that it is compared with."""
+    return [int(np.prod([1 + np.sum((row == j) & (bounds < UNREACHED)) for j in set(row.tolist())], dtype=int))
+            for row, bounds in zip(columns, thresholds, strict=True)]
+
+
+def leaves_of(columns, thresholds, X):
+    """The leaf of each row in one tree: digits, the column of the first split counting least."""
+    leaves, size = np.zeros(len(X), dtype=int), 1
+    for j in dict.fromkeys(columns[thresholds < UNREACHED].tolist()):
+        bounds = thresholds[(columns == j) & (thresholds < UNREACHED)]
+        leaves += size * (X[:, j, None] > bounds).sum(axis=1)
+        size *= 1 + len(bounds)
+    return leaves

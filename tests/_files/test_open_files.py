@@ -10,20 +10,9 @@ import numpy as np
 import pytest
 from helpers.expansions import fourier_expansion
 from helpers.families import X, answers
-from helpers.model_files import small_model
 
 from rffkern import FormatError, InvalidInputError, NotFittedError, dumps, load, loads, save
 from rffkern.errors import InvalidTypeError
-
-
-@pytest.fixture(scope="module")
-def model():
-    return small_model()
-
-
-@pytest.fixture(scope="module")
-def content(model):
-    return dumps(model)
 
 
 class Slow(io.RawIOBase):

@@ -4,8 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.boosted_terms import expansion as terms_like
 from helpers.expansions import kernel_expansion, with_kernels
+from helpers.expansions import small_expansion as terms_like
 
 from rffkern import Expansion, InvalidInputError, load, save
 

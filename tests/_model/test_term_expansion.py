@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from helpers.expansions import boosted_expansion, fourier_expansion
-from helpers.term_scoring import leaves_of, n_leaves
+from reference import leaves_of, n_leaves
 
 from rffkern import InvalidInputError, load, save
 from rffkern._rows import threads

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from helpers.descent import omega_objective as objective
+from helpers.landmark import omega_objective as objective
 from helpers.packing import DTYPES, TOLERANCE, Problem, problems
 from hypothesis import given
 

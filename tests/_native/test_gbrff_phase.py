@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference
-from helpers.descent import phase_loss, search_phase
+from helpers.landmark import phase_loss, search_phase
 from helpers.packing import DTYPES, Problem, problems
 from hypothesis import example, given
 

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from helpers import boost_trees
 from helpers.columns import Columns
-from helpers.descent import omega_objective, phase_loss, search_phase
 from helpers.expansions import fourier_expansion, kernel_expansion
-from helpers.landmark import Landmark
-from helpers.landmark_terms import cosine_sums
+from helpers.landmark import Landmark, cosine_sums, omega_objective, phase_loss, search_phase
 from helpers.packing import DTYPES, Problem
 from helpers.rffnet_steps import Steps
-from helpers.term_scoring import n_leaves
+from reference import n_leaves
 
 from rffkern import Expansion, TreeTerms
 from rffkern._native import pbrff, simd

@@ -1,7 +1,7 @@
 """Sums and features of pseudo-Bayesian landmarks against their NumPy twins."""
 
 import numpy as np
-from helpers.landmark_terms import cosine_sums, padded
+from helpers.landmark import cosine_sums, padded
 from helpers.packing import TOLERANCE, problems
 from hypothesis import given
 from hypothesis import strategies as st

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from helpers.packing import DTYPES
-from helpers.term_scoring import leaves_of, n_leaves
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import leaves_of, n_leaves
 
 from rffkern import Expansion, FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from rffkern._model.parts import MAX_DEPTH

@@ -18,7 +18,8 @@ PAIRS = [pytest.param(engine, case, marks=[] if case in QUICK else pytest.mark.s
 
 
 def check(case, engine, run, folder):
-    model, X = (case_of(case).model, case_of(case).table(120, 1)) if case in CASES else exported.model_of(case)
+    model, X = case_of(case) if case in CASES else exported.model_of(case)
+    X = X(120, 1) if case in CASES else X
     expected = results_of(model, X)
     target = ENGINES[engine][0]
     path = folder / f"model{TARGETS[target].suffixes[0]}"

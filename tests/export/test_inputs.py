@@ -130,7 +130,7 @@ ZONES = ["2024-03-01", "2024-03-01 12:30", "2024-03-01T12:30:15.25", "2024-03-01
 
 
 def test_dates_of_sqlite(tmp_path):
-    model = case_of("dates, two classes").model
+    model, _ = case_of("dates, two classes")
     rffkern.export(model, tmp_path / "m.sql", to="sql")
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE rows (id integer, moment text, day text, size real)")
@@ -146,7 +146,7 @@ def test_dates_of_sqlite(tmp_path):
 
 def test_dates_of_duckdb(tmp_path):
     duckdb = pytest.importorskip("duckdb")
-    model = case_of("dates, two classes").model
+    model, _ = case_of("dates, two classes")
     rffkern.export(model, tmp_path / "m.sql", to="sql")
     text = (tmp_path / "m.sql").read_text()
     expected = model.decision_function({"moment": np.array(["2024-03-01 11:30:15.5"], object),

@@ -6,12 +6,11 @@ import pathlib
 import numpy as np
 
 import rffkern
-from helpers.boosted_terms import expansion as small_terms
 from rffkern import ColumnMap, Expansion, KernelTerms
 from rffkern._estimator.registry import FAMILIES
 from rffkern._model.tree_layout import UNREACHED
 
-from .expansions import boosted_expansion, fourier_expansion, kernel_expansion, with_kernels
+from .expansions import boosted_expansion, fourier_expansion, kernel_expansion, small_expansion, with_kernels
 
 FILES = pathlib.Path(__file__).parent.parent / "data" / "1"
 LABELS = ["it's", 'a "quote"', "back\\slash ??/", "größe\n"]
@@ -104,7 +103,7 @@ SPECIAL = {
     "counts": lambda: _boosted("Regressor", lambda y: np.random.default_rng(0).poisson(np.exp(y)), loss="poisson"),
     "several quantiles": lambda: _boosted("Regressor", lambda y: y, loss="quantile", quantile=[0.1, 0.5, 0.9]),
     "several targets": lambda: _boosted("Regressor", lambda y: np.column_stack([y, -2 * y]), kernel_ridge=True),
-    "terms and kernels": lambda: with_kernels(small_terms(2), kernel_expansion(
+    "terms and kernels": lambda: with_kernels(small_expansion(2), kernel_expansion(
         rows(4, n_rows=30), np.linspace(0.1, 1, 60).reshape(30, 2), [0, 0], [0.5, 1, 0, 0.1], [1.0])),
     "classes by terms and kernels": lambda: _boosted("Classifier", lambda y: np.digitize(y, [-0.5, 0.5]),
                                                      kernel_ridge=True),

@@ -3,7 +3,7 @@
 import datetime
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,6 @@ N_TRAINING = 1500
 
 HOSTILE = ["*/ int x; /*", "</script><script>", "'; DROP TABLE rows; --", '"quoted" \\', "${1+1} `x` $$",
            "two\nlines\r", "\u2028 \u2029", "{}%s {0!r}", '"""', "größe\t'", "?" * 3 + "/", "\\u0041\\x41"]
-
-
-class Case(NamedTuple):
-    """A table and a model of it."""
-
-    model: Any
-    table: Callable[[int, int], dict[str, Any]]  # (n_rows, seed); seeds from 1 on have new levels
 
 
 def _words(rng: np.random.Generator, n_rows: int, levels: list[str], new: bool, gaps: float = 0.05) -> Any:
@@ -215,7 +208,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[int, int], dict[str, Any]]]]
 
 
 @functools.cache
-def case_of(name: str) -> Case:
-    """A case, whose model is trained once."""
+def case_of(name: str) -> tuple[Any, Callable[[int, int], dict[str, Any]]]:
+    """A model, trained once, and what makes tables for it: (n_rows, seed); seeds from 1 on have new levels."""
     make, table = CASES[name]
-    return Case(make(), table)
+    return make(), table

@@ -1,13 +1,53 @@
-"""What the landmark kernels need for the landmarks of a problem."""
+"""The kernels of weak learners and of landmarks, called on a `Problem`."""
 
 import numpy as np
 import reference
 
-from rffkern._native import gbrff, scoring, solvers
+from rffkern._native import gbrff, pbrff, scoring, solvers
 
-from .packing import padded_size
+from .packing import padded_size, tiled
 
 LOSSES = ("exponential", "squared")
+
+
+def search_phase(problem):
+    rows, margins = problem.rows, problem.margins
+    return gbrff.search_phase(rows.tiles, margins.r, rows.weight, problem.omega, rows.total_weight,
+                              margins.largest_residual, rows.cosine, rows.sine, rows.scaled, rows.circle,
+                              rows.partial, rows.n_threads)
+
+
+def phase_loss(problem, phase):
+    """The logarithm of the loss at a phase, by the twin."""
+    phases = np.array([phase])
+    return reference.phase_curve(problem.X, problem.y_tilde, problem.weight, problem.omega, phases)[0]
+
+
+def omega_objective(problem, omega, reg_lambda):
+    rows, gradient = problem.rows, np.empty(problem.rows.n_features)
+    loss = gbrff.omega_objective(rows.tiles, problem.margins.r, rows.weight, omega, problem.phase, reg_lambda,
+                                 rows.total_weight, gradient, rows.scaled, rows.lanes, rows.partial,
+                                 rows.n_threads)
+    return loss, gradient
+
+
+def padded(omegas, phases, dtype):
+    """Omegas and phases in half turns; kernels read whole groups of terms, from any landmark's first one on."""
+    multiple = scoring.TERM_MULTIPLES[0]
+    n_padded = padded_size(len(omegas), multiple) + multiple
+    half_turns, shifts = np.zeros((n_padded, omegas.shape[1]), dtype), np.zeros(n_padded, dtype)
+    half_turns[: len(omegas)], shifts[: len(phases)] = omegas / np.pi, phases / np.pi
+    return half_turns, shifts
+
+
+def cosine_sums(problem, group, n_components, n_threads=1):
+    """Sums over rows of target cos(omega . x - phase): targets are y for landmarks of group 0, and -y for group 1."""
+    rows = problem.rows
+    targets = np.stack([tiled(problem.weight * sign, rows.dtype) for sign in (problem.y, -problem.y)])
+    sums = np.zeros(len(problem.omegas))
+    pbrff.weighted_cosines(rows.tiles, targets, group, *padded(problem.omegas, problem.phases, rows.dtype),
+                           n_components, sums, np.zeros((len(rows.partial), sums.size)), n_threads)
+    return sums
 
 
 class Landmark:

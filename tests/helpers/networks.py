@@ -1,4 +1,4 @@
-"""Mini-batch steps of an RFFNet on random rows, by the package and by its twin."""
+"""Random networks of RFFNet with rows to pass over, and rows of which few columns matter."""
 
 import numpy as np
 
@@ -43,3 +43,10 @@ class Steps:
 
     def objective_of(self, network):
         return Objective(network, LOSSES[self.name], self.scaling, self.batch_size, len(self.X), None)
+
+
+def wavy(n_samples, seed=0, n_features=8):
+    """Rows of which only columns 2 and 5 matter, and targets."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_features))
+    return X, np.sin(2 * X[:, 2]) + X[:, 5] ** 2 + 0.1 * rng.standard_normal(n_samples)

@@ -1,7 +1,5 @@
 """Kernel-side form of plain rows, made by NumPy alone, for tests that compare kernels with their twins."""
 
-from typing import NamedTuple
-
 import numpy as np
 from hypothesis import strategies as st
 
@@ -32,14 +30,6 @@ def packed(X, dtype=np.float64):
     flat = np.zeros((padded_size(len(X), TILE), X.shape[1]), dtype)
     flat[: len(X)] = X
     return np.ascontiguousarray(flat.reshape(-1, TILE, X.shape[1]).transpose(0, 2, 1))
-
-
-class CosineSum(NamedTuple):
-    """A weak learner h(x) = sum over j of posterior[j] cos(omegas[j] . x - phases[j])."""
-
-    omegas: np.ndarray
-    phases: np.ndarray
-    posterior: np.ndarray
 
 
 class PackedRows:
@@ -142,13 +132,13 @@ class Problem:
 
     @property
     def cosine(self):
-        """The weak learner of one cosine, of `omega` and `phase`."""
-        return CosineSum(self.omega[None], np.array([self.phase]), np.ones(1))
+        """Omegas, phases and posterior of one cosine, of `omega` and `phase`."""
+        return self.omega[None], np.array([self.phase]), np.ones(1)
 
     @property
     def cosines(self):
-        """The weak learner of all components."""
-        return CosineSum(self.omegas, self.phases, self.posterior)
+        """Those of all components: h(x) = sum over j of posterior[j] cos(omegas[j] . x - phases[j])."""
+        return self.omegas, self.phases, self.posterior
 
     @property
     def y_tilde(self):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.boosted_terms import expansion
+from helpers.expansions import small_expansion as expansion
 
 from rffkern import Expansion
 from rffkern._training.fourier_boosting import inspection

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.wavy_rows import wavy
+from helpers.networks import wavy
 
 from rffkern import DataConversionWarning, InvalidInputError, RFFNetClassifier, RFFNetRegressor
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import reference
 from helpers.expansions import fourier_expansion
-from helpers.wavy_rows import wavy
+from helpers.networks import wavy
 
 from rffkern import InvalidInputError, RFFNetClassifier, RFFNetRegressor, RowBlocks
 from rffkern._rows import row_blocks
