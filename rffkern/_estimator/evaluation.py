@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import NDArray
+from .._rows.weights import weighted_quantile
 from .conformal import record_of_labels, record_of_targets
 from .metrics import (
     ASCENDING,
@@ -13,10 +14,8 @@ from .metrics import (
     classification_metrics,
     confusion,
     constant_classifier,
-    constant_regressor,
     figures,
     label_codes,
-    most_common,
     quantile_metrics,
     regression_metrics,
     reliability,
@@ -58,11 +57,25 @@ class Predictions(NamedTuple):
         return record_of_targets(predicted, self.truth.T - predicted, weights, len(self.quantiles or "1") == 1, source)
 
     def constant(self) -> Metrics:
-        """Metrics of the best constant, which does not look at the rows."""
+        """Metrics of the best constants with hindsight, on which no model gains by chance.
+
+        They are the shares of the classes, the quantiles, or the mean for "r2" and "rmse" and the median for "mae".
+        """
+        def of_constants(values: Any) -> Metrics:
+            return self._replace(predicted=np.broadcast_to(values, (len(self.truth), len(values)))).metrics()
+
         if self.classes is not None:
-            constant = constant_classifier(self.truth, len(self.classes), self.weights)
-            return classification_metrics(self.truth, constant, self.weights)
-        return constant_regressor(self.truth, self.quantiles, self.weights)
+            return of_constants(constant_classifier(self.truth, len(self.classes), self.weights)[0])
+        w = np.ones(len(self.truth)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        if self.quantiles is not None:
+            return of_constants([weighted_quantile(self.truth, w, q) for q in self.quantiles])
+        targets = np.atleast_2d(self.truth.T)
+        return of_constants([np.average(y, weights=w) for y in targets]) | {
+            "mae": of_constants([weighted_quantile(y, w, 0.5) for y in targets])["mae"]}
+
+    def guess(self) -> int:
+        """The index of the class that is guessed without looking at rows."""
+        return int(constant_classifier(self.truth, self.predicted.shape[1], self.weights)[0].argmax())
 
 
 def predictions_of(model: Any, X: Any, y: NDArray[Any], weights: Double | None = None) -> Predictions:
@@ -130,7 +143,7 @@ class Evaluation(NamedTuple):
         """What a person should think of it."""
         classes, guess = self.predictions.classes, None
         if classes is not None:
-            guess = classes[most_common(self.predictions.truth, len(classes), self.predictions.weights)]
+            guess = classes[self.predictions.guess()]
         return sentence(self.figures(), where, guess)
 
     def lines(self, with_shares: bool = True) -> list[str]:

@@ -301,26 +301,6 @@ def pinball(targets: Double, predictions: Double, quantile: float) -> Double:
     return np.maximum(quantile * above, (quantile - 1) * above)
 
 
-def most_common(codes: Indices, n_classes: int, weights: Any = None) -> int:
-    """The class that is guessed without looking at rows."""
-    return int(constant_classifier(codes, n_classes, weights)[0].argmax())
-
-
-def constant_regressor(targets: Double, quantiles: Sequence[float] | None = None, weights: Any = None) -> Metrics:
-    """Metrics of the best constants with hindsight: mean for "r2" and "rmse", median for "mae", or quantiles."""
-    w = _weights(weights, len(targets))
-    if quantiles is not None:
-        values = [weighted_quantile(targets, w, q) for q in quantiles]
-        return quantile_metrics(targets, np.broadcast_to(values, (len(targets), len(values))), quantiles, weights)
-    columns = np.atleast_2d(targets.T)
-    mean = np.array([np.average(y, weights=w) for y in columns])
-    median = np.array([weighted_quantile(y, w, 0.5) for y in columns])
-    shape = (len(targets), len(columns))
-    y = columns.T
-    return regression_metrics(y, np.broadcast_to(mean, shape), weights) | {
-        "mae": regression_metrics(y, np.broadcast_to(median, shape), weights)["mae"]}
-
-
 # --- what is printed and kept
 
 def figures(metrics: Metrics, constant: Metrics) -> dict[str, Any]:

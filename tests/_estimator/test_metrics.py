@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from rffkern._estimator.evaluation import Predictions
 from rffkern._estimator.metrics import (
     Metric,
     classification_metrics,
     confusion,
     constant_classifier,
-    constant_regressor,
     figures,
     quantile_metrics,
     regression_metrics,
@@ -136,15 +136,19 @@ def test_reliability_bins_have_equal_numbers_of_rows(rng):
 def test_constants(rng):
     codes = rng.integers(0, 3, N)
     codes[codes == 2] = 0
-    found = classification_metrics(codes, constant_classifier(codes, 3))
+    labelled = Predictions(codes, np.eye(3)[codes], None, np.arange(3))
+    assert labelled.guess() == 0
+    found = labelled.constant()
     assert found["accuracy"].value == np.mean(codes == 0)
     assert found["calibration_error"].value == 0
     assert found["roc_auc"].value == 0.5
     targets, _ = numbers(rng)
     median = np.sort(targets)[N // 2 - 1]
-    assert {name: each.value for name, each in constant_regressor(targets).items()} == pytest.approx({
+    constants = Predictions(targets, targets, None).constant()
+    assert {name: each.value for name, each in constants.items()} == pytest.approx({
         "r2": 0, "mae": np.abs(targets - median).mean(), "rmse": targets.std()}, abs=1e-12)
-    assert constant_regressor(targets, (0.25,))["below_0.25"].value == 0.25
+    quantile = Predictions(targets, targets[:, None], None, None, (0.25,))
+    assert quantile.constant()["below_0.25"].value == 0.25
 
 
 def test_edges():

@@ -7,17 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._estimator.conformal import record_of_labels, record_of_targets
+from ..._estimator.conformal import record_of_targets
+from ..._estimator.evaluation import Evaluation, Predictions
 from ..._estimator.links import SoftmaxLink, probabilities
-from ..._estimator.metrics import (
-    classification_metrics,
-    constant_classifier,
-    constant_regressor,
-    figures,
-    most_common,
-    quantile_metrics,
-    regression_metrics,
-)
 from ..._native import boosting
 from ..._rows.tiles import TILE
 from ..._rows.weights import weighted_quantile
@@ -222,10 +214,8 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
     if data.loss.link == "softmax":
         proba = probabilities(SoftmaxLink(), scores.T)
         codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
-        constant = classification_metrics(codes, constant_classifier(codes, proba.shape[1], w), w)
-        record = record_of_labels(proba[np.arange(len(codes)), codes], w, source)
-        of_model = figures(classification_metrics(codes, proba, w), constant)
-        return record | {"figures": {**of_model, "guess": most_common(codes, proba.shape[1], w)}}
+        found = Predictions(codes, proba, w, np.arange(proba.shape[1]))
+        return found.record(source) | {"figures": {**Evaluation.of(found).figures(), "guess": found.guess()}}
     if data.loss.link == "log":
         unit: Double = np.exp(center)[:, None]
         targets, predictions = unit * data.targets[rows].astype(np.float64), unit * np.exp(scores)
@@ -242,9 +232,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         left = np.maximum(1 - excess / np.maximum(squares, np.finfo(np.float64).tiny), _LEAST_VARIANCE)
         residuals *= np.sqrt(left)[:, None]
     record = record_of_targets(predictions, residuals, w, len(quantiles or "1") == 1, source)
-    if quantiles is None or len(center) > 1:
-        of_model, constant = regression_metrics(targets.T, predictions.T, w), constant_regressor(targets.T, None, w)
-    else:
-        of_model = quantile_metrics(targets[0], predictions.T, quantiles, w)
-        constant = constant_regressor(targets[0], quantiles, w)
-    return record | {"figures": figures(of_model, constant)}
+    found = Predictions(targets.T, predictions.T, w)
+    if quantiles is not None and len(center) == 1:
+        found = found._replace(truth=targets[0], quantiles=tuple(quantiles))
+    return record | {"figures": Evaluation.of(found).figures()}
