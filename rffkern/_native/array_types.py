@@ -12,5 +12,8 @@ else:
     ArrayLike = DTypeLike = Any
     NDArray = np.ndarray
 
+Single = NDArray[np.float32]
 Double = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 Real = NDArray[np.float32] | NDArray[np.float64]

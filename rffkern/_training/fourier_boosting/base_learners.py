@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
 from ..._model.tree_layout import UNREACHED, reachable_values
 from ..._native import boosting, solvers
+from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from .constraints import Constraints, monotone_values
@@ -17,8 +17,6 @@ from .parameters import Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
 from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Steps: TypeAlias = Sequence[tuple[Any, float, int]]  # terms of all bags, their steps and the rounds that added them
 
 # Share of the chance of a column that does not depend on its relevance, and terms before which nothing does.
@@ -136,7 +134,7 @@ class BaseLearner:
             return evidence, equal_share
         return self._constraints.chances(evidence, equal_share, self.keeps_order, rng), 0.0
 
-    def _sample_columns(self, rng: "np.random.Generator") -> NDArray[np.bool_]:
+    def _sample_columns(self, rng: "np.random.Generator") -> Mask:
         """Draw a set of raw columns, (n_sources,): one in any case, and others for a log-uniform size.
 
         Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were

@@ -11,9 +11,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
+from ..._native.array_types import Double
 from ..._rows.threads import check_n_threads
 from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner, LinearLearner, TreeLearner
 from .eval_metric import ValidationMetric
@@ -22,7 +22,6 @@ from .screening import screened_chances
 from .sparse_columns import SparseLinearLearner
 from .training_rows import BaggedRows, Columns, Losses
 
-Double = NDArray[np.float64]
 Callback = Callable[[RoundInfo], Any]
 Steps = Sequence[tuple[Any, float]]  # of each round its term, None where the base learner has found none, and the step
 

@@ -5,21 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.conformal import record_of_targets
 from ..._estimator.evaluation import Evaluation, Predictions
 from ..._estimator.links import SoftmaxLink, probabilities
 from ..._native import boosting
+from ..._native.array_types import Double, Indices, Single
 from ..._rows.tiles import TILE
 from ..._rows.weights import weighted_quantile
 from .boosting import Bag
 from .losses import LossData
 from .training_rows import RowOrder
-
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # The factor lies between this and its inverse, and is found by so many halvings of the logarithm.
 _LEAST_FACTOR, _N_HALVINGS = 0.5, 16

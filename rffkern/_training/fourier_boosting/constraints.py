@@ -9,7 +9,6 @@ term are those of one set.
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._column_map.cells import EMPTY, NUMERIC
 from ..._column_map.column_map import ColumnMap
@@ -17,12 +16,10 @@ from ..._column_map.tables import column_name, column_places
 from ..._model.expansion import Expansion
 from ..._model.parts import TreeTerms
 from ..._native import boosting
+from ..._native.array_types import Double, Indices, Mask, NDArray
 from ...errors import InvalidInputError
 from .terms import TreeTerm
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
 # Forms of a column that rise with its values to the last bit: the others are sums of several rounded products.

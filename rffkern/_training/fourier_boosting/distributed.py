@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import TimeLimit
+from ..._native.array_types import Double, Indices, NDArray, Single
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.tiles import TILE
@@ -42,9 +42,6 @@ from .training_rows import (
     take_rows,
 )
 
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 MeanUnits = tuple[Double, Double, float, str] | None  # of a loss of means: center, inverse scale, unit, its name
 TreeRows = tuple[Bins, Single, Single]  # bins, gradient and Hessian of some rows
 Fold = tuple[int, float, int] | None  # seed of the folds, their number and the fold that a bag holds out

@@ -13,7 +13,7 @@ from ..._estimator.links import LARGEST_LOG, SoftmaxLink
 from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Auto, RandomSource, check_scalar, choice, number
 from ..._rows.sparse_rows import SparseRows, is_sparse
 from ..._rows.validation import check_array
@@ -47,7 +47,6 @@ from .parameters import (
 if TYPE_CHECKING:  # a model that scores loads no training
     from .boosting import Callback
 
-Double = NDArray[np.float64]
 
 
 class _FourierBoosting(Model):

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.links import SoftmaxLink, probabilities
+from ..._native.array_types import Double, NDArray
 from ...errors import InvalidInputError
 from .training_rows import RowOrder, Table
 
-Double = NDArray[np.float64]
 # From the scores of the rows of a bag: name, value, and the value with the sign with which less is better.
 ValidationMetric: TypeAlias = Callable[[Any], tuple[str, float, float]]
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._column_map.cells import DATE
 from ..._estimator.base import Fitted
@@ -13,6 +12,7 @@ from ..._estimator.monitor import TimeLimit
 from ..._estimator.training_rows import RowFingerprints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms, Part
+from ..._native.array_types import Double, Indices, Mask, NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
 from ..._rows.scaling import Scaling, measure_scaling, no_scaling
@@ -40,10 +40,6 @@ from .training_rows import (
     merge_copies,
     read_columns,
 )
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class WarmStart(NamedTuple):

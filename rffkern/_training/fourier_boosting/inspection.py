@@ -11,10 +11,8 @@ import numpy as np
 
 from ..._estimator.explanations import rows_in_memory, sources_of
 from ..._model.expansion import Expansion
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices, Mask, NDArray
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 # Rows that mean scores are taken over at most, and those at which interactions are computed, evenly spaced.
 _MOST_ROWS, _MOST_POINTS = 500, 60
 
@@ -172,7 +170,7 @@ def some_terms(expansion: Expansion, chosen: NDArray[Any], columns: NDArray[Any]
     return terms + Expansion(terms.intercept, terms.center, expansion.linear._of_columns(columns))
 
 
-def columns_read(expansion: Expansion, sources: NDArray[np.intp], n_columns: int) -> NDArray[np.bool_]:
+def columns_read(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
     """Whether each term, cosines before trees, reads each column of the raw table.
 
     `sources` says which column of the raw table each column of the expansion is made of.
@@ -184,7 +182,7 @@ def columns_read(expansion: Expansion, sources: NDArray[np.intp], n_columns: int
     return reads
 
 
-def columns_of_kernels(expansion: Expansion, sources: NDArray[np.intp], n_columns: int) -> NDArray[np.bool_]:
+def columns_of_kernels(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
     """Whether the kernels, if there are any, read each column of the raw table."""
     reads = np.zeros(n_columns, dtype=bool)
     if expansion.kernels is not None:
@@ -192,7 +190,7 @@ def columns_of_kernels(expansion: Expansion, sources: NDArray[np.intp], n_column
     return reads
 
 
-def all_columns_read(expansion: Expansion, sources: NDArray[np.intp], n_columns: int) -> NDArray[np.bool_]:
+def all_columns_read(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
     """Whether each term, and last the kernels together, read each column of the raw table."""
     return np.vstack([columns_read(expansion, sources, n_columns), columns_of_kernels(expansion, sources, n_columns)])
 

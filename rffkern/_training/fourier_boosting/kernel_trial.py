@@ -13,19 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.monitor import Steps
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
+from ..._native.array_types import Double, Indices
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.length_scales import Choice, ChoiceRows, Lengths
 from ..kernel_ridge.regions import Division, divide_by_sizes
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
 from .stack_weights import Gain
 from .training_rows import Columns, RowOrder
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 KERNEL = "exponential"
 

@@ -4,16 +4,12 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._native import boosting
+from ..._native.array_types import Double, Indices, Single
 from ..._rows.training_rows import TargetRows, Training
 from ..._rows.weights import row_products, weighted_quantile
 from ...errors import InvalidInputError
-
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Where Huber's loss becomes linear, in units of a robust standard deviation: 95 % efficient for normal targets.
 _HUBER_DELTA = 1.35

@@ -5,17 +5,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.monitor import TimeLimit
+from ..._native.array_types import Double, Indices, NDArray
 from .base_learners import LEAF_RIDGE
 from .boosting import Checkpoint, boost_bag, classes_of
 from .parameters import Hyperparameters
 from .screening import screened_chances
 from .training_rows import BaggedRows, Columns
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Rounds of the additive model at most, and rows, bins of a column, and tables of two columns and an output.
 _MOST_ROUNDS, _MOST_ROWS, _MOST_BINS, _MOST_TABLES = 300, 1 << 15, 32, 10_000

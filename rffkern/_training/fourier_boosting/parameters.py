@@ -10,11 +10,9 @@ import numpy as np
 from ..._estimator import parameters as shared
 from ..._estimator.parameters import Attribute, Parameter, eval_sets
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double
 from ..._protocol.arguments import Check, choice, distinct, number
 from ...errors import InvalidInputError
-
-Double = NDArray[np.float64]
 
 MAX_BAGS = 1000
 Validation: TypeAlias = Literal["random", "last"]

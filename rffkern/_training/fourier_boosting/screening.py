@@ -3,12 +3,10 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._native import boosting
+from ..._native.array_types import Double
 from .training_rows import BaggedRows, Columns
-
-Double = NDArray[np.float64]
 
 # Training rows for each column from which on there is no screening: chances then follow what columns have gained.
 _ROWS_PER_COLUMN = 5

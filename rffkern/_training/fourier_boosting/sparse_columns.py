@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._column_map.drift import reference_of_rows
 from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
+from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling
 from ..._rows.sparse_rows import FEWEST_SPARSE, SparseRows, is_sparse
 from ..._rows.training_rows import Training, is_set, named_sets, with_eval_set
@@ -24,9 +24,6 @@ from .base_learners import BaseLearner, Steps
 from .parameters import Hyperparameters
 from .terms import SparseLinearTerm
 from .training_rows import BaggedRows, Columns, RowOrder
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Dense cells for each filled one, and dense columns at least.
 _CELLS, _FEWEST_DENSE = 6, 64

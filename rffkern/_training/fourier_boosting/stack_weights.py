@@ -10,16 +10,13 @@ score is H + w (f - H), with w of least squares in [0, 1].
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._native import solvers
+from ..._native.array_types import Double, Indices
 from ..._rows.weights import row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
 from .losses import LossData
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _PRIOR_ROWS, _PRIOR_OF_KERNEL = 50.0, 1.0
 

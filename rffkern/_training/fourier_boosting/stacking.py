@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
+from ..._native.array_types import Double, Indices, Mask, Single
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.fit import RegionLearner, Regressions, join_regions, kernel_terms
@@ -30,10 +30,6 @@ from .losses import LossData
 from .parameters import Hyperparameters, KernelRidgeReport, Reason, reason_not_to_try, report_numbers
 from .stack_weights import Gain, regression_targets, weigh
 from .training_rows import Columns, RowOrder, Table
-
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
 CACHE_BYTES = 1 << 32
@@ -265,7 +261,7 @@ class StackedRegression:
                             self.choice.lengths.inverse * scaling.inverse_scale, KERNEL,
                             lambda centers: columns.values[:, centers].T / width + scaling.center, factors)
 
-    def covers(self, rows: Indices) -> NDArray[np.bool_]:
+    def covers(self, rows: Indices) -> Mask:
         """Whether rows fall into regions that are learned."""
         if len(self._learned) == sum(len(region.own) > 0 for region in self._division.regions):
             return np.ones(len(rows), dtype=bool)

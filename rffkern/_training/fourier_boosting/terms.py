@@ -3,13 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._native import boosting
-
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from ..._native.array_types import Double, Indices, Single
 
 
 class FourierTerm(NamedTuple):

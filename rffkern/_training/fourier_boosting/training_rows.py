@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._model.tree_layout import UNREACHED
 from ..._native import boosting
+from ..._native.array_types import Double, Indices, Mask, NDArray, Single
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
@@ -16,11 +16,8 @@ from .constraints import Constraints
 from .losses import LossData
 from .terms import Term, TreeTerm
 
-Single = NDArray[np.float32]
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Bins = NDArray[np.uint8]
-Flags: TypeAlias = bool | NDArray[np.bool_]  # of all columns, or (n_columns,)
+Flags: TypeAlias = bool | Mask  # of all columns, or (n_columns,)
 
 MAX_BINS = 255
 
@@ -74,7 +71,7 @@ class Columns(NamedTuple):
         return np.zeros(len(self.sources), dtype=np.int8) if self.constraints is None else self.constraints.signs
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Mask:
         """Which columns terms may read."""
         return np.ones(len(self.sources), dtype=bool) if self.constraints is None else self.constraints.usable
 
@@ -244,7 +241,7 @@ class RowOrder(NamedTuple):
     """The order of the rows of a bag: training rows, then validation rows, each padded to whole tiles."""
 
     rows: Indices  # index of the row, any where `used` is False
-    used: NDArray[np.bool_]
+    used: Mask
     n_train: int  # padded
 
     @classmethod
