@@ -30,52 +30,43 @@ _PRIOR_ROWS = 50.0
 _MIX_ROWS = 10.0
 
 
-def out_of_fold_scores(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double) -> tuple[Indices, Single]:
-    """The rows of weight > 0 that are validation rows of some bag, and their mean scores over these bags.
-
-    Scores are padded to whole tiles.
-    """
-    sums = _sums_of(bags, orders, len(weights))
-    has_weight = weights[sums.rows] > 0
-    return sums.rows[has_weight], pad_to_tiles(sums.means()[:, has_weight])
-
-
 def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, data: LossData,
-             n_tree_bags: int) -> tuple[Indices, Single, Double]:
-    """Out-of-fold rows, their scores, and the share of each bag in the mean.
+             n_tree_bags: int) -> tuple[Indices, Single, Double, Double]:
+    """The mean of the bags on out-of-fold rows, of which the last may be bags of trees alone.
 
-    The share of all bags of trees alone is the one of lowest loss on rows that bags of either kind have held out; a
-    prior of as many as `_MIX_ROWS` rows holds it near a half.
+    The share of all of these is the one of lowest loss on rows that bags of either kind have held out; a prior of as
+    many as `_MIX_ROWS` rows holds it near a half.
+
+    Returns
+    -------
+    rows : indices of rows of weight > 0 that bags of each kind have held out
+    scores : array of shape (n_outputs, n_padded)
+        Their means over these bags, padded to whole tiles.
+    shares : array of shape (n_bags,), of each bag in the mean
+    excess : array of shape (n_outputs,)
+        By how much the scores of out-of-fold rows vary more than those of the mean of all bags.
     """
-    if not n_tree_bags:
-        return *out_of_fold_scores(bags, orders, weights), np.full(len(bags), 1 / len(bags))
-    first = len(bags) - n_tree_bags
-    (rows, scores), (tree_rows, tree_scores) = (
-        out_of_fold_scores(bags[kind], orders[kind], weights) for kind in (slice(first), slice(first, None)))
-    rows, own, of_trees = np.intersect1d(rows, tree_rows, assume_unique=True, return_indices=True)
-    scores, tree_scores = (pad_to_tiles(each.astype(np.float64)) for each in (scores[:, own], tree_scores[:, of_trees]))
-    differences = tree_scores - scores
-    share = 0.5
-    if len(rows):
-        share = round(_lowest(data, scores, differences, data.targets[rows], weights[rows], 0.0, 1.0, 0.5,
-                              _MIX_ROWS), 2)  # 0 or 1 leaves out terms of one kind
-    shares = np.repeat([(1 - share) / first, share / n_tree_bags], [first, n_tree_bags])
-    return rows, scores + np.float32(share) * differences, shares
-
-
-def excess_variance(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int, shares: Double,
-                    n_tree_bags: int) -> Double:
-    """By how much the scores of out-of-fold rows vary more than those of the mean of all bags, (n_outputs,)."""
     first = len(bags) - n_tree_bags
     kinds = [slice(first), slice(first, None)] if n_tree_bags else [slice(None)]
-    return sum(shares[kind].sum() ** 2 * _sums_of(bags[kind], orders[kind], n_rows).excess_variance(len(bags[kind]))
-               for kind in kinds)
-
-
-def _sums_of(bags: Sequence[Bag], orders: Sequence[RowOrder], n_rows: int) -> "ScoreSums":
-    validation = ((order.validation_rows(), order.validation_scores(bag.validation_scores))
-                  for bag, order in zip(bags, orders, strict=True))
-    return ScoreSums.of(validation, len(bags[0].validation_scores), n_rows)
+    sums = [ScoreSums.of(((order.validation_rows(), order.validation_scores(bag.validation_scores))
+                          for bag, order in zip(bags[kind], orders[kind], strict=True)),
+                         len(data.intercept), len(weights)) for kind in kinds]
+    means = [each.taken(np.flatnonzero(weights[each.rows])) for each in sums]
+    rows, scores = means[0].rows, pad_to_tiles(means[0].means())
+    shares = np.full(len(bags), 1 / len(bags))
+    if n_tree_bags:
+        rows, own, of_trees = np.intersect1d(rows, means[1].rows, assume_unique=True, return_indices=True)
+        scores, tree_scores = (pad_to_tiles(each.taken(some).means()) for each, some in zip(means, (own, of_trees),
+                                                                                            strict=True))
+        differences, share = tree_scores - scores, 0.5
+        if len(rows):
+            share = round(_lowest(data, scores, differences, data.targets[rows], weights[rows], 0.0, 1.0, 0.5,
+                                  _MIX_ROWS), 2)  # 0 or 1 leaves out terms of one kind
+        scores = scores + np.float32(share) * differences
+        shares = np.repeat([(1 - share) / first, share / n_tree_bags], [first, n_tree_bags])
+    excess = sum(shares[kind].sum() ** 2 * each.excess_variance(len(bags[kind]))
+                 for kind, each in zip(kinds, sums, strict=True))
+    return rows, scores, shares, excess
 
 
 class ScoreSums(NamedTuple):

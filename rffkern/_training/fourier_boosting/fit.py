@@ -22,7 +22,7 @@ from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .base_learners import BASE_LEARNERS
 from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
-from .calibration import excess_variance, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
+from .calibration import inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_units_of_mean, loss_of
@@ -127,7 +127,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
     data, weights = table.data, table.weights
-    rows, scores, shares = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
+    rows, scores, shares, excess = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     stack = stack_kernel_ridge(model, table, bags, orders, sizes, (rows, scores), factor, was_stopped or timed_out,
                                limit)
@@ -138,10 +138,10 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     record = None
     if len(rows):
         of_bags = scores[:, : len(rows)] + quantiles[:, None]
-        excess = stack.terms**2 * excess_variance(bags, orders, len(weights), shares, sizes.n_tree_bags)
         source = "the evaluation set" if table.evaluation else "rows held out by bags"
-        record = out_of_fold_record(stack.scores(of_bags, data, rows), excess, data, rows, weights[rows], center, scale,
-                                    model._quantiles() if classes is None else None, source)
+        record = out_of_fold_record(stack.scores(of_bags, data, rows), stack.terms**2 * excess, data, rows,
+                                    weights[rows], center, scale, model._quantiles() if classes is None else None,
+                                    source)
 
     # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
     if in_order and not (was_stopped or timed_out):

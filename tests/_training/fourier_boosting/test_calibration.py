@@ -9,7 +9,6 @@ from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.calibration import (
     inverse_temperature,
     mix_bags,
-    out_of_fold_scores,
     quantile_shifts,
 )
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
@@ -19,12 +18,12 @@ N = 20_000
 
 
 def temperature_of(bags, orders, data, weights):
-    rows, scores = out_of_fold_scores(bags, orders, weights)
+    rows, scores, *_ = mix_bags(bags, orders, weights, data, 0)
     return inverse_temperature(data, scores, data.targets[rows], weights[rows])
 
 
 def shifts_of(bags, orders, data, weights):
-    rows, scores = out_of_fold_scores(bags, orders, weights)
+    rows, scores, *_ = mix_bags(bags, orders, weights, data, 0)
     return quantile_shifts(data, scores, weights[rows])
 
 
@@ -66,7 +65,7 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
     held = 3 * scores if targets == "labels" else 2 * scores - y  # less the targets
     bags = [Bag([], [], {}, {}, np.ascontiguousarray(held[kind : kind + 1, order.rows[order.n_train :]], np.float32))
             for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-    rows, mixed, shares = mix_bags(bags, orders, np.ones(200), data, 2)
+    rows, mixed, shares, _ = mix_bags(bags, orders, np.ones(200), data, 2)
     np.testing.assert_array_equal(rows, np.arange(200))
     assert shares.sum() == pytest.approx(1)
     assert shares[2] == shares[3]
@@ -151,7 +150,7 @@ def test_shifts_of_quantiles():
     found = shifts_of(members, orders, problem, weights)
     shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
     np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
-    squared = Loss(boosting.SQUARED).data(np.zeros((1, 500)), weights)
+    squared = Loss(boosting.SQUARED).data(np.zeros((2, 500)), weights)
     assert not shifts_of(members, orders, squared, weights).any()
 
 
