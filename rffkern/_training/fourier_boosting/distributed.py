@@ -21,8 +21,8 @@ from ..distributed.partition import Partition
 from ..distributed.partitions import ColumnSums, PartitionBackend, PartitionedTable, check_tables, refuse_values
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
-from .constraints import check_constraints, constraints_of
-from .fit import check_callback, describe_columns, feature_importances, fitted_attributes, mean_of_bags
+from .constraints import constraints_of
+from .fit import check_callback, describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, Reason, report_numbers, resolve_hyperparameters
@@ -33,6 +33,7 @@ from .training_rows import (
     LocalRows,
     Losses,
     RowOrder,
+    Table,
     assign_folds,
     bin_edges,
     binned_columns,
@@ -88,8 +89,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                             axis=1)
     lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates, fenced=fenced)
     edges = tuple(bin_edges(sample[j]) for j in binned)
-    used, source_codes = np.unique(sources, return_inverse=True)  # a map leaves out constant columns
-    columns = Columns(np.empty((n_features, 0), np.float32), source_codes, binned,
+    columns = Columns(np.empty((n_features, 0), np.float32), np.unique(sources, return_inverse=True)[1], binned,
                       np.empty((len(binned), 0), np.uint8), edges, lower, upper,
                       constraints_of(model, names, column_map, sources, forms, n_raw_columns, classes))
     evaluation_tables = [each for _, each in sets]
@@ -113,10 +113,13 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples),
                 [EvaluationRows(each, bag_folds[bag], True) for each in others])
 
+    common = Table(columns, scaling, sources, n_raw_columns, np.empty((1, 0)), np.empty(0), data,
+                   np.empty(0, dtype=np.intp), (), None, model.n_jobs)  # without rows, which stay where they are
     if columns.constraints is not None and columns.constraints.n_pairs:
-        pairs = strongest_pairs(model, columns, sizes, open_rows(0, 1)[0], columns.constraints.n_pairs, limit)
-        columns = columns._replace(constraints=columns.constraints.with_pairs(pairs))
-    bags, was_stopped = train_bags(model, columns, sizes, checkpoints, open_rows, callback, limit, one_by_one=True)
+        common = common.with_pairs(strongest_pairs(model, columns, sizes, open_rows(0, 1)[0],
+                                                   columns.constraints.n_pairs, limit))
+    bags, was_stopped = train_bags(model, common.columns, sizes, checkpoints, open_rows, callback, limit,
+                                   one_by_one=True)
 
     # Calibration, and the mean of the bags.
     validation = evaluation_tables[0] if evaluation_tables else table
@@ -127,9 +130,6 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     scores = pad_to_tiles(means)
     factor = inverse_temperature(data, scores, oof_targets, oof_weights)
     quantiles = quantile_shifts(data, scores, oof_weights)
-    intercept = factor * (data.intercept + quantiles)
-    shares = np.full(len(bags), 1 / len(bags))
-    expansion, term_rounds = mean_of_bags(bags, shares, columns, scaling, center + scale * intercept, factor * scale)
     record = None
     if len(oof_weights):
         source = "the evaluation set" if evaluation else "rows held out by bags"
@@ -137,15 +137,12 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
             factor * (means + quantiles[:, None]), factor**2 * score_sums.excess_variance(len(bags)),
             data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
             center, scale, model._quantiles() if classes is None else None, source)
-    importances = np.zeros(n_raw_columns)
-    importances[used] = feature_importances(bags, shares, len(used))
-    if columns.constraints is not None:
-        check_constraints(expansion, columns.constraints, columns.sources)
+    expansion, attributes = function_of_bags(
+        common, bags, np.full(len(bags), 1 / len(bags)), center + scale * (factor * (data.intercept + quantiles)),
+        factor * scale, None, [name for name, _ in sets] or ["valid_0"])
     reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
-    attributes = fitted_attributes(bags, [name for name, _ in sets] or ["valid_0"]) | {
-        "term_rounds_": term_rounds, "feature_importances_": importances,
-        "_kernel_ridge_report": report_numbers(reason), "_out_of_fold": record,
-        "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
+    attributes |= {"_kernel_ridge_report": report_numbers(reason), "_out_of_fold": record,
+                   "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
     model._keep(Fitted(names, classes, expansion, attributes, column_map=column_map))
 
 

@@ -153,13 +153,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     # The mean of the bags, as one function of raw rows.
     intercept = center + scale * (stack.terms * (data.intercept + quantiles) + stack.shifts)
     kernels = None if stack.regression is None else stack.regression.kernel_terms(table.scaling, scale * stack.kernels)
-    expansion, term_rounds = mean_of_bags(bags, shares, table.columns, table.scaling, intercept, stack.terms * scale,
-                                          kernels)
-    if table.columns.constraints is not None:
-        check_constraints(expansion, table.columns.constraints, table.columns.sources)
-    attributes = fitted_attributes(bags, set_names) | {
-        "term_rounds_": term_rounds, "feature_importances_": importances_of_raw_columns(bags, shares, table),
-        "_kernel_ridge_report": stack.report, "timed_out_": timed_out, "_out_of_fold": record}
+    expansion, attributes = function_of_bags(table, bags, shares, intercept, stack.terms * scale, kernels, set_names)
+    attributes |= {"_kernel_ridge_report": stack.report, "timed_out_": timed_out, "_out_of_fold": record}
     if model.warm_start:
         state = state._replace(params=fixed_params(model), prints=prints, checkpoints=[
             bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
@@ -210,6 +205,8 @@ def read_table(model: Any, training: Training, loss: Loss, sparse: SparseColumns
                                None if groups is None else groups[learned])
         learned = learned[weights[learned] > 0]
     data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
+    if sparse is not None:
+        sources, n_raw_columns = sparse.dense, sparse.rows.n_columns
     return Table(columns, scaling, sources, n_raw_columns, targets, weights, data, learned, evaluation, groups,
                  model.n_jobs)
 
@@ -290,6 +287,41 @@ def _clipped_to_training(table: Table, order: RowOrder) -> Table:
     return table._replace(columns=table.columns._replace(values=values, bins=bins))
 
 
+def function_of_bags(table: Table, bags: Sequence[Bag], shares: Double, intercept: Double, scale: Double,
+                     kernels: KernelTerms | None, set_names: Sequence[str]) -> tuple[Expansion, dict[str, Any]]:
+    """The mean of the bags as a function of raw rows, which keeps the constraints, and what bags tell of training.
+
+    Loss curves are means over bags, of which one that has ended counts with its last losses.  Importances are of the
+    columns of the raw table: improvements by base learners, divided by the relevances of columns; sum 1.
+    """
+    columns = table.columns
+    expansion, term_rounds = mean_of_bags(bags, shares, columns, table.scaling, intercept, scale, kernels)
+    if columns.constraints is not None:
+        check_constraints(expansion, columns.constraints, columns.sources)
+
+    longest = max(len(bag.losses) for bag in bags)
+    curves = [[(losses.train, losses.validation, *losses.evaluation) for losses in bag.losses] for bag in bags]
+    train_loss, *others = np.array([[*curve, *curve[-1:] * (longest - len(curve))] for curve in curves]).mean(axis=0).T
+    n_rounds = np.array([len(bag.steps) for bag in bags])
+
+    # A map leaves out constant columns.  Of sparse rows linear terms read all columns, the others the fullest.
+    used = np.unique(table.raw_columns) if columns.sparse is None else np.arange(table.n_raw_columns)
+    total, importances = np.zeros(len(used)), np.zeros(table.n_raw_columns)
+    for bag, share in zip(bags, shares, strict=True):
+        for name, gain_share in bag.gain_shares.items() if bag.steps else ():
+            relevances = bag.relevances[name]
+            if len(relevances) < len(used):
+                relevances = columns.sparse.of_all(relevances)
+            total += share * gain_share * relevances
+    importances[used] = total / max(total.sum(), 1e-300)
+    return expansion, {
+        "n_estimators_": longest - 1, "n_bags_": len(bags),
+        "bag_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
+        "train_loss_": train_loss.copy(), "eval_loss_": others[0].copy(),
+        "eval_losses_": dict(zip(set_names, map(np.copy, others), strict=True)),
+        "term_rounds_": term_rounds, "feature_importances_": importances}
+
+
 def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling: Scaling, intercept: Double,
                  scale: Double, kernels: KernelTerms | None = None) -> tuple[Expansion, Double]:
     """The mean of the bags as a function of unscaled rows, and the round of each of its terms, cosines before trees.
@@ -311,37 +343,3 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     parts += [] if kernels is None else [kernels]
     return (Expansion(intercept, center, *parts, lower=lower, upper=upper),
             np.concatenate([np.array(rounds, dtype=np.float64) for _, rounds in made]))
-
-
-def feature_importances(bags: Sequence[Bag], shares: Double, n_sources: int) -> Double:
-    """Of raw columns that are used: improvements by base learners, divided by the relevances of columns; sum 1."""
-    total = np.zeros(n_sources)
-    for bag, share in zip(bags, shares, strict=True):
-        if bag.steps:
-            for name, gain_share in bag.gain_shares.items():
-                total += share * gain_share * bag.relevances[name]
-    return total / max(total.sum(), 1e-300)
-
-
-def importances_of_raw_columns(bags: Sequence[Bag], shares: Double, table: Table) -> Double:
-    """Importances of all columns of the raw table, of which a map leaves out constant ones."""
-    sparse = table.columns.sparse
-    if sparse is not None:  # linear terms read all columns, the others the fullest
-        bags = [bag._replace(relevances={name: each if name == "linear" else sparse.of_all(each)
-                                         for name, each in bag.relevances.items()}) for bag in bags]
-        return feature_importances(bags, shares, sparse.rows.n_columns)
-    importances, used = np.zeros(table.n_raw_columns), np.unique(table.raw_columns)
-    importances[used] = feature_importances(bags, shares, len(used))
-    return importances
-
-
-def fitted_attributes(bags: Sequence[Bag], set_names: Sequence[str]) -> dict[str, Any]:
-    """Loss curves and numbers of rounds: means over bags, of which one that has ended counts with its last losses."""
-    longest = max(len(bag.losses) for bag in bags)
-    curves = [[(losses.train, losses.validation, *losses.evaluation) for losses in bag.losses] for bag in bags]
-    train_loss, *others = np.array([[*curve, *curve[-1:] * (longest - len(curve))] for curve in curves]).mean(axis=0).T
-    n_rounds = np.array([len(bag.steps) for bag in bags])
-    return {"n_estimators_": longest - 1, "n_bags_": len(bags),
-            "bag_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
-            "train_loss_": train_loss.copy(), "eval_loss_": others[0].copy(),
-            "eval_losses_": dict(zip(set_names, map(np.copy, others), strict=True))}

@@ -21,7 +21,6 @@ from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.length_scales import Choice, ChoiceRows, Lengths
 from ..kernel_ridge.regions import Division, divide_by_sizes
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
-from .stack_weights import Gain
 from .training_rows import Columns, RowOrder
 
 KERNEL = "exponential"
@@ -54,6 +53,31 @@ _GROWTH = 1.0
 
 # The least share of the loss that the smallest regions must gain for larger ones to be tried, give or take chance.
 _LEAST_OPEN = 0.005
+
+
+class Gain(NamedTuple):
+    """By how much kernel ridge regression lowers the mean loss of some out-of-fold rows."""
+
+    n_rows: int
+    without: float
+    stacked: float
+    standard_error: float  # of the mean difference
+
+    @property
+    def share(self) -> float:
+        """The gain as a share of the loss without it."""
+        return (self.without - self.stacked) / max(self.without, np.finfo(np.float64).tiny)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether this is enough to keep it."""
+        gain = self.without - self.stacked
+        return gain > 0 and gain >= LEAST_SHARE * self.without and gain >= STANDARD_ERRORS * self.standard_error
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is enough, chance or not."""
+        return self.without - self.stacked - STANDARD_ERRORS * self.standard_error >= LEAST_SHARE * self.without
 
 
 class KernelRows(NamedTuple):

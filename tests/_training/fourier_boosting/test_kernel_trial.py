@@ -5,8 +5,7 @@ import pytest
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting import kernel_trial, stacking
-from rffkern._training.fourier_boosting.kernel_trial import KernelTrial
-from rffkern._training.fourier_boosting.stack_weights import Gain
+from rffkern._training.fourier_boosting.kernel_trial import Gain, KernelTrial
 
 SHORT = {"n_estimators": 20, "n_bags": 3, "columns": None, "random_state": 0}
 RNG = np.random.default_rng(0)

@@ -26,8 +26,7 @@ from rffkern._training.fourier_boosting.parameters import (
     reason_not_to_try,
     report_numbers,
 )
-from rffkern._training.fourier_boosting.stack_weights import stack_classes, stack_values
-from rffkern._training.fourier_boosting.stacking import StackedRegression
+from rffkern._training.fourier_boosting.stacking import StackedRegression, stack_classes, stack_values
 from rffkern._training.kernel_ridge.calibration import log_losses
 from rffkern._training.kernel_ridge.fit import RegionLearner
 
