@@ -110,15 +110,15 @@ Packed = TypeVar("Packed")
 
 
 def in_precision(pack_in: Callable[[np.dtype[Any]], tuple[Packed, float]], precision: str,
-                 needs_double: Callable[[float], bool]) -> Packed:
+                 largest_single: float) -> Packed:
     """What `pack_in` makes of rows in single precision, or in double where that is asked for or needed.
 
-    `pack_in` takes a dtype and returns what it packed and the largest length of a row; `needs_double` tells of a length
-    whether single precision falls short.
+    `pack_in` takes a dtype and returns what it packed and the largest length of a row, which single precision resolves
+    up to `largest_single`.
     """
     if precision == "single":
         packed, length = pack_in(SINGLE)
-        if not needs_double(length):
+        if not length > largest_single:
             return packed
         del packed  # before its successor takes memory
     return pack_in(DOUBLE)[0]

@@ -67,11 +67,6 @@ def resolved_gamma(gamma: str | float, standardize: bool, scaling: Scaling) -> f
     return found
 
 
-def needs_double(gamma: float, largest_length: float) -> bool:
-    """Whether angles may exceed what single precision resolves."""
-    return largest_length > largest_single_length(gamma)
-
-
 def largest_single_length(gamma: float) -> float:
     """Length of a row up to which single precision resolves its angles."""
     return LARGEST_SINGLE_ANGLE / (3 * math.sqrt(2 * gamma))

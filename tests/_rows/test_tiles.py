@@ -96,5 +96,5 @@ def test_double_precision_where_it_is_asked_for_or_needed(precision, limit, aske
         dtypes.append(dtype)
         return dtype, 5.0
 
-    assert in_precision(pack_in, precision, lambda length: length > limit) == asked[-1]
+    assert in_precision(pack_in, precision, limit) == asked[-1]
     assert dtypes == asked

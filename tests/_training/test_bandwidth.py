@@ -7,7 +7,7 @@ import pytest
 
 from rffkern import InvalidInputError
 from rffkern._rows.scaling import Scaling
-from rffkern._training.spectral import needs_double, resolved_gamma, rows_variance
+from rffkern._training.spectral import largest_single_length, resolved_gamma, rows_variance
 
 
 def scaling(inverse_scale=(1.0, 1.0), mean_variance=4.0):
@@ -43,6 +43,5 @@ def test_omegas_that_overflow_are_refused():
 
 def test_angles_up_to_4000_are_single():
     """Three standard deviations sqrt(2 gamma) of omega times the largest length of a row."""
-    assert not needs_double(0.5, 1333.0)
-    assert needs_double(0.5, 1334.0)
-    assert needs_double(2.0, 667.0)
+    assert 1333 < largest_single_length(0.5) < 1334
+    assert 666 < largest_single_length(2.0) < 667

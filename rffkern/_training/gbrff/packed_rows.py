@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -231,11 +230,10 @@ def pack_samples(X: Any, weights: RowWeights, scaling: Scaling, precision: str, 
     `single_length`.  RowBlocks are passed over once in each precision, and those of their rows without weight belong to
     no sample.
     """
-    needs_double = partial(lt, single_length)
     if not isinstance(X, RowBlocks):
         pack_in = partial(pack, X, scaling, n_threads=n_threads)
         pack_in = pack_in if order is None else partial(pack_in, order=order)
-        tiles = in_precision(pack_in, precision, needs_double)
+        tiles = in_precision(pack_in, precision, single_length)
         return PackedRows(tiles, weights, n_components, n_threads, order, n_samples)
     if order is None:
         order = weights.positive()
@@ -250,7 +248,7 @@ def pack_samples(X: Any, weights: RowWeights, scaling: Scaling, precision: str, 
         rows = StreamedRows(X, weights, scaling, dtype, n_components, n_threads, members)
         return rows, max(length for _, _, length in rows.measured_blocks())
 
-    return in_precision(stream_in, precision, needs_double)
+    return in_precision(stream_in, precision, single_length)
 
 
 def pack_rows(X: Any, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any], n_components: int,

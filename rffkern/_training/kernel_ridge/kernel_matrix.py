@@ -20,7 +20,7 @@ Dtype = np.dtype[Any]
 
 # In units of 2^-|x - z|^p, from the center of the data: for p = 2, 353 length scales, of sqrt(1 / (2 ln 2)) = 0.849
 # units each.  Single precision resolves the distances of rows farther than this too coarsely.
-_LARGEST_SINGLE_LENGTH = 300.0
+LARGEST_SINGLE_LENGTH = 300.0
 
 # Rows that are copied at once.
 _BLOCK_ROWS = 8 * TILE
@@ -51,11 +51,6 @@ def tiles_of_rows(X: Any, scaling: Scaling, weights: RowWeights, dtype: Dtype, n
     return tiles, largest
 
 
-def needs_double(largest_length: float) -> bool:
-    """Whether rows lie too far apart for single precision."""
-    return largest_length > _LARGEST_SINGLE_LENGTH
-
-
 def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str,
               n_threads: int | None) -> PackedRows:
     """Rows, an array or RowBlocks, for a kernel; in single precision where that is asked for and suffices.
@@ -74,7 +69,8 @@ def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precisi
     scaling = scaling._replace(inverse_scale=UNITS[SHAPES[shape]] * scaling.inverse_scale)
     n_samples, n_features = X.shape
     threads = check_n_threads(n_threads, n_samples * n_features)
-    tiles = in_precision(lambda dtype: tiles_of_rows(X, scaling, weights, dtype, threads), precision, needs_double)
+    tiles = in_precision(lambda dtype: tiles_of_rows(X, scaling, weights, dtype, threads), precision,
+                         LARGEST_SINGLE_LENGTH)
     n_centers = -(-n_samples // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE
     centers = np.zeros((n_centers, n_features), tiles.dtype)
     for start in range(0, n_centers, _BLOCK_ROWS):

@@ -17,7 +17,7 @@ from ..._rows.scaling import Scaling, scaling_in_threads
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from ..._rows.training_rows import LabelledRows, Training
-from ..spectral import feature_units, needs_double, pseudo_posterior, resolved_gamma
+from ..spectral import feature_units, largest_single_length, pseudo_posterior, resolved_gamma
 from .landmarks import Landmarks, kmeans_landmarks, random_landmarks
 
 Double = NDArray[np.float64]
@@ -78,7 +78,7 @@ def learn_kernels(model: Any, training: Training,
     phases = np.einsum("lkd,ld->lk", omegas, landmarks[0])
     n_threads = check_n_threads(model.n_jobs, rows.X.shape[0] * omegas.size)
     pack_in = partial(tile_rows, rows.X, scaling, n_threads=n_threads, weights=rows.weights)
-    tiles = in_precision(pack_in, model.precision, partial(needs_double, gamma))
+    tiles = in_precision(pack_in, model.precision, largest_single_length(gamma))
     cosines = _mean_cosines(tiles, rows, landmarks, omegas, phases, n_threads)
     # The losses are 1/2 - cosines / 2.
     posterior = pseudo_posterior(0.5 * model.beta * math.sqrt(rows.weights.given_total) * cosines)

@@ -9,7 +9,7 @@ from ..._native.array_types import NDArray
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
 from ..._rows.training_rows import TargetRows
-from ..kernel_ridge.kernel_matrix import needs_double
+from ..kernel_ridge.kernel_matrix import LARGEST_SINGLE_LENGTH
 from .basis_selection import BaseLearner, Selection, Settings, combine, draw_rows
 from .kernel import Kernel
 from .kernel_rows import KernelRows
@@ -189,7 +189,7 @@ def make_ensemble(model: Any, kernel: Kernel, scaling: Scaling, learned: TargetR
         rows = KernelRows(learned.X, in_lengths, learned.weights, dtype, n_threads, kernel.number)
         return rows, rows.largest_length
 
-    rows = in_precision(pack_in, PRECISION, needs_double)
+    rows = in_precision(pack_in, PRECISION, LARGEST_SINGLE_LENGTH)
     n_positive, n_outputs = learned.weights.n_positive, learned.values.shape[1]
     basis_size = min(model.basis_size, model.max_samples or n_positive, n_positive)
     n_together = min(basis_size, n_outputs, _MOST_TOGETHER)

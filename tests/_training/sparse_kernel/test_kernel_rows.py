@@ -10,7 +10,7 @@ from rffkern._rows.scaling import no_scaling
 from rffkern._rows.threads import ELEMENTS_PER_THREAD, check_n_threads
 from rffkern._rows.tiles import tiled
 from rffkern._rows.weights import RowWeights
-from rffkern._training.kernel_ridge.kernel_matrix import needs_double
+from rffkern._training.kernel_ridge.kernel_matrix import LARGEST_SINGLE_LENGTH
 from rffkern._training.sparse_kernel import kernel_rows as kernel_rows_module
 from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.kernel_rows import KernelRows, Kernels
@@ -75,7 +75,8 @@ def test_single_becomes_double_beyond_353_length_scales(lengths, expected):
     X = np.zeros((3, 1))
     X[2] = lengths
     scaling = given_kernel()._replace(length_scale=np.ones(1)).scaling(no_scaling(1))
-    assert needs_double(KernelRows(X, scaling, RowWeights(3), np.float32, 1).largest_length) == expected
+    rows = KernelRows(X, scaling, RowWeights(3), np.float32, 1)
+    assert (rows.largest_length > LARGEST_SINGLE_LENGTH) == expected
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
