@@ -83,24 +83,6 @@ def test_these_sizes_start_teams(name, eight_cpus):
     assert check_n_threads(2, FITS[name][2]) == 2
 
 
-def test_scores_during_a_fit_are_of_one_model():
-    """Scoring takes one snapshot of a model that another thread fits anew."""
-    X, y = table(70_000)
-    model = GBRFF2Classifier(2, random_state=0, n_jobs=2).fit(X, y)
-    known = [model.decision_function(X)]
-    known.append(GBRFF2Classifier(2, random_state=1, n_jobs=2).fit(X, y).decision_function(X))
-    with ThreadPoolExecutor(1) as pool:
-        fitting = pool.submit(model.set_params(random_state=1).fit, X, y)
-        seen = [model.decision_function(X)]
-        while not fitting.done():
-            seen.append(model.decision_function(X))
-        fitting.result()
-    seen.append(model.decision_function(X))
-    matches = [[np.array_equal(one, other) for other in known] for one in seen]
-    assert all(any(match) for match in matches)
-    assert matches[-1] == [False, True]
-
-
 def test_fits_at_once_free_their_memory():
     """Of four fits whose rows take 3 MB each in single precision, next to nothing stays."""
     X, y = table(70_000)

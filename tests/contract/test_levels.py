@@ -20,23 +20,20 @@ ALIKE = [pytest.param(pair, marks=pytest.mark.skipif(pair[1] not in simd.LEVELS,
          for pair in (("baseline", "x86-64-v2"), ("x86-64-v3", "x86-64-v4"))]
 
 
-@pytest.fixture
-def select():
-    """Choose a level until the test ends."""
+def at(level, function):
+    """What a function returns at a level."""
     before = simd.selected()
-    yield simd.select
-    simd.select(before)
+    simd.select(level)
+    try:
+        return function()
+    finally:
+        simd.select(before)
 
 
 @functools.cache
 def hashes_at(level):
     """Those of this process."""
-    before = simd.selected()
-    simd.select(level)
-    try:
-        return training_hashes()
-    finally:
-        simd.select(before)
+    return at(level, training_hashes)
 
 
 def in_process_of_its_own(level, **environment):
@@ -66,10 +63,7 @@ def test_baseline_and_v2_train_the_same_bits():
 
 @pytest.mark.parametrize("levels", ALIKE)
 @pytest.mark.parametrize("precision", ["single", "double"])
-def test_one_model_scores_the_same_bits(family, precision, levels, select):
+def test_one_model_scores_the_same_bits(family, precision, levels):
     model = short_model(family, precision)
-    bits = []
-    for level in levels:
-        select(level)
-        bits.append(score_bits(model))
-    assert bits[0] == bits[1]
+    one, other = (at(level, lambda: score_bits(model)) for level in levels)
+    assert one == other

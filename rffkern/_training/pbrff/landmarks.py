@@ -50,18 +50,9 @@ def kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng
 
 
 def kmeans(X: Double, weight: Double, n_centers: int, rng: "np.random.Generator") -> Double:
-    """Return cluster centers by Lloyd's iterations until no row changes its cluster, 100 at most.
+    """Cluster centers (n_centers, n_features) by Lloyd's iterations until no row changes its cluster, 100 at most.
 
-    Parameters
-    ----------
-    X : float64 array of shape (n_samples, n_features)
-    weight : float64 array of shape (n_samples,), positive
-    n_centers : int >= 1; with fewer distinct rows than that, rows repeat
-    rng : numpy.random.Generator, of which n_centers uniform numbers are used
-
-    Returns
-    -------
-    float64 array of shape (n_centers, n_features)
+    Weights are positive; where distinct rows are fewer than centers, rows repeat.  Uses n_centers uniform numbers.
     """
     centers = _seed_centers(X, weight, n_centers, rng)
     clusters = np.full(len(X), -1)

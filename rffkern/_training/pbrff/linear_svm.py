@@ -222,17 +222,9 @@ def fit_linear_svms(features: NDArray[Any], signs: list[Signs], bound: Double, l
                     n_factor_threads: int) -> tuple[Double, Double, int]:
     """Solve a problem for each array of signs, to a relative gap of tol.
 
-    Return the directions (width, n_problems), the margins y w . x (n_samples, n_problems), and the number of Newton
-    steps of all together.
-
-    Parameters
-    ----------
-    features : float32 or float64 array of shape (n_samples, width), width a multiple of LANE_COUNT, padded with 0
-    signs : int8 arrays of shape (n_samples,), -1 or +1
-    bound : float64 array of shape (n_samples,), positive
-    loss : "hinge" or "squared_hinge"
-    tol : relative gap at which to stop
-    n_threads, n_factor_threads : for sums over rows, and for matrices and their factors, which are more work
+    Features (n_samples, width) are padded with 0 to a multiple of LANE_COUNT; bounds (n_samples,) are positive; sums
+    over rows have fewer threads than matrices and their factors, which are more work.  Return the directions (width,
+    n_problems), the margins y w . x (n_samples, n_problems), and the number of Newton steps of all together.
     """
     rows, solved = FeatureRows(features, n_threads, n_factor_threads), []
     for number, sign in enumerate(signs, 1):
@@ -361,13 +353,8 @@ def probability_slope(margins: Double, signs: Signs, weight: Double) -> float:
     """Slope A of highest likelihood, where a row of margin m is right with probability 1 / (1 + exp(-A m)).
 
     Each row counts as right with the odds of J. Platt (1999), (n + 1) / (n + 2) with n the rows of its sign, so that
-    margins that are all positive do not make the slope infinite.
-
-    Parameters
-    ----------
-    margins : float64 array of shape (n_samples, n_machines), y score
-    signs : int8 array of shape (n_samples, n_machines)
-    weight : float64 array of shape (n_samples,), of which a whole number stands for so many rows
+    margins that are all positive do not make the slope infinite.  Margins y score and signs have shape (n_samples,
+    n_machines); a whole weight stands for so many rows.
     """
     if not margins.any():
         return 1.0

@@ -111,10 +111,7 @@ class Selection:
                 residual: Double) -> tuple[tuple[BaseLearner, ...], Kernels] | None:
         """Base learners on the same rows of a sample, and the kernels of their columns; None if there is none.
 
-        Parameters
-        ----------
-        sample : array of shape (n_sample,)
-        target, residual : arrays of shape (n_outputs, n_tiles, 128) over all rows; their difference is the model
+        `target` less `residual`, each (n_outputs, n_tiles, 128) over all rows, is the model so far.
         """
         if not self._settings.keeps_dictionary:
             self._selector.reset()

@@ -37,17 +37,9 @@ _MOST_TOGETHER = 2
 class Ensemble:
     """Base learners whose coefficients are kept optimal: all of them, or, group by group, those of the last group.
 
-    Several outputs share the base learners, and differ in coefficients alone.
-
-    Parameters
-    ----------
-    rows : KernelRows
-    target : array of shape (n_outputs, n_tiles, 128), targets less the intercepts, which becomes the residual
-    held_out : tuple of Residuals, of rows that the ensemble is evaluated on after each round
-    settings : Settings
-    rng : numpy.random.Generator
-    signs : array of shape (n_samples, n_outputs) or None
-        Labels -1 and +1, where groups after the first leave out the rows that are fitted well.
+    Several outputs share the base learners, and differ in coefficients alone.  `target`, of shape (n_outputs, n_tiles,
+    128), has targets less the intercepts, and becomes the residual; losses of `held_out` follow.  `signs` are labels -1
+    and +1 (n_samples, n_outputs) where groups after the first leave out the rows that are fitted well.
     """
 
     def __init__(self, rows: KernelRows, target: Double, held_out: tuple[Residuals, ...], settings: Settings,

@@ -39,16 +39,7 @@ _MANY_ROWS, _TRIAL_ROUNDS, _MOST_TRIAL_ROWS, _ROWS_PER_HELD_OUT = 8000, 200, 819
 
 def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
                   rng: "np.random.Generator") -> Kernel:
-    """Kernel and lambda; what is not given is learned.
-
-    Parameters
-    ----------
-    model : an estimator of this family
-    data : LabelledRows or TargetRows
-    targets : array of shape (n_samples, n_outputs), less the intercepts
-    scaling : Scaling
-    rng : numpy.random.Generator
-    """
+    """Kernel and lambda; what is not given is learned, of targets (n_samples, n_outputs) less the intercepts."""
     kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, data.X.shape[1])
     reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
     if kernel is not None and reg_lambda is not None:

@@ -110,14 +110,9 @@ class KernelRows:
 
 
 class Kernels:
-    """Kernels, of amplitude 1, of all rows with some centers.
+    """Kernels, of amplitude 1, of all rows with some centers, which come from `KernelRows.centers`.
 
     They are computed once for `correlate` and `combine` together where they fit into some memory.
-
-    Parameters
-    ----------
-    rows : KernelRows
-    centers : array of shape (n_centers, n_features), from `KernelRows.centers`
     """
 
     def __init__(self, rows: KernelRows, centers: NDArray[Any]) -> None:

@@ -43,11 +43,8 @@ _ROUNDING = 1e-6
 class Residuals:
     """The residuals of the targets at some rows, and the columns of the base learners there.
 
-    Parameters
-    ----------
-    rows : KernelRows
-    residual : array of shape (n_outputs, n_tiles, 128), changed in place
-    columns : array of shape (capacity, n_tiles, 128) in the precision of the rows, arbitrary values
+    `residual` (n_outputs, n_tiles, 128) is changed in place; `columns` (capacity, n_tiles, 128), in the precision of
+    the rows, may hold anything.
     """
 
     def __init__(self, rows: KernelRows, residual: Double, columns: NDArray[Any]) -> None:
@@ -123,14 +120,7 @@ class Coefficients(NamedTuple):
 
 
 class LeastSquares:
-    """Weak learners on some rows, with their coefficients.
-
-    Parameters
-    ----------
-    training : Residuals, whose residuals are the targets until there are base learners
-    held_out : tuple of Residuals, which follow
-    settings : Settings
-    """
+    """Base learners with their coefficients; residuals of `training` are the targets before, those held out follow."""
 
     def __init__(self, training: Residuals, held_out: tuple[Residuals, ...], settings: Settings) -> None:
         self.training, self.held_out, self.settings = training, held_out, settings

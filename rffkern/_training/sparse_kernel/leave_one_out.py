@@ -26,17 +26,9 @@ MOST_ROWS = 1500
 class LeaveOneOut:
     """Leave-one-out residuals of the last of some rows, as a function of kernel and lambda.
 
-    Memory: 4 n_rows^2 bytes and 16 n_last^2 in single precision, where lambda is large enough for it, else twice that.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_features), in units of the kernels' length scales
-    targets : array of shape (n_rows, n_outputs)
-    weights : array of shape (n_rows,), in which lambda counts
-    n_last : int
-        Number of rows to leave out, one by one, each of which the others predict.
-    n_threads : int or None
-    precision : "single" or "double"
+    X (n_rows, n_features) is in units of the kernels' length scales, and lambda in those of the weights (n_rows,).
+    Each of the last `n_last` rows is predicted by all others.  Memory: 4 n_rows^2 bytes and 16 n_last^2 in single
+    precision, where lambda is large enough for it, else twice that.
     """
 
     def __init__(self, X: Double, targets: Double, weights: Double, n_last: int, n_threads: int | None,
@@ -88,14 +80,8 @@ def calibrated_scores(rows: KernelRows, kernel: Kernel, signs: Double,
     """The slope and the shifts with which scores F of least squares have the largest likelihood of labels (Platt).
 
     Base learners follow the labels of all rows, so that least squares on them without a row would still know its label.
-    Ridge regressions with the same kernel and lambda, of which the ensemble is an approximation, do not.
-
-    Parameters
-    ----------
-    rows : KernelRows
-    kernel : Kernel, for weights of mean 1
-    signs : array of shape (n_samples, n_outputs), of -1 and +1
-    intercepts : array of shape (n_outputs,)
+    Ridge regressions with the same kernel and lambda, of which the ensemble is an approximation, do not.  `signs` are
+    -1 and +1, of shape (n_samples, n_outputs), and lambda is that for weights of mean 1.
     """
     some = rows.weights.positive()
     n_some = min(len(some), MOST_ROWS)

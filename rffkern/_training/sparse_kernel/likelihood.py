@@ -130,18 +130,10 @@ class Likelihood:
 
 
 class KernelSearch:
-    """The search for the likeliest kernel of some form on some rows.
+    """The search for the likeliest kernel on some rows, which are in random order; all outputs share one.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_features), in random order
-    targets : array of shape (n_rows, n_outputs); all outputs share one kernel
-    shape : "gaussian" or "exponential", unless the kernel is given
-    per_column : bool
-        Whether each column has a length scale; else all are one multiple of the spread of their columns.
-    n_threads : int or None
-    kernel, noise : Kernel and float, or None for what is to be found
-    precision : "single" or "double"
+    With `per_column` each column has a length scale, else all are one multiple of the spread of their columns.
+    `kernel` and `noise` are None where they are to be found.
     """
 
     def __init__(self, rows: Double, targets: Double, shape: str, per_column: bool, n_threads: int | None,

@@ -82,29 +82,9 @@ def test_outputs_of_the_same_rows_do_not_mix(kind):
     np.testing.assert_array_equal(residuals(single), residuals(first))
 
 
-@pytest.mark.parametrize("kind", STATES)
-def test_a_step_goes_along_the_direction(kind):
-    problem = PackedProblem(2, 300, 3, np.float64, False)
-    state = kind(problem.rows, problem.y, 0.0)
-    state.set_direction(problem.cosine)
-    state.add_step(0.5)
-    h = reference.cosine_sum(problem.X, *problem.cosine[:3])
-    expected = problem.y - 0.5 * h if kind is SquaredRows else 0.5 * h
-    np.testing.assert_allclose(problem.flat(state.scores), expected, atol=1e-11)
-
-
 def test_least_squares_step_by_hand():
     assert SquaredRows.step_from((3.0, 4.0), None) == 0.75
     assert SquaredRows.step_from((0.0, 0.0), None) == 0
-
-
-def test_exact_steps_have_a_slope_of_zero():
-    problem = PackedProblem(3, 2000, 3, np.float64, True)
-    state = ExactStepRows(problem.rows, problem.y, 0.1)
-    state.set_direction(problem.cosine)
-    step, h = state.best_step(), problem.flat(problem.rows.h)
-    slopes = problem.weight * problem.y * h * np.exp(-problem.y * (0.1 + step * h))
-    assert abs(slopes.sum()) < 1e-5 * np.abs(slopes).sum()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

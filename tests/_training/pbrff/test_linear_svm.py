@@ -171,16 +171,6 @@ def test_degenerate_rows_converge(kind, loss):
         assert solve(features, sign, np.minimum(C * bound, 1e8), loss, 1e-6).gap <= 1e-6  # clipped as `fit` does
 
 
-@losses
-@pytest.mark.parametrize("factor", [1e-3, 1e3])
-def test_scale(loss, factor):
-    """Features times a factor and bounds over its square: w over the factor, alpha over its square."""
-    features, sign, bound = problem(12, 300, 15)
-    machine = solve(features, sign, bound, loss, 1e-10)
-    scaled = solve(factor * features, sign, bound / factor**2, loss, 1e-10)
-    np.testing.assert_allclose(factor * scaled.coef, machine.coef, atol=1e-4)
-
-
 @pytest.mark.parametrize("C", [1e-2, 0.3, 10.0])
 @losses
 def test_objectives_are_those_of_other_programs(C, loss):
@@ -327,12 +317,6 @@ def test_factors(rng, size, n_below):
     factor = np.linalg.cholesky(matrix)
     np.testing.assert_allclose(np.tril(both[:size]), factor, atol=1e-12)
     np.testing.assert_allclose(both[size:], np.linalg.solve(factor, below.T).T, atol=1e-9)
-
-
-def test_an_indefinite_matrix_has_no_factor(rng):
-    matrix = definite(rng, 600)
-    matrix[500, 500] = -1.0
-    assert not _svm.factorise(matrix, 1)
 
 
 def test_pieces_are_short_and_change_nothing(rng, monkeypatch):

@@ -84,14 +84,6 @@ def test_values_are_restored_without_the_moments(steps):
     assert network.n_steps > 0
 
 
-def test_a_copy_is_not_changed(steps):
-    other = copy.deepcopy(steps.network)
-    before = other.values()
-    steps.objective.descend(steps.rows, [steps.order], 0.01, 1e-3, 1e-3)
-    assert other.n_steps == 0
-    np.testing.assert_array_equal(other.coefficients[0], before[0])
-
-
 def test_several_orders_of_rows_are_as_many_passes(steps):
     orders = [np.arange(70), np.arange(70)[::-1].copy()]
     other = copy.deepcopy(steps.network)
