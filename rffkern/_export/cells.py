@@ -19,8 +19,6 @@ from .source import c_source_of
 # What `str.strip` takes away.
 _BLANKS = [character for character in map(chr, range(0x3001)) if character.isspace()]
 
-_NO, _YES = ([*dict.fromkeys(words)] for words in zip(*cells._BOOLEAN_WORDS, strict=True))
-
 _C_TYPE = """\
 typedef struct {
     const char *text;  /* of UTF-8, or NULL where the cell is a number */
@@ -322,15 +320,6 @@ def _c_table(kind: str, name: str, items: Iterable[str]) -> str:
     return f"static const {kind} {name}[{len(items)}] = {{\n" + ",\n".join(items) + "};\n"
 
 
-def _others(column: Column) -> list[float]:
-    """What "no", "yes" and levels that are not known mean."""
-    return [*(column.other if place is None else float(place) for place in column.truth_values()), column.other]
-
-
-def _words() -> dict[str, list[str]]:
-    return {"missing_words": sorted(cells.MISSING), "no_words": _NO, "yes_words": _YES}
-
-
 # --- JavaScript
 
 def js_text(value: Any) -> str:
@@ -340,8 +329,10 @@ def js_text(value: Any) -> str:
 
 def js_cells(mapping: RowMap) -> str:
     """Tables of the columns, and the function `read_row(cells)`."""
-    words: dict[str, Any] = {key: js_text(words) for key, words in _words().items()} | {
-        "n_columns": len(mapping.columns), "n_values": mapping.n_values, "largest": repr(LARGEST_VALUE),
+    no_words, yes_words = ([*dict.fromkeys(words)] for words in zip(*cells._BOOLEAN_WORDS, strict=True))
+    words: dict[str, Any] = {
+        "missing_words": js_text(sorted(cells.MISSING)), "no_words": js_text(no_words),
+        "yes_words": js_text(yes_words), "n_values": mapping.n_values, "largest": repr(LARGEST_VALUE),
         "base": text._BASE, "most_letters": text.MOST_LETTERS, "lengths": [*text._LENGTHS],
         "last_power": text._LAST_POWER, "derived": "".join(_js_derived(mapping))}
     blanks = "".join(f"\\u{ord(character):04x}" for character in _BLANKS)
@@ -370,7 +361,8 @@ def _js_column(column: Column) -> Iterator[str]:
     if column.kind == cells.CATEGORY:
         yield f"levels: new Map({js_text(column.levels)}.map((level, k) => [level, k]))"
         yield f"numbers: new Map({json.dumps([*column.numbers().items()])})"
-        for name, value in zip(("no", "yes", "other"), _others(column), strict=True):
+        for name, place in zip(("no", "yes", "other"), (*column.truth_values(), None), strict=True):
+            value = column.other if place is None else place
             yield f"{name}: {'NaN' if value != value else format(value, '.0f')}"
     elif column.kind != cells.EMPTY:
         yield f"format: {js_text(column.reading.format)}"

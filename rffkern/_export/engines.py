@@ -343,13 +343,10 @@ def quoted(name: str) -> str:
 
 def sql_rows(rows: Rows) -> list[tuple[Any, ...]]:
     """Rows of values of a database, in which dates are ISO text."""
-    columns = [[None if cell is None or cell != cell else _iso(cell) if kind == DATE else cell for cell in cells]
+    columns = [[None if cell is None or cell != cell else
+                (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE else cell for cell in cells]
                for cells, kind in zip(rows.cells, rows.kinds, strict=True)]
     return [*zip(range(rows.n_rows), *columns, strict=True)]
-
-
-def _iso(seconds: float) -> str:
-    return (_EPOCH + datetime.timedelta(seconds=seconds)).isoformat(" ")
 
 
 def of_sql(found: Sequence[Sequence[Any]], expected: Results) -> Results:

@@ -221,14 +221,11 @@ def function_of(model: Any, interval: float | None = None, explain: bool = False
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
     function = _function(now, expansion, vars(now).get("column_map_"))
     if interval is not None:
-        function = function._replace(intervals=_intervals_of(now, check_coverage(interval)))
+        coverage, quantiles = check_coverage(interval), now._quantiles()
+        ends = ends_of(record_for(now), now.expansion_.n_outputs, coverage, quantiles)
+        of_scores = quantiles is not None and len(quantiles) > 1
+        function = function._replace(intervals=Intervals(ends, of_scores, now._is_positive()))
     return function._replace(contributions=contributions_of(now)) if explain else function
-
-
-def _intervals_of(model: Any, coverage: float) -> Intervals:
-    quantiles = model._quantiles()
-    ends = ends_of(record_for(model), model.expansion_.n_outputs, coverage, quantiles)
-    return Intervals(ends, quantiles is not None and len(quantiles) > 1, model._is_positive())
 
 
 def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:

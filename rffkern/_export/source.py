@@ -24,7 +24,8 @@ def source_of(module: ModuleType, names: Iterable[str]) -> str:
             _strip_annotations(found[name])
             queue += [node.id for node in ast.walk(found[name]) if isinstance(node, ast.Name)]
     chosen = dict.fromkeys(statement for name, statement in found.items() if name in wanted)
-    return "".join(f"{_gap(statement)}{ast.unparse(statement)}\n" for statement in chosen)
+    return "".join("\n" * (1 if isinstance(statement, ast.Assign) else 2) + ast.unparse(statement) + "\n"
+                   for statement in chosen)
 
 
 def _names_of(statement: ast.stmt) -> list[str]:
@@ -45,10 +46,6 @@ def _strip_annotations(statement: ast.stmt) -> None:
             node.returns = None
             for argument in node.args.args:
                 argument.annotation = None
-
-
-def _gap(statement: ast.stmt) -> str:
-    return "\n" if isinstance(statement, ast.Assign) else "\n\n"
 
 
 _NOT_CODE = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/""", re.DOTALL)

@@ -1,12 +1,13 @@
 """Labels of exported classifiers are those of `predict`, to the last digit, or the export is refused."""
 
+import contextlib
 import json
-import shutil
 import sqlite3
 import subprocess
 
 import numpy as np
 import pytest
+from helpers.engines import ENGINES, TARGETS, lacking
 from helpers.exported import rows
 
 import rffkern
@@ -28,67 +29,59 @@ def fitted(labels):
     return GBRFF2Classifier(5, random_state=0).fit(X, labels[THREE])
 
 
-def exported(model, path, to):
-    rffkern.export(model, path, to=to)
-    return path
+def in_onnx(path):
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(path).run(["label"], {"X": X})[0]
+
+
+def in_sqlite(path):
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.execute("CREATE TABLE rows (id INTEGER, x0 REAL, x1 REAL, x2 REAL)")
+        base.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate(X.tolist())])
+        return [label for _, label, *_ in sorted(base.execute(path.read_text()))]
+
+
+def in_javascript(path):
+    script = (f"import {{ predict }} from {json.dumps(str(path))};\n"
+              f"for (const row of {json.dumps(X.tolist())}) console.log(String(predict(row)));\n")
+    return subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True,
+                          check=True).stdout.split()
+
+
+RUN = {"numpy": lambda path: imported(path).predict(X), "onnx": in_onnx, "sqlite": in_sqlite, "js": in_javascript}
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_numpy(labels, tmp_path):
+def test_every_engine_predicts_them(labels, tmp_path):
     model = fitted(labels)
-    found = imported(exported(model, tmp_path / "m.py", "numpy")).predict(X)
-    assert found.dtype == model.predict(X).dtype
-    assert found.tolist() == model.predict(X).tolist()
+    expected, found = model.predict(X), {}
+    for engine, run in RUN.items():
+        if not lacking(engine):
+            target = ENGINES[engine].target
+            path = tmp_path / f"m{TARGETS[target].suffixes[-1]}"
+            rffkern.export(model, path, to=target)
+            found[engine] = run(path)
+            assert [*map(text, found[engine])] == [*map(text, expected)], engine
+    assert found["numpy"].dtype == expected.dtype
+    if "onnx" in found:
+        assert (found["onnx"].dtype == np.int64) == (expected.dtype.kind in "iu" and model.classes_[-1] < 2**63)
 
 
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_onnx(labels, tmp_path):
-    runtime = pytest.importorskip("onnxruntime")
-    model = fitted(labels)
-    session = runtime.InferenceSession(exported(model, tmp_path / "m.onnx", "onnx"))
-    found = session.run(["label"], {"X": X})[0].tolist()
-    assert [*map(str, found)] == [*map(str, model.predict(X).tolist())]
-    assert isinstance(found[0], int) == (model.classes_.dtype.kind in "iu" and model.classes_[-1] < 2**63)
+def text(label):
+    return str(label).removesuffix(".0")
 
 
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_sqlite(labels, tmp_path):
-    model = fitted(labels)
-    base = sqlite3.connect(":memory:")
-    try:
-        base.execute("SELECT cos(1)")
-    except sqlite3.OperationalError:
-        pytest.skip("SQLite without mathematical functions")
-    base.execute("CREATE TABLE rows (id INTEGER, x0 REAL, x1 REAL, x2 REAL)")
-    base.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate(X.tolist())])
-    statement = exported(model, tmp_path / "m.sql", "sql").read_text()
-    found = [label for _, label, *_ in sorted(base.execute(statement))]
-    assert [*map(str, found)] == [*map(str, model.predict(X).tolist())]
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_javascript(labels, tmp_path):
-    model = fitted(labels)
-    exported(model, tmp_path / "m.mjs", "js")
-    (tmp_path / "run.mjs").write_text(
-        'import { predict } from "./m.mjs";\n'
-        f"for (const row of {json.dumps(X.tolist())}) console.log(String(predict(row)));\n")
-    done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    expected = [str(label).removesuffix(".0") for label in model.predict(X).tolist()]
-    assert done.stdout.split() == expected
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+@pytest.mark.skipif(bool(lacking("c")), reason="no C compiler")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_c(labels, tmp_path):
-    model = fitted(labels)
+    model, path = fitted(labels), tmp_path / "m.c"
     if model.classes_.dtype == object:
         with pytest.raises(InvalidInputError, match=r"labels, from .* to .*, are whole numbers that no integer of C"):
-            exported(model, tmp_path / "m.c", "c")
-        assert not (tmp_path / "m.c").exists()
+            rffkern.export(model, path, to="c")
+        assert not path.exists()
         return
-    path = exported(model, tmp_path / "m.c", "c")
+    rffkern.export(model, path, to="c")
     kind = {"U": "s", "f": "g"}.get(model.classes_.dtype.kind) or ("llu" if labels[2] >= 2**63 else "lld")
     with path.open("a") as file:
         file.write('\n#include <stdio.h>\nint main(void)\n{\n    for (int k = 0; k < 3; k++)'
@@ -96,7 +89,7 @@ def test_c(labels, tmp_path):
     subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", path, "-lm", "-o", tmp_path / "m"],
                    check=True)
     done = subprocess.run([tmp_path / "m"], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(label).removesuffix(".0") for label in model.classes_.tolist()]
+    assert done.stdout.split() == [*map(text, model.classes_)]
 
 
 @pytest.mark.parametrize("labels", [np.array(["2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]"),
@@ -104,4 +97,4 @@ def test_c(labels, tmp_path):
 def test_labels_of_other_kinds_are_refused(labels, tmp_path):
     for to in ("c", "js", "numpy", "onnx", "sql"):
         with pytest.raises(InvalidInputError, match="labels are truth values, numbers or text"):
-            exported(fitted(labels), tmp_path / "m", to)
+            rffkern.export(fitted(labels), tmp_path / "m", to=to)
