@@ -82,4 +82,5 @@ def c_source_of(*names: str) -> str:
         if place not in wanted:
             wanted.add(place)
             queue += [declared[name] for name in statements[place][1]]
-    return "".join(f"\n{statements[place][0]}\n" for place in sorted(wanted))
+    return "\n/* Of the C library of rffkern (BSD-3-Clause). */\n" + "".join(
+        f"\n{statements[place][0]}\n" for place in sorted(wanted))
