@@ -18,7 +18,7 @@ from ..._estimator.monitor import Steps
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import Double, Indices
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
-from ..kernel_ridge.length_scales import Choice, ChoiceRows, Lengths
+from ..kernel_ridge.length_scales import Choice, ChoiceRows
 from ..kernel_ridge.regions import Division, divide_by_sizes
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
 from .training_rows import Columns, RowOrder
@@ -91,7 +91,7 @@ class KernelRows(NamedTuple):
     folds: Indices  # (n_training,)
     n_folds: int  # folds that predictions leave out: 0, 1, ..
     shuffled: Indices  # places of training rows in random order
-    lengths: Lengths  # in proportion to relevances of columns
+    relevances: Double  # of columns: 1 / length scale^2 in proportion to them
     are_labels: bool
     n_jobs: int | None
     keeps_folds: bool  # whether scale and lambda are chosen on validation rows of bags, too
@@ -119,8 +119,8 @@ class KernelTrial:
     def __init__(self, kernel_rows: KernelRows, out_of_fold: Indices,
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
         self._rows, self._out_of_fold, self._gain_of = kernel_rows, out_of_fold, gain_of
-        self._choice, self._size = Choice(kernel_rows.lengths, _FIRST_LAMBDA, 0.0), 0
-        relevances, sizes = kernel_rows.lengths.relevances, _STAGES[::-1]
+        self._choice, self._size = Choice(kernel_rows.relevances, 1.0, _FIRST_LAMBDA), 0
+        relevances, sizes = kernel_rows.relevances, _STAGES[::-1]
         some = kernel_rows.columns.values[:, kernel_rows.rows[kernel_rows.shuffled[:_N_COMPARED]]]
         columns = np.argsort(-relevances * some.var(axis=1, dtype=np.float64), kind="stable")[:_N_DIVIDING]
         X = kernel_rows.columns.values[columns[:, None], kernel_rows.rows]

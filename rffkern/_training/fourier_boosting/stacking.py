@@ -24,7 +24,7 @@ from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
 from ..kernel_ridge.fit import RegionLearner, Regressions, join_regions, kernel_terms
-from ..kernel_ridge.length_scales import FEW_ROWS, Choice, Lengths, normalised
+from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
 from ..kernel_ridge.regions import divide, undivided
 from .boosting import Bag
 from .kernel_trial import KERNEL, Gain, KernelRows, KernelTrial, boosting_work
@@ -158,7 +158,7 @@ def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
     """Numbers of `KernelRidgeReport`."""
     if gain is None or choice is None:
         return report_numbers(reason)
-    return report_numbers(reason, gain.without, gain.stacked, choice.lengths.scale, choice.reg_lambda, gain.n_rows)
+    return report_numbers(reason, gain.without, gain.stacked, choice.scale, choice.reg_lambda, gain.n_rows)
 
 
 def relevances_of(bags: Sequence[Bag], columns: Columns) -> Double:
@@ -212,7 +212,7 @@ def _kernel_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence
     # drawn at random do.
     keeps_folds = not table.evaluation and (model.validation == "last" or table.groups is not None)
     return KernelRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, n_folds, shuffled,
-                      Lengths(relevances, 1.0), table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
+                      relevances, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
 class StackedRegression:
@@ -228,9 +228,9 @@ class StackedRegression:
         X = np.ascontiguousarray(kernel_rows.columns.values[:, kernel_rows.rows].T)
         self._division = undivided(len(X))
         if len(X) > MOST_ROWS:
-            self._division = divide(kernel_rows.columns.values[:, kernel_rows.rows], kernel_rows.lengths.relevances,
+            self._division = divide(kernel_rows.columns.values[:, kernel_rows.rows], kernel_rows.relevances,
                                     LARGEST_REGION)
-        units = no_scaling(X.shape[1])._replace(inverse_scale=choice.lengths.inverse)
+        units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
         self._learner = RegionLearner(X, RowWeights(len(X)), kernel_rows.weights, kernel_rows.targets,
                                       kernel_rows.folds, kernel_rows.n_folds, kernel_rows.shuffled, units,
                                       choice.reg_lambda, KERNEL, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE,
@@ -262,7 +262,7 @@ class StackedRegression:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
         width, columns = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0), self._rows.columns
         return kernel_terms(self.regressions, self._division, scaling,
-                            self.choice.lengths.inverse * scaling.inverse_scale, KERNEL,
+                            self.choice.inverse * scaling.inverse_scale, KERNEL,
                             lambda centers: columns.values[:, centers].T / width + scaling.center, factors)
 
     def covers(self, rows: Indices) -> Mask:

@@ -7,6 +7,7 @@ assessment of statistical predictions, 1974).
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ..._rows.tiles import DOUBLE
 from ..._rows.weights import row_products
 from ...errors import InvalidInputError
 from .kernel_matrix import DenseKernels, DenseSystem, precision_beside
-from .length_scales import Choice, ChoiceRows, Lengths, lambdas_for
+from .length_scales import Choice, ChoiceRows, descend, lambdas_for
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -25,9 +26,8 @@ Mask = NDArray[np.bool_]
 # Lambda over the weight of a row at most: beside it the row has no effect, and single precision holds its square root.
 _LARGEST_NOISE = 1e30
 
-# Share by which a step of a search must lower the error, and bounds of the scale of length scales.
+# Share by which a step of a search must lower the error.
 _LEAST_FALL = 0.002
-_LARGEST_SCALE = 4.0**8
 
 # Rows whose standard deviations are computed together, and length scales between which kernels are all 0.
 _ROWS_TOGETHER, _FAR = 1024, 1e100
@@ -53,7 +53,7 @@ class DenseRegression:
         X, targets, weights, n_threads, _ = self.rows
         noise = np.minimum(choice.reg_lambda / weights, _LARGEST_NOISE)
         dtype = precision_beside("single", float(noise.min()), 1.0)
-        self._lengths = choice.lengths.inverse
+        self._lengths = choice.inverse
         system = DenseSystem(len(X), n_threads, dtype)
         DenseKernels(X, X, n_threads, dtype).fill(self._lengths, self._shape, system.matrix)
         system.matrix.flat[:: len(X) + 1] += noise.astype(dtype)
@@ -139,10 +139,9 @@ def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start
     lambdas, tried = lambdas_for(are_labels), dict[tuple[float, float], Choice]()
     has_folds = any((_folds(each)[mask] >= 0).any() for each, mask in zip(regressions, own, strict=True))
 
-    def at(lengths: Lengths, reg_lambda: float) -> Choice:
-        key = lengths.scale, reg_lambda
-        if key not in tried:
-            choice, loss, total = Choice(lengths, reg_lambda, 0.0), 0.0, 0.0
+    def at(relevances: Double, scale: float, reg_lambda: float) -> Choice:
+        if (scale, reg_lambda) not in tried:
+            choice, loss, total = Choice(relevances, scale, reg_lambda), 0.0, 0.0
             for each, mask in zip(regressions, own, strict=True):
                 if not each.fit(choice):
                     loss = math.inf
@@ -152,21 +151,16 @@ def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start
                 weights = each.rows.weights * (mask & (folds >= 0) if has_folds else mask)
                 loss += float(row_products((residuals**2).mean(axis=0), weights))
                 total += float(weights.sum())
-            tried[key] = choice._replace(loss=loss / total if loss < math.inf else loss)
-        return tried[key]
+            tried[scale, reg_lambda] = choice._replace(loss=loss / total if loss < math.inf else loss)
+        return tried[scale, reg_lambda]
 
-    best = at(start.lengths, start.reg_lambda)
+    best = at(start.relevances, start.scale, start.reg_lambda)
     while True:
         before = best
-        for factor in (step, 1 / step):
-            while 1 / _LARGEST_SCALE <= best.lengths.scale * factor <= _LARGEST_SCALE:
-                trial = at(best.lengths._replace(scale=best.lengths.scale * factor), best.reg_lambda)
-                if not trial.loss < (1 - _LEAST_FALL) * best.loss:
-                    break
-                best = trial
+        best = descend(partial(at, reg_lambda=best.reg_lambda), best, step, _LEAST_FALL)
         for by in (1, -1):
             while 0 <= (k := lambdas.index(best.reg_lambda) + by) < len(lambdas):
-                trial = at(best.lengths, lambdas[k])
+                trial = at(best.relevances, best.scale, lambdas[k])
                 if not trial.loss < (1 - _LEAST_FALL) * best.loss:
                     break
                 best = trial

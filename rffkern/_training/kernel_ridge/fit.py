@@ -20,11 +20,11 @@ from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
 from .calibration import calibrated
 from .dense_regression import DenseRegression
-from .kernel_matrix import KernelMatrix, pack_rows
-from .length_scales import FEW_ROWS, MORE_ROWS, N_FOLDS, Choice, ChoiceRows, Lengths, choose, choose_scale
+from .kernel_matrix import KernelMatrix
+from .length_scales import FEW_ROWS, MORE_ROWS, N_FOLDS, Choice, ChoiceRows, choose
 from .parameters import LARGEST_INVERSE, given_length_scales
 from .regions import Division, Region, divide, undivided
-from .ridge_systems import ALL_ROWS, RidgeSystems
+from .ridge_systems import ALL_ROWS, solve_systems
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -125,7 +125,7 @@ def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, r
     few = ChoiceRows(_scaled(rows.X, counted, units), np.ascontiguousarray(targets[:, counted]),
                      rows.weights.each[counted], model.n_jobs)
     regression = DenseRegression(few, model.kernel)
-    if not regression.fit(Choice(Lengths(np.ones(few.X.shape[1]), 1.0), reg_lambda, 0.0)):
+    if not regression.fit(Choice(np.ones(few.X.shape[1]), 1.0, reg_lambda)):
         return None
     residuals = regression.residuals()
     predictions = shifts[:, None] + factors[:, None] * (few.targets - residuals)
@@ -142,24 +142,20 @@ def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, som
 
     With relevances, the common scale of these is chosen alone.
     """
-    lengths = None
+    scale = reg_lambda = None
     if not isinstance(model.length_scale, str):
-        lengths = Lengths(1 / given_length_scales(model.length_scale, rows.X.shape[1]) ** 2, 1.0)
-    reg_lambda = None
+        relevances, scale = 1 / given_length_scales(model.length_scale, rows.X.shape[1]) ** 2, 1.0
     if not isinstance(model.reg_lambda, str):
         reg_lambda = min(max(float(model.reg_lambda) / rows.weights.unit, _LEAST_LAMBDA), _LARGEST_LAMBDA)
-    if lengths is None or reg_lambda is None:
+    if relevances is not None and scale is not None and reg_lambda is not None:
+        choice = Choice(relevances, scale, reg_lambda)
+    else:
         some = some[rows.weights.each[some] > 0][:MORE_ROWS]
         few = ChoiceRows(_scaled(rows.X, some, scaling), np.ascontiguousarray(targets[:, some]),
                          rows.weights.each[some], model.n_jobs)
-        cache_bytes = model.cache_size * _MEGABYTE
-        if lengths is None and relevances is not None:
-            choice = choose_scale(few, model.kernel, relevances, cache_bytes, are_labels, reg_lambda)
-        else:
-            choice = choose(few, model.kernel, lengths, reg_lambda, cache_bytes, are_labels)
-        lengths, reg_lambda = choice.lengths, choice.reg_lambda
+        choice = choose(few, model.kernel, reg_lambda, model.cache_size * _MEGABYTE, are_labels, relevances, scale)
     with np.errstate(divide="ignore"):
-        return np.minimum(1 / lengths.inverse, _LARGEST_LENGTH), reg_lambda
+        return np.minimum(1 / choice.inverse, _LARGEST_LENGTH), choice.reg_lambda
 
 
 def _scaled(X: Any, indices: Indices, scaling: Scaling) -> Double:
@@ -248,12 +244,11 @@ class RegionLearner(NamedTuple):
         dense = self._solve_dense()
         if dense is not None:
             return Regressions(rows, np.array([0, len(rows)]), dense[0], rows, dense[1], 0, 0.0)
-        matrix = KernelMatrix(pack_rows(self.X, self.units, self.kernel, self.hidden, self.precision, self.n_jobs),
-                              self.cache_bytes, self.n_jobs)
-        systems = RidgeSystems(matrix, self.folds, self.weights, np.sort(self.shuffled[: self.n_landmarks]),
-                               self.n_jobs)
-        solutions = systems.solve([(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)],
-                                  self.targets, self.tol, self.max_iter, work)
+        matrix = KernelMatrix(self.X, self.units, self.kernel, self.hidden, self.precision, self.cache_bytes,
+                              self.n_jobs)
+        systems = [(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)]
+        solutions = solve_systems(matrix, systems, self.targets, self.weights, self.folds,
+                                  np.sort(self.shuffled[: self.n_landmarks]), self.tol, self.max_iter, work)
         return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows,
                            solutions.out_of_fold(self.folds), solutions.n_iter, solutions.residual)
 
@@ -268,7 +263,7 @@ class RegionLearner(NamedTuple):
             return None
         few = ChoiceRows(_scaled(self.X, np.arange(n_rows), self.units), self.targets, self.weights, self.n_jobs)
         regression = DenseRegression(few, self.kernel)
-        if not regression.fit(Choice(Lengths(np.ones(few.X.shape[1]), 1.0), self.reg_lambda, 0.0)):
+        if not regression.fit(Choice(np.ones(few.X.shape[1]), 1.0, self.reg_lambda)):
             return None
         folds = np.where(self.folds < self.n_folds, self.folds, -1)
         residuals = np.where(folds >= 0, regression.residuals_without(folds),

@@ -1,6 +1,6 @@
 """Kernel matrices: of many rows, of which as much is kept as memory allows, with a preconditioner; and dense ones."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,15 +32,6 @@ NO_DECLINES = np.empty((0, 0))
 _LEAST_NOISE_IN_SINGLE = 1e-3
 
 
-class PackedRows(NamedTuple):
-    """Rows as a kernel reads them: in its units, in tiles, and one by one as centers, padded with 0."""
-
-    tiles: NDArray[Any]  # (n_tiles, n_features, 128)
-    centers: NDArray[Any]  # (n_centers, n_features)
-    n_samples: int
-    shape: int  # of the kernel, one of SHAPES
-
-
 def tiles_of_rows(X: Any, scaling: Scaling, weights: RowWeights, dtype: Dtype, n_threads: int) -> tuple[Real, float]:
     """Rows, an array or RowBlocks, in tiles, those of weight 0 at the center; and the largest length of a row."""
     tiles, largest = aligned((-(-X.shape[0] // TILE), X.shape[1], TILE), dtype), 0.0
@@ -51,9 +42,8 @@ def tiles_of_rows(X: Any, scaling: Scaling, weights: RowWeights, dtype: Dtype, n
     return tiles, largest
 
 
-def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str,
-              n_threads: int | None) -> PackedRows:
-    """Rows, an array or RowBlocks, for a kernel; in single precision where that is asked for and suffices.
+class KernelMatrix:
+    """The kernels of rows with each other, with k(x, x) = 1.
 
     Parameters
     ----------
@@ -64,63 +54,48 @@ def pack_rows(X: Any, scaling: Scaling, shape: str, weights: RowWeights, precisi
     weights : RowWeights
         Rows of weight 0 are put at the center.
     precision : "single" or "double"
-    n_threads : int or None
-    """
-    scaling = scaling._replace(inverse_scale=UNITS[SHAPES[shape]] * scaling.inverse_scale)
-    n_samples, n_features = X.shape
-    threads = check_n_threads(n_threads, n_samples * n_features)
-    tiles = in_precision(lambda dtype: tiles_of_rows(X, scaling, weights, dtype, threads), precision,
-                         LARGEST_SINGLE_LENGTH)
-    n_centers = -(-n_samples // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE
-    centers = np.zeros((n_centers, n_features), tiles.dtype)
-    for start in range(0, n_centers, _BLOCK_ROWS):
-        rows = tiles[start // TILE : (start + _BLOCK_ROWS) // TILE].transpose(0, 2, 1).reshape(-1, n_features)
-        centers[start : start + _BLOCK_ROWS] = rows[: n_centers - start]
-    return PackedRows(tiles, centers, n_samples, SHAPES[shape])
-
-
-class KernelMatrix:
-    """The kernels of rows with each other, with k(x, x) = 1.
-
-    Parameters
-    ----------
-    rows : PackedRows
+        "single" becomes "double" where rows lie too far apart for it.
     cache_bytes : int
         Memory for kernels that are kept: those of the first tiles of rows.  All others are computed anew in every
         product.
     n_threads : int or None
     """
 
-    def __init__(self, rows: PackedRows, cache_bytes: int, n_threads: int | None) -> None:
-        self._rows, self._n_threads = rows, n_threads
-        n_tiles, n_centers = len(rows.tiles), len(rows.centers)
-        n_kept = min(n_tiles, cache_bytes // (TILE * n_centers * rows.tiles.itemsize))
-        self._kept = aligned((n_kept, n_centers if n_kept else 0, TILE), rows.tiles.dtype)
+    def __init__(self, X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str, cache_bytes: int,
+                 n_threads: int | None) -> None:
+        self._shape, self.n_threads, (self.n_samples, n_features) = SHAPES[shape], n_threads, X.shape
+        scaling = scaling._replace(inverse_scale=UNITS[self._shape] * scaling.inverse_scale)
+        threads = check_n_threads(n_threads, self.n_samples * n_features)
+        self._tiles = tiles = in_precision(lambda dtype: tiles_of_rows(X, scaling, weights, dtype, threads), precision,
+                                           LARGEST_SINGLE_LENGTH)
+        # The rows one by one as centers, padded with 0.
+        n_centers = -(-self.n_samples // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE
+        self._centers = np.zeros((n_centers, n_features), tiles.dtype)
+        for start in range(0, n_centers, _BLOCK_ROWS):
+            rows = tiles[start // TILE : (start + _BLOCK_ROWS) // TILE].transpose(0, 2, 1).reshape(-1, n_features)
+            self._centers[start : start + _BLOCK_ROWS] = rows[: n_centers - start]
+        n_kept = min(len(tiles), cache_bytes // (TILE * n_centers * tiles.itemsize))
+        self._kept = aligned((n_kept, n_centers if n_kept else 0, TILE), tiles.dtype)
         self._is_filled = False
-        self.n_padded = n_tiles * TILE
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self._rows.n_samples
+        self.n_padded = len(tiles) * TILE
 
     def multiply(self, vectors: Double) -> Double:
         """The matrix times vectors (n_vectors, n_padded); products of rows that pad tiles are arbitrary."""
-        tiles, centers, _, shape = self._rows
+        tiles, centers = self._tiles, self._centers
         products = np.empty((len(vectors), len(tiles), TILE))
         weights = np.ascontiguousarray(vectors[:, : len(centers)])
-        n_threads = check_n_threads(self._n_threads, len(centers) * (tiles.size + len(vectors)))
-        sparse.multiply_kernels(tiles, centers, weights, self._kept, self._is_filled, products, shape, n_threads)
+        n_threads = check_n_threads(self.n_threads, len(centers) * (tiles.size + len(vectors)))
+        sparse.multiply_kernels(tiles, centers, weights, self._kept, self._is_filled, products, self._shape, n_threads)
         self._is_filled = True
         return products.reshape(len(vectors), -1)
 
     def columns(self, indices: Indices) -> NDArray[Any]:
         """The columns of some rows, shape (n_indices, n_tiles, 128)."""
-        tiles, rows, _, shape = self._rows
-        centers = rows[np.resize(indices, -(-len(indices) // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE)]
+        tiles = self._tiles
+        centers = self._centers[np.resize(indices, -(-len(indices) // PRODUCT_MULTIPLE) * PRODUCT_MULTIPLE)]
         columns = aligned((len(indices), len(tiles), TILE), tiles.dtype)
-        sparse.kernel_columns(tiles, centers, columns, shape,
-                              check_n_threads(self._n_threads, centers.size * len(tiles) * TILE))
+        sparse.kernel_columns(tiles, centers, columns, self._shape,
+                              check_n_threads(self.n_threads, centers.size * self.n_padded))
         return columns
 
 
@@ -131,10 +106,10 @@ class Landmarks:
     M. Seeger, Using the Nystroem method to speed up kernel machines, 2001).
     """
 
-    def __init__(self, matrix: KernelMatrix, indices: Indices, n_threads: int | None) -> None:
+    def __init__(self, matrix: KernelMatrix, indices: Indices) -> None:
         self._columns = matrix.columns(indices)
         self._ones = np.ones(self._columns.shape[1:])
-        self._n_threads = check_n_threads(n_threads, self._columns.size)
+        self._n_threads = check_n_threads(matrix.n_threads, self._columns.size)
         between = self._columns.reshape(len(indices), -1)[:, indices].astype(np.float64)
         self.between = 0.5 * (between + between.T)
 

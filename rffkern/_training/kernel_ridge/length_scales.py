@@ -7,6 +7,7 @@ machine learning models, Science, 2024.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from ..._estimator.monitor import Steps
 from ..._native.array_types import NDArray
 from ..._rows.scaling import no_scaling
 from ..._rows.weights import RowWeights
-from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, KernelMatrix, in_panels, pack_rows
-from .ridge_systems import RidgeSystems
+from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, KernelMatrix, in_panels
+from .ridge_systems import solve_systems
 
 Double = NDArray[np.float64]
 
@@ -56,11 +57,13 @@ class ChoiceRows(NamedTuple):
                             self.n_threads, None if self.folds is None else self.folds[:n_rows])
 
 
-class Lengths(NamedTuple):
-    """Length scales: 1 / length_j^2 = scale relevances_j."""
+class Choice(NamedTuple):
+    """Length scales, 1 / length_j^2 = scale relevances_j, and lambda, with the loss that they have."""
 
     relevances: Double  # (n_features,)
     scale: float
+    reg_lambda: float
+    loss: float = math.inf
 
     @property
     def inverse(self) -> Double:
@@ -69,85 +72,89 @@ class Lengths(NamedTuple):
         return inverse
 
 
-class Choice(NamedTuple):
-    """What has the lowest loss, and the loss."""
+def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: int, are_labels: bool,
+           relevances: Double | None = None, scale: float | None = None) -> Choice:
+    """Length scales and lambda of lowest loss of rows that are left out, or those of them that are not given.
 
-    lengths: Lengths
-    reg_lambda: float
-    loss: float
-
-
-class ScaleSearch:
-    """Losses of rows left out, by the scale of the length scales and by lambda.
+    On `FEW_ROWS` the scale of equal relevances is searched, and then that of relevances by derivatives, as long as they
+    lower the loss.  On `MORE_ROWS`, where there are as many, the scale of these is searched again by smaller steps.
 
     Parameters
     ----------
     rows : ChoiceRows
     shape : "gaussian" or "exponential"
     reg_lambda : float or None
-        None for any of LAMBDAS.
     cache_bytes : int
-    steps : Steps
+    are_labels : bool
+        Whether small lambdas are not tried.
+    relevances : array of shape (n_features,) or None
+    scale : float or None
+        Of these relevances; where it is not given, neither is their sum.
     """
+    steps = Steps("kernels on held-out rows", 20 if relevances is None else 12)
+    lambdas = LAMBDAS if reg_lambda is None else (reg_lambda,)
+    used = few = rows.first(FEW_ROWS)
 
-    def __init__(self, rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: int,
-                 steps: Steps) -> None:
-        self._rows, self._shape, self._cache_bytes, self._steps = rows, shape, cache_bytes, steps
-        self._lambdas: tuple[float, ...] = LAMBDAS if reg_lambda is None else (reg_lambda,)
-        n_rows, n_outputs = len(rows.X), len(rows.targets)
-        self._folds = np.arange(n_rows) * min(N_FOLDS, n_rows) // n_rows
-        self._n_left_out = 1 if n_rows > FEW_ROWS else max(1, min(N_FOLDS, n_rows) // n_outputs)
+    def at(relevances: Double, scale: float) -> Choice:
+        return best_lambda(used, shape, relevances, scale, lambdas, cache_bytes, steps)
 
-    def on(self, rows: ChoiceRows) -> "ScaleSearch":
-        """The same search on other rows."""
-        reg_lambda = None if self._lambdas is LAMBDAS else self._lambdas[0]
-        return ScaleSearch(rows, self._shape, reg_lambda, self._cache_bytes, self._steps)
-
-    def at(self, lengths: Lengths) -> Choice:
-        """The best lambda with some length scales."""
-        return self._best(lengths, self._lambdas, _ITERATIONS)
-
-    def with_small_lambdas(self, best: Choice) -> Choice:
-        """The same with smaller lambdas, where these may be better."""
-        if self._lambdas is LAMBDAS and best.reg_lambda == LAMBDAS[0]:
-            return self._best(best.lengths, SMALL_LAMBDAS, _MANY_ITERATIONS)
-        return best
-
-    def _best(self, lengths: Lengths, lambdas: tuple[float, ...], max_iter: int) -> Choice:
-        rows, n_rows = self._rows, len(self._rows.X)
-        units = no_scaling(rows.X.shape[1])._replace(inverse_scale=lengths.inverse)
-        packed = pack_rows(rows.X, units, self._shape, RowWeights(n_rows), "single", rows.n_threads)
-        matrix = KernelMatrix(packed, self._cache_bytes, rows.n_threads)
-        systems = RidgeSystems(matrix, self._folds, rows.weights, np.arange(min(n_rows, _LANDMARKS)), rows.n_threads)
-        losses = np.zeros(len(lambdas))
-        systems_of_folds = [(fold, reg_lambda) for fold in range(self._n_left_out) for reg_lambda in lambdas]
-        predictions = systems.solve(systems_of_folds, rows.targets, _TOLERANCE, max_iter).predictions
-        for k, (fold, _) in enumerate(systems_of_folds):
-            here = self._folds == fold
-            squares = ((predictions[k][:, here] - rows.targets[:, here]) ** 2).mean(axis=0)
-            losses[k % len(losses)] += (rows.weights[here] * squares).sum()
-        losses /= rows.weights[self._folds < self._n_left_out].sum()
-        best = int(np.argmin(np.where(np.isfinite(losses), losses, math.inf)))
-        self._steps.step(f"loss {losses[best]:.6g}")
-        return Choice(lengths, lambdas[best], float(losses[best]))
-
-    def descend(self, start: Choice, step: float) -> Choice:
-        """The best scale that is reached from a start by steps that multiply or divide it."""
-        best = start
-        for factor in (step, 1 / step):
-            while 1 / _LARGEST <= best.lengths.scale * factor <= _LARGEST:
-                trial = self.at(best.lengths._replace(scale=best.lengths.scale * factor))
-                if not trial.loss < best.loss:
-                    break
-                best = trial
-            if best is not start:
+    if scale is not None and relevances is not None:
+        best = at(relevances, scale)
+    else:
+        start = np.ones(few.X.shape[1]) if relevances is None else relevances
+        best = descend(at, at(normalised(start, few.X, few.weights), 1.0), _LONG_STEP)
+    if relevances is None:
+        for _ in range(_N_ROUNDS):
+            trial = descend(at, at(gradient_relevances(few, shape, best), best.scale), _LONG_STEP)
+            if not trial.loss < (1 - _LEAST_GAIN) * best.loss:
                 break
-        return best
+            best = trial
+    if len(rows.X) > FEW_ROWS:
+        used = rows.first(MORE_ROWS)
+        best = at(best.relevances, best.scale)
+    if scale is None:
+        best = descend(at, best, _SHORT_STEP)
+    if reg_lambda is None and best.reg_lambda == LAMBDAS[0] and not are_labels:
+        best = best_lambda(used, shape, best.relevances, best.scale, SMALL_LAMBDAS, cache_bytes, steps,
+                           _MANY_ITERATIONS)
+    return best
 
 
-def equal_relevances(X: Double, weights: Double) -> Double:
-    """Relevances that are alike, of columns whose variances have the mean 1 after them."""
-    return normalised(np.ones(X.shape[1]), X, weights)
+def best_lambda(rows: ChoiceRows, shape: str, relevances: Double, scale: float, lambdas: tuple[float, ...],
+                cache_bytes: int, steps: Steps, max_iter: int = _ITERATIONS) -> Choice:
+    """The lambda of lowest loss of folds that are left out, with some length scales."""
+    choice, (n_rows, n_features), n_outputs = Choice(relevances, scale, lambdas[0]), rows.X.shape, len(rows.targets)
+    units = no_scaling(n_features)._replace(inverse_scale=choice.inverse)
+    matrix = KernelMatrix(rows.X, units, shape, RowWeights(n_rows), "single", cache_bytes, rows.n_threads)
+    n_folds = min(N_FOLDS, n_rows)
+    folds = np.arange(n_rows) * n_folds // n_rows
+    n_left_out = 1 if n_rows > FEW_ROWS else max(1, n_folds // n_outputs)
+    systems = [(fold, reg_lambda) for fold in range(n_left_out) for reg_lambda in lambdas]
+    solutions = solve_systems(matrix, systems, rows.targets, rows.weights, folds, np.arange(min(n_rows, _LANDMARKS)),
+                              _TOLERANCE, max_iter)
+    losses = np.zeros(len(lambdas))
+    for k, ((fold, _), predictions) in enumerate(zip(systems, solutions.predictions, strict=True)):
+        here = folds == fold
+        squares = ((predictions[:, here] - rows.targets[:, here]) ** 2).mean(axis=0)
+        losses[k % len(losses)] += (rows.weights[here] * squares).sum()
+    losses /= rows.weights[folds < n_left_out].sum()
+    best = int(np.argmin(np.where(np.isfinite(losses), losses, math.inf)))
+    steps.step(f"loss {losses[best]:.6g}")
+    return choice._replace(reg_lambda=lambdas[best], loss=float(losses[best]))
+
+
+def descend(at: Callable[[Double, float], Choice], start: Choice, step: float, least_fall: float = 0.0) -> Choice:
+    """The best scale that steps reach which multiply or divide it, as long as each lowers the loss by a share."""
+    best = start
+    for factor in (step, 1 / step):
+        while 1 / _LARGEST <= best.scale * factor <= _LARGEST:
+            trial = at(best.relevances, best.scale * factor)
+            if not trial.loss < (1 - least_fall) * best.loss:
+                break
+            best = trial
+        if best is not start:
+            break
+    return best
 
 
 def normalised(relevances: Double, X: Double, weights: Double) -> Double:
@@ -164,11 +171,11 @@ def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
     rows = rows.first(max(1, min(len(rows.X), FEW_ROWS, _MOST_PRODUCTS // (n_outputs * (n_features + 1)))))
     kernels, system = DenseKernels(rows.X, rows.X, rows.n_threads), DenseSystem(len(rows.X), rows.n_threads)
     declines = np.empty_like(system.matrix) if shape == "exponential" else NO_DECLINES
-    kernels.fill(choice.lengths.inverse, shape, system.matrix, declines)
+    kernels.fill(choice.inverse, shape, system.matrix, declines)
     if shape != "exponential":
         declines = system.matrix.copy()
     system.matrix.flat[:: len(rows.X) + 1] += choice.reg_lambda / rows.weights
-    equal = equal_relevances(rows.X, rows.weights)
+    equal = normalised(np.ones(n_features), rows.X, rows.weights)
     if not system.factorise():
         return equal
     coefficients = system.solve(rows.targets.T)
@@ -176,59 +183,13 @@ def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
     for k in range(n_outputs):
         weighted = np.column_stack([coefficients[:, k], coefficients[:, k, None] * rows.X])
         products = system.multiply(declines, in_panels(weighted), n_features + 1)
-        gradient = choice.lengths.inverse**2 * (rows.X * products[:, :1] - products[:, 1:])
+        gradient = choice.inverse**2 * (rows.X * products[:, :1] - products[:, 1:])
         squares += (rows.weights[:, None] * gradient**2).sum(axis=0)
     if not np.isfinite(squares).all() or not squares.any():
         return equal
     return (1 - _EQUAL_SHARE) * normalised(squares, rows.X, rows.weights) + _EQUAL_SHARE * equal
 
 
-def choose(rows: ChoiceRows, shape: str, lengths: Lengths | None, reg_lambda: float | None, cache_bytes: int,
-           are_labels: bool = False) -> Choice:
-    """Length scales, unless they are given, and lambda, unless it is.
-
-    On `FEW_ROWS` the scale of equal relevances is searched, and then that of relevances by derivatives, as long as they
-    lower the loss.  On `MORE_ROWS`, where there are as many, the scale of these is searched again by smaller steps.
-    """
-    steps = Steps("kernels on held-out rows", 20)
-    few = rows.first(FEW_ROWS)
-    search = ScaleSearch(few, shape, reg_lambda, cache_bytes, steps)
-    start = lengths or Lengths(equal_relevances(few.X, few.weights), 1.0)
-    best = search.at(start)
-    if lengths is None:
-        best = search.descend(best, _LONG_STEP)
-        for _ in range(_N_ROUNDS):
-            trial = search.at(Lengths(gradient_relevances(few, shape, best), best.lengths.scale))
-            trial = search.descend(trial, _LONG_STEP)
-            if not trial.loss < (1 - _LEAST_GAIN) * best.loss:
-                break
-            best = trial
-    return _refine(search, rows, best, lengths is None, are_labels)
-
-
-def choose_scale(rows: ChoiceRows, shape: str, relevances: Double, cache_bytes: int, are_labels: bool,
-                 reg_lambda: float | None = None) -> Choice:
-    """The common scale of length scales of given relevances, and lambda unless it is given, too.
-
-    On `FEW_ROWS`, then on `MORE_ROWS`.
-    """
-    steps = Steps("kernels on held-out rows", 12)
-    few = rows.first(FEW_ROWS)
-    search = ScaleSearch(few, shape, reg_lambda, cache_bytes, steps)
-    best = search.descend(search.at(Lengths(normalised(relevances, few.X, few.weights), 1.0)), _LONG_STEP)
-    return _refine(search, rows, best, True, are_labels)
-
-
 def lambdas_for(are_labels: bool) -> tuple[float, ...]:
     """The lambdas that are chosen among, in ascending order: for labels no small ones."""
     return LAMBDAS if are_labels else (*SMALL_LAMBDAS[:-1], *LAMBDAS)
-
-
-def _refine(search: ScaleSearch, rows: ChoiceRows, best: Choice, is_scale_free: bool, are_labels: bool) -> Choice:
-    """Refine the best of few rows on more, where there are more, by smaller steps and with smaller lambdas."""
-    if len(rows.X) > FEW_ROWS:
-        search = search.on(rows.first(MORE_ROWS))
-        best = search.at(best.lengths)
-    if is_scale_free:
-        best = search.descend(best, _SHORT_STEP)
-    return best if are_labels else search.with_small_lambdas(best)

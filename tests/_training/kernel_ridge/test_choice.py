@@ -11,11 +11,10 @@ from rffkern._training.kernel_ridge.length_scales import (
     SMALL_LAMBDAS,
     Choice,
     ChoiceRows,
-    Lengths,
-    ScaleSearch,
+    best_lambda,
     choose,
-    equal_relevances,
     gradient_relevances,
+    normalised,
 )
 
 CACHE = 1 << 24
@@ -29,11 +28,15 @@ def rows_of(n, noise=0.1, seed=0):
     return ChoiceRows(X, (y - y.mean())[None] / y.std(), np.ones(n), 1)
 
 
+def equal(rows):
+    return normalised(np.ones(5), rows.X, rows.weights)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["exponential", "gaussian"])
 def test_losses_are_those_of_dense_regressions_on_folds(shape):
     rows = rows_of(200)
-    found = ScaleSearch(rows, shape, 0.5, CACHE, Steps("", 1)).at(Lengths(np.full(5, 0.2), 2.0))
+    found = best_lambda(rows, shape, np.full(5, 0.2), 2.0, (0.5,), CACHE, Steps("", 1))
     K = reference.kernel_of_shape(rows.X, rows.X, 1 / np.sqrt(0.4), shape=shape)
     y, folds, loss = rows.targets[0], np.arange(200) * 5 // 200, 0.0
     for fold in range(5):
@@ -47,7 +50,7 @@ def test_losses_are_those_of_dense_regressions_on_folds(shape):
 def test_slopes_find_the_columns_that_matter():
     """And they are those of finite differences of the machine."""
     rows = rows_of(300)
-    choice = Choice(Lengths(np.full(5, 0.2), 1.0), 0.1, 0.0)
+    choice = Choice(np.full(5, 0.2), 1.0, 0.1)
     for shape in ("exponential", "gaussian"):
         found = gradient_relevances(rows, shape, choice)
         assert (found * rows.X.var(axis=0)).sum() == pytest.approx(1)
@@ -60,26 +63,27 @@ def test_slopes_find_the_columns_that_matter():
 
     steps = 1e-5 * np.eye(5)
     squares = np.array([(((predict(rows.X + h) - predict(rows.X - h)) / 2e-5) ** 2).mean() for h in steps])
-    expected = 0.98 * squares / (squares * rows.X.var(axis=0)).sum() + 0.02 * equal_relevances(rows.X, rows.weights)
+    expected = 0.98 * squares / (squares * rows.X.var(axis=0)).sum() + 0.02 * equal(rows)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.slow
 def test_choice_is_near_the_best_of_a_grid():
     rows = rows_of(1200)
-    found = choose(rows, "exponential", None, None, CACHE)
-    search = ScaleSearch(rows, "exponential", None, CACHE, Steps("", 1))
-    equal = equal_relevances(rows.X, rows.weights)
-    assert found.loss <= min(search.at(Lengths(equal, scale)).loss for scale in (0.1, 0.4, 1.6, 6.4))
+    found = choose(rows, "exponential", None, CACHE, False)
+    assert found.loss <= min(best_lambda(rows, "exponential", equal(rows), scale, LAMBDAS, CACHE, Steps("", 1)).loss
+                             for scale in (0.1, 0.4, 1.6, 6.4))
     assert found.reg_lambda in LAMBDAS + SMALL_LAMBDAS
 
 
 def test_what_is_given_stays():
     rows = rows_of(300)
-    lengths = Lengths(np.full(5, 0.5), 1.0)
-    found = choose(rows, "exponential", lengths, None, CACHE)
-    assert found.lengths is lengths
-    assert choose(rows, "exponential", None, 0.7, CACHE).reg_lambda == 0.7
+    relevances = np.full(5, 0.5)
+    found = choose(rows, "exponential", None, CACHE, False, relevances, 1.0)
+    assert (found.relevances is relevances, found.scale) == (True, 1.0)
+    found = choose(rows, "exponential", 0.7, CACHE, False, relevances)
+    np.testing.assert_allclose(found.relevances / found.relevances[0], 1)
+    assert found.reg_lambda == 0.7
 
 
 def test_targets_without_noise_get_a_small_lambda():
@@ -87,7 +91,7 @@ def test_targets_without_noise_get_a_small_lambda():
     X = rng.uniform(-1, 1, (800, 2))
     y = X[:, 0] + X[:, 1]
     rows = ChoiceRows(X, (y / y.std())[None], np.ones(800), 1)
-    assert choose(rows, "gaussian", None, None, CACHE).reg_lambda < LAMBDAS[0]
+    assert choose(rows, "gaussian", None, CACHE, False).reg_lambda < LAMBDAS[0]
 
 
 def test_calibration_has_the_gradient_zero_of_its_objective():

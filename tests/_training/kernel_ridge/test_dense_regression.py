@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern._training.kernel_ridge.dense_regression import DenseRegression, choose_on
-from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, Lengths, lambdas_for
+from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, lambdas_for
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (90, 3))
@@ -19,11 +19,11 @@ def regression(shape="exponential", folds=None):
 
 
 def choice(scale=1.0, reg_lambda=0.1):
-    return Choice(Lengths(RELEVANCES, scale), reg_lambda, 0.0)
+    return Choice(RELEVANCES, scale, reg_lambda)
 
 
 def kernels(rows, centers, chosen, shape):
-    squares = (((rows[:, None] - centers) * chosen.lengths.inverse) ** 2).sum(axis=2)
+    squares = (((rows[:, None] - centers) * chosen.inverse) ** 2).sum(axis=2)
     return np.exp(-np.sqrt(squares)) if shape == "exponential" else np.exp(-squares / 2)
 
 
@@ -66,7 +66,7 @@ def test_the_choice_is_the_best_of_its_neighbours():
         lambdas = lambdas_for(False)
         k = lambdas.index(found.reg_lambda)
         for scale, reg_lambda in [(2, lambdas[k]), (0.5, lambdas[k]), *((1, each) for each in lambdas[k - 1 : k + 2])]:
-            assert found.loss <= 1.003 * loss(choice(found.lengths.scale * scale, reg_lambda), folds)
+            assert found.loss <= 1.003 * loss(choice(found.scale * scale, reg_lambda), folds)
 
 
 def test_folds_that_no_row_is_in_leave_out_one_row_after_the_other():

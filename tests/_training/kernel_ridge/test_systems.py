@@ -7,8 +7,8 @@ import reference
 from rffkern._native.sparse import SHAPES
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.weights import RowWeights
-from rffkern._training.kernel_ridge.kernel_matrix import KernelMatrix, Landmarks, pack_rows
-from rffkern._training.kernel_ridge.ridge_systems import ALL_ROWS, RidgeSystems
+from rffkern._training.kernel_ridge.kernel_matrix import KernelMatrix, Landmarks
+from rffkern._training.kernel_ridge.ridge_systems import ALL_ROWS, solve_systems
 
 N, FOLDS = 700, 3
 
@@ -25,11 +25,13 @@ class Problem:
         self.weights = rng.uniform(0, 2, n) * (rng.random(n) < 0.9)
         self.folds = rng.integers(0, FOLDS, n)
         units = no_scaling(4)._replace(inverse_scale=np.full(4, 0.5))
-        rows = pack_rows(self.X, units, shape, RowWeights(n), precision, n_threads)
         self.K = reference.kernel_of_shape(self.X, self.X, 2.0, shape=shape)
-        self.matrix = KernelMatrix(rows, cache_bytes, n_threads)
+        self.matrix = KernelMatrix(self.X, units, shape, RowWeights(n), precision, cache_bytes, n_threads)
         self.landmarks = np.arange(n_landmarks) * 3 % n
-        self.systems = RidgeSystems(self.matrix, self.folds, self.weights, self.landmarks, n_threads)
+
+    def solve(self, systems, tolerance, max_iter, targets=None):
+        return solve_systems(self.matrix, systems, self.targets if targets is None else targets, self.weights,
+                             self.folds, self.landmarks, tolerance, max_iter)
 
     def dense(self, system):
         """Predictions of the regression by a dense system without the rows of weight 0."""
@@ -46,7 +48,7 @@ ASKED = [(ALL_ROWS, 0.1), (0, 0.1), (2, 0.1), (1, 0.01)]
 @pytest.mark.parametrize("n_landmarks", [1, 100])
 def test_solutions_are_those_of_dense_systems(shape, n_landmarks):
     problem = Problem(shape, n_landmarks=n_landmarks)
-    found = problem.systems.solve(ASKED, problem.targets, 1e-10, 2000)
+    found = problem.solve(ASKED, 1e-10, 2000)
     assert found.residual <= 1e-10
     for system, predictions, coefficients in zip(ASKED, found.predictions, found.coefficients, strict=True):
         np.testing.assert_allclose(predictions, problem.dense(system), atol=1e-6)
@@ -56,14 +58,14 @@ def test_solutions_are_those_of_dense_systems(shape, n_landmarks):
 
 def test_single_precision_agrees_to_its_rounding():
     problem = Problem(precision="single")
-    found = problem.systems.solve(ASKED, problem.targets, 1e-7, 2000)
+    found = problem.solve(ASKED, 1e-7, 2000)
     for system, predictions in zip(ASKED, found.predictions, strict=True):
         np.testing.assert_allclose(predictions, problem.dense(system), atol=1e-5)
 
 
 def test_the_residual_is_that_of_the_equations():
     problem = Problem()
-    found = problem.systems.solve(ASKED[:1], problem.targets, 1e-3, 2000)
+    found = problem.solve(ASKED[:1], 1e-3, 2000)
     roots = np.sqrt(problem.weights)
     b = np.divide(found.coefficients[0], roots, out=np.zeros_like(found.coefficients[0]), where=roots > 0)
     right = roots * problem.targets
@@ -76,23 +78,22 @@ def test_the_residual_is_that_of_the_equations():
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_bits_depend_neither_on_threads_nor_on_what_is_kept(precision, eight_cpus):
-    found = [Problem(precision=precision, cache_bytes=n_bytes, n_threads=n_threads, n=1500).systems.solve(
-        ASKED, Problem(n=1500).targets, 1e-4, 50) for n_bytes, n_threads in [(0, 1), (1 << 30, 1), (10**7, 4)]]
+    found = [Problem(precision=precision, cache_bytes=n_bytes, n_threads=n_threads, n=1500).solve(
+        ASKED, 1e-4, 50) for n_bytes, n_threads in [(0, 1), (1 << 30, 1), (10**7, 4)]]
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].coefficients, other.coefficients)
         np.testing.assert_array_equal(found[0].predictions, other.predictions)
 
 
 def test_a_preconditioner_saves_iterations():
-    few, many = (Problem(n_landmarks=n).systems.solve(ASKED[:1], Problem().targets, 1e-3, 2000).n_iter
-                 for n in (1, 200))
+    few, many = (Problem(n_landmarks=n).solve(ASKED[:1], 1e-3, 2000).n_iter for n in (1, 200))
     assert many < few / 2
 
 
 def test_targets_of_zeros_and_no_iterations():
     problem = Problem()
-    assert problem.systems.solve(ASKED, np.zeros((1, N)), 1e-3, 10).n_iter == 0
-    found = problem.systems.solve(ASKED, problem.targets, 1e-3, 0)
+    assert problem.solve(ASKED, 1e-3, 10, np.zeros((1, N))).n_iter == 0
+    found = problem.solve(ASKED, 1e-3, 0)
     assert (found.n_iter, found.residual) == (0, 1.0)
     assert not found.predictions.any()
 
@@ -100,15 +101,15 @@ def test_targets_of_zeros_and_no_iterations():
 def test_rows_that_repeat_are_solved():
     """Kernels between equal landmarks have no inverse."""
     X = np.zeros((300, 2))
-    rows = pack_rows(X, no_scaling(2), "gaussian", RowWeights(300), "single", 1)
-    systems = RidgeSystems(KernelMatrix(rows, 0, 1), np.zeros(300, np.intp), np.ones(300), np.arange(50), 1)
-    found = systems.solve([(ALL_ROWS, 0.5)], np.ones((1, 300)), 1e-8, 100)
+    matrix = KernelMatrix(X, no_scaling(2), "gaussian", RowWeights(300), "single", 0, 1)
+    found = solve_systems(matrix, [(ALL_ROWS, 0.5)], np.ones((1, 300)), np.ones(300), np.zeros(300, np.intp),
+                          np.arange(50), 1e-8, 100)
     np.testing.assert_allclose(found.predictions, 300 / 300.5, atol=1e-6)
 
 
 def test_landmarks():
     problem = Problem(n_landmarks=40)
-    landmarks = Landmarks(problem.matrix, problem.landmarks, 1)
+    landmarks = Landmarks(problem.matrix, problem.landmarks)
     Z = np.zeros((problem.matrix.n_padded, 40))
     Z[:N] = problem.K[:, problem.landmarks]
     scale = np.zeros(len(Z))
@@ -123,7 +124,7 @@ def test_landmarks():
 
 def test_out_of_fold_predictions_are_those_of_the_systems_without_the_fold():
     problem = Problem()
-    found = problem.systems.solve([*ASKED[1:2], (1, 0.1), (ALL_ROWS, 0.1)], problem.targets, 1e-10, 2000)
+    found = problem.solve([*ASKED[1:2], (1, 0.1), (ALL_ROWS, 0.1)], 1e-10, 2000)
     predicted = found.out_of_fold(problem.folds)
     for fold in range(FOLDS):  # the last fold is left out by none
         here, system = problem.folds == fold, (fold if fold < 2 else ALL_ROWS, 0.1)
