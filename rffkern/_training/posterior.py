@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import NDArray
-
-Double = NDArray[np.float64]
+from .._native.array_types import Double
 
 POSTERIOR = ("The weights q_lj of the cosines of each landmark, of sum 1 over j; 1 / K for a landmark that the model "
              "has no use for.")

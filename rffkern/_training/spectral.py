@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._native.scoring import LARGEST_SINGLE_ANGLE
 from .._rows.row_blocks import draw_in_slices, take_rows
 from .._rows.scaling import Scaling
 from ..errors import InvalidInputError
 
-Double = NDArray[np.float64]
 Shape = tuple[int, int]  # (n_omegas, n_features)
 SpectralDensity = Callable[["np.random.Generator", Shape], Double]
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import CheckpointWriter
@@ -24,6 +23,7 @@ from ..._estimator.training_rows import (
 )
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
+from ..._native.array_types import Double
 from ..._rows.row_blocks import draw_in_slices
 from ..._rows.scaling import Scaling
 from ..spectral import largest_single_length, resolved_gamma
@@ -31,7 +31,6 @@ from .losses import ExactStepRows, ExponentialRows, LocalRows, SquaredRows
 from .packed_rows import LocalData
 from .weak_learners import CosineSearch, LandmarkSearch, WeakLearner, fitted_landmarks
 
-Double = NDArray[np.float64]
 Callback = Callable[[RoundInfo], Any]
 Round = Sequence[tuple[WeakLearner, float]]  # what a round adds to each output: v alpha_t h_t
 

@@ -13,14 +13,12 @@ from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import scoring
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Precision, RandomSource, choice, number
 from ..posterior import POSTERIOR, posterior_of
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .boosting import Callback
-
-Double = NDArray[np.float64]
 
 _N_LANDMARKS = shared.N_ESTIMATORS.described("Number of boosting rounds T, and of landmarks.")
 _LANDMARKS = Parameter("landmarks", choice("learn", "random"),

@@ -8,15 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._native import gbrff
+from ..._native.array_types import Double, NDArray
 from ..._rows.tiles import DOUBLE, TILE, aligned, tiled
 from ..._rows.weights import RowWeights
 from .packed_rows import Indices, PackedRows, Sample, equal_weights
 from .weak_learners import WeakLearner
-
-Double = NDArray[np.float64]
 
 Sums = tuple[float, float]
 

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.training_rows import RowFingerprints
 from ..._native import gbrff, scoring
+from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling, scaling_in_threads
 from ..._rows.threads import check_n_threads
@@ -23,7 +23,6 @@ from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
 from ..spectral import standardised_rows
 
-Double = NDArray[np.float64]
 Indices = NDArray[np.integer[Any]]
 
 SOURCE_ORDER = slice(None)

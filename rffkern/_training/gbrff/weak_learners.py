@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._native import gbrff, scoring, solvers
+from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned
 from ..spectral import feature_units, pseudo_posterior
 from .packed_rows import Sample, n_strips
-
-Double = NDArray[np.float64]
 
 # Where descents end, and the relative rounding error of a loss in each precision.
 _LOSS_TOLERANCE, _GRADIENT_TOLERANCE = 2e-9, 1e-5

@@ -15,7 +15,7 @@ from ..._estimator.parameters import Attribute, ClassWeight, Gamma, MapOrNone, P
 from ..._estimator.tasks import Classifier
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Precision, RandomSource, check_rng, choice, number
 from ..._protocol.set_output import check_input_features, contained, set_output
 from ..._rows.row_blocks import RowBlocks
@@ -28,8 +28,6 @@ from ...errors import InvalidInputError, TrainingStateError
 from ..posterior import POSTERIOR, pac_bayes_bound, posterior_of
 from .linear_svm import fit_linear_svms, probability_slope
 from .pseudo_posterior import LandmarkKernels, learn_kernels, svm_features
-
-Double = NDArray[np.float64]
 
 # Of C times the weight of a row: beyond these, in double precision, a row has no influence, or must be right.
 _BOUNDS = 1e-12, 1e8

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import LabelledRows
 from ...errors import InvalidInputError
 from ..spectral import standardised_rows
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Landmarks = tuple[Double, Indices, Double]  # standardised points, their classes, own weights
 
 # Largest number of rows of a class that k-means uses.

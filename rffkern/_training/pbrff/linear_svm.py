@@ -27,10 +27,9 @@ import numpy as np
 
 from ..._estimator.monitor import SECONDS_BETWEEN, report_progress
 from ..._native import pbrff, solvers
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._rows.weights import row_products
 
-Double = NDArray[np.float64]
 Signs = NDArray[np.int8]
 Solve = Callable[[Double], Double]
 

@@ -11,7 +11,7 @@ from ..._estimator.monitor import Steps
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import NUMBERS, draw_in_slices, row_slices
 from ..._rows.scaling import Scaling, scaling_in_threads
 from ..._rows.threads import check_n_threads
@@ -19,8 +19,6 @@ from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from ..._rows.training_rows import LabelledRows, Training
 from ..spectral import feature_units, largest_single_length, pseudo_posterior, resolved_gamma
 from .landmarks import Landmarks, kmeans_landmarks, random_landmarks
-
-Double = NDArray[np.float64]
 
 # Share of all weight that the rows other than a landmark must have for its losses to mean anything.
 _SMALLEST_SHARE = 1e-12

@@ -14,7 +14,7 @@ from ..._estimator.parameters import Attribute, ClassWeight, MapOrNone, Paramete
 from ..._estimator.tasks import Classifier, Regressor
 from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng, check_scalar, choice, number
 from ..._rows.groups import Division
 from ..._rows.training_rows import Training, check_more_labels
@@ -24,8 +24,6 @@ from ..spectral import SPECTRAL_DENSITIES
 from .losses import Loss, classification_loss, regression_loss
 from .rows import LARGEST_VALIDATION
 from .training import counted_epochs, fit_network, partial_fit_network
-
-Double = NDArray[np.float64]
 
 Density: TypeAlias = Literal["gaussian", "laplace", "matern32", "matern52"]
 

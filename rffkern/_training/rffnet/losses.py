@@ -10,10 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._native import rffnet
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double
 from ..._rows.weights import RowWeights, weighted_quantile
-
-Double = NDArray[np.float64]
 
 # The losses of classes are nearly flat for rows that are classified with confidence, so that smaller penalties suffice.
 _PENALTY_OF_CLASSES = 0.02

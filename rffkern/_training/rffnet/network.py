@@ -9,7 +9,7 @@ import numpy as np
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import rffnet, scoring
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import RowBlocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
@@ -18,7 +18,6 @@ from ..._rows.training_rows import TargetRows
 from ...errors import InvalidInputError
 from .losses import Loss
 
-Double = NDArray[np.float64]
 Values = tuple[NDArray[Any], NDArray[Any]]  # coefficients and relevances, without moments
 
 # Replaces a loss that overflows or is not a number.

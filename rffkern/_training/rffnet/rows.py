@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices
 from ..._rows.row_blocks import RowBlocks, take_rows
 from ..._rows.scaling import standardised_targets
 from ..._rows.training_rows import LabelledRows, TargetRows, Training
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Units = tuple[Double, Double]  # (center, scale) of the targets, each (n_outputs,)
 
 # Limits on the validation rows, and on the numbers in them.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import Monitor, TimeLimit
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import TargetRows, Training
@@ -18,8 +18,6 @@ from ..spectral import SPECTRAL_DENSITIES, rows_variance
 from .losses import Loss
 from .network import LARGEST_LOSS, Network, Objective, Values
 from .rows import n_validation_rows, numeric_rows, shuffled_epoch, shuffled_passes, taken
-
-Double = NDArray[np.float64]
 
 # Number of terms by default: the paper's sqrt(n) ln n, within these limits.
 _FEWEST_TERMS, _MOST_TERMS = 100, 4096

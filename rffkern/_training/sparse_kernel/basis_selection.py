@@ -10,15 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._native import solvers
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices
 from ..._native.sparse import Selector
 from ..._rows.tiles import TILE
 from ..._rows.weights import RowWeights
 from .kernel import Kernel
 from .kernel_rows import KernelRows, Kernels
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,
 # the vector is a near-duplicate and is skipped.  Weights of a base learner may be as large as the root of its inverse,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
 from ..._rows.training_rows import TargetRows
@@ -14,9 +14,6 @@ from .basis_selection import BaseLearner, Selection, Settings, combine, draw_row
 from .kernel import Kernel
 from .kernel_rows import KernelRows
 from .least_squares import Coefficients, LeastSquares, Residuals
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Precision of kernels and columns, where rows are near enough for "single".
 PRECISION = "single"

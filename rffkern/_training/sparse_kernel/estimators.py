@@ -3,22 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
-import numpy as np
-
 from ..._column_map.column_map import ColumnMap
 from ..._estimator import parameters as shared
 from ..._estimator.base import Model
 from ..._estimator.links import Link, SoftmaxLink
 from ..._estimator.parameters import Attribute, ClassWeight, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, RandomSource, choice, number
 from ..kernel_ridge.parameters import shares_of_columns
 from .kernel import KERNEL_PARAMETER
 from .training import CURVES, restored, train
 
-Double = NDArray[np.float64]
 Selection: TypeAlias = Literal["random", "max-res", "mp", "boost", "ald", "ran"]
 KernelSpec: TypeAlias = Literal["auto", "likelihood"] | dict[str, Any]
 

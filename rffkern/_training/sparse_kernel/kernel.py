@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double
 from ..._native.sparse import SHAPES, UNITS
 from ..._protocol.arguments import Check, check_scalar
 from ..._rows.scaling import Scaling
 from ..._rows.weights import RowWeights
 from ...errors import InvalidInputError
 from ..kernel_ridge.parameters import LARGEST_INVERSE
-
-Double = NDArray[np.float64]
 
 # The largest lambda; the model is then constant in practice.
 _LARGEST_LAMBDA = 1e200

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._estimator.monitor import Steps, printing
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows
@@ -22,7 +22,6 @@ from .leave_one_out import MOST_ROWS, LeaveOneOut
 from .likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
 from .likelihood import KernelSearch
 
-Double = NDArray[np.float64]
 Loss = Callable[[Kernel], float]
 
 SHAPES = "gaussian", "exponential"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._native import sparse
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices, NDArray
 from ..._native.scoring import STRIP_ROWS
 from ..._native.sparse import CENTER_MULTIPLE, SHAPES
 from ..._rows.scaling import Scaling, no_scaling
@@ -14,9 +14,6 @@ from ..._rows.threads import ELEMENTS_PER_THREAD, check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned, tiled
 from ..._rows.weights import RowWeights
 from ..kernel_ridge.kernel_matrix import tiles_of_rows
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Rows of a length up to this keep their squares, so that |x - z|^2 = |x|^2 - 2 x . z + |z|^2 costs one product.  Its
 # error is then below 1e-12 in double precision, and below 1e-6 in single.

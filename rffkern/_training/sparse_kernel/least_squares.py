@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._native import solvers, sparse
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._rows.tiles import DOUBLE, aligned
 from .basis_selection import BaseLearner, Settings
 from .kernel import Kernel
 from .kernel_rows import KernelRows, Kernels
-
-Double = NDArray[np.float64]
 
 # A base learner is skipped as a near-duplicate where its squared distance from the span of the others is below this
 # share of its squared length: below, rounding errors of the inner products would decide.

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double
 from ..._native.sparse import UNITS
 from ..._rows.tiles import SINGLE
 from ..kernel_ridge.calibration import calibrated
 from ..kernel_ridge.kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import Kernel
 from .kernel_rows import KernelRows
-
-Double = NDArray[np.float64]
 
 # Rows of the regressions, at most.
 MOST_ROWS = 1500

@@ -12,13 +12,10 @@ import numpy as np
 
 from ..._estimator.monitor import Steps
 from ..._native import solvers
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Mask
 from ..._rows.tiles import DOUBLE
 from ..kernel_ridge.kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import Kernel
-
-Double = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # Rows the likelihood is maximised on: few of them first, then more, from where the search on few has ended.
 FEW_ROWS = 256
@@ -51,7 +48,7 @@ class Likelihood:
     the noise allows it.
     """
 
-    def __init__(self, rows: Double, targets: Double, start: Double, free: Bools, shape: str,
+    def __init__(self, rows: Double, targets: Double, start: Double, free: Mask, shape: str,
                  n_threads: int | None, precision: str = "double") -> None:
         self._start, self._free, self._targets, self._precision = start, free, targets, precision
         self._rows, self._shape, self._n_threads = rows, shape, n_threads

@@ -18,7 +18,7 @@ from ..._estimator.training_rows import (
 )
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import measure_scaling
 from ..._rows.training_rows import TargetRows
@@ -29,8 +29,6 @@ from .kernel import Kernel, given_kernel
 from .kernel_choice import choose_kernel
 from .least_squares import Coefficients
 from .leave_one_out import calibrated_scores
-
-Double = NDArray[np.float64]
 
 CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
 
