@@ -184,14 +184,8 @@ class Model(Parametrised):
                 if not needs_map(X):
                     raise
                 raise type(error)(f'{error}; columns="auto" takes missing values, text and dates') from error
-        return self._check_mapped(check, X, y, sample_weight, eval_set, continues, division)
-
-    def _check_mapped(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any, continues: bool | None,
-                      division: "Division | None") -> "Training":
-        """The same where columns are mapped."""
         from .._column_map.column_map import map_rows
         from .._rows.groups import Division
-        from .._rows.training_rows import with_eval_set
         from .columns import map_eval_set, map_training
 
         continues = (self._keeps_map and getattr(self, "warm_start", False)) if continues is None else continues

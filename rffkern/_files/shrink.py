@@ -127,7 +127,7 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     >>> from rffkern import FourierBoostingRegressor, dumps, shrink
     >>> X = np.random.default_rng(0).uniform(-2, 2, (600, 3))
     >>> y = np.sin(2 * X[:, 1]) + X[:, 0] ** 2
-    >>> model = FourierBoostingRegressor(random_state=0).fit(X[:400], y[:400])
+    >>> model = FourierBoostingRegressor(100, random_state=0).fit(X[:400], y[:400])
     >>> small = shrink(model, X[400:], y[400:], max_loss=0.5).model
     >>> len(dumps(small)) < len(dumps(model)) / 2
     True

@@ -143,14 +143,11 @@ class Neighbourhood(NamedTuple):
         if trees is None or not trees.n_terms:
             return 0.0
         row = self.expansion._scorer.clip(self.row[None])[0]
-        columns, steps, bases = trees.tree_columns.astype(np.intp), trees.layout.steps, trees.layout.bases
+        columns, steps = trees.tree_columns.astype(np.intp), trees.layout.steps
         values = trees.tree_values @ outputs
         leaves = trees.layout.starts[:-1] + ((row[columns] > trees.tree_thresholds) * steps).sum(axis=1)
         owner = np.repeat(np.arange(trees.n_terms), np.diff(trees.starts))
-        digits = (np.arange(len(owner)) - trees.starts[owner])[:, None] // np.maximum(steps, 1)[owner] % bases[owner]
-        # Of thresholds of the same column, in ascending order, a leaf is above as many as its digit says.
-        ranks = ((columns[:, :, None] == columns[:, None, :]) & _is_before(trees.tree_thresholds)).sum(axis=2)
-        is_above = digits > ranks[owner]
+        is_above = trees.layout.is_right(trees.tree_columns, trees.tree_thresholds)
         gaps = np.where(is_above, trees.tree_thresholds[owner] - row[columns][owner],
                         row[columns][owner] - trees.tree_thresholds[owner])
         gaps = np.where((steps > 0)[owner], np.maximum(gaps, 0), 0.0)
@@ -169,11 +166,3 @@ class Neighbourhood(NamedTuple):
                 total += np.where((movers == column)[owner], share, 0.0).max(axis=1)
         best = np.maximum.reduceat(np.where(total <= 1 + 1e-12, values, -np.inf), trees.starts[:-1])
         return float((np.maximum(best, values[leaves]) - values[leaves]).sum())
-
-
-def _is_before(thresholds: Double) -> NDArray[np.bool_]:
-    """Whether threshold l of a tree is below threshold k, or equal and before it, (n_trees, depth k, depth l)."""
-    depth = np.arange(thresholds.shape[1])
-    mine, other = thresholds[:, :, None], thresholds[:, None, :]
-    found: NDArray[np.bool_] = (other < mine) | ((other == mine) & (depth[None, :] < depth[:, None]))
-    return found

@@ -51,14 +51,8 @@ class TreeLayout(NamedTuple):
         ends = np.cumsum(sizes)
         return np.arange(sizes.sum()) + np.repeat(self.starts[chosen] - ends + sizes, sizes)
 
-    def some(self, trees: slice) -> Self:
-        """The layout of trees next to each other."""
-        steps, bases = self.steps[trees], self.bases[trees]
-        starts = self.starts[trees.start : trees.start + len(steps) + 1]
-        return type(self)(steps, bases, starts - starts[0])
-
-    def paths(self, columns: Double, thresholds: Double) -> Indices:
-        """For each leaf the way to it as bits: bit l is 1 where rows go right at level l."""
+    def is_right(self, columns: Double, thresholds: Double) -> NDArray[np.bool_]:
+        """Whether the rows of each leaf go right at each level, shape (n_leaves, depth)."""
         depth = columns.shape[1]
         ranks = np.zeros(columns.shape, dtype=np.intp)
         for level in range(depth):  # how many thresholds of the same column are lower, or equal and before
@@ -66,12 +60,9 @@ class TreeLayout(NamedTuple):
             lower = thresholds[:, level : level + 1] < thresholds
             ranks += same & (lower | ((thresholds[:, level : level + 1] == thresholds) & (np.arange(depth) > level)))
         owner = np.repeat(np.arange(len(columns)), np.diff(self.starts))
-        local = np.arange(len(owner)) - self.starts[owner]
-        bits = np.zeros(len(owner), dtype=np.intp)
-        for level in range(depth):
-            digit = local // np.maximum(self.steps[:, level], 1)[owner] % self.bases[:, level][owner]
-            bits |= (digit > ranks[:, level][owner]).astype(np.intp) << level
-        return bits
+        local = (np.arange(len(owner)) - self.starts[owner])[:, None]
+        right: NDArray[np.bool_] = local // np.maximum(self.steps, 1)[owner] % self.bases[owner] > ranks[owner]
+        return right
 
 
 def reachable_values(columns: Double, thresholds: Double, trees: Iterable[Double], n_outputs: int) -> Double:
@@ -83,11 +74,11 @@ def reachable_values(columns: Double, thresholds: Double, trees: Iterable[Double
     values = np.empty((layout.starts[-1], n_outputs))
     for start in range(0, len(columns), _TREES_TOGETHER):
         some = slice(start, start + _TREES_TOGETHER)
-        part = layout.some(some)
-        paths = part.paths(columns[some], thresholds[some])
+        is_right = TreeLayout.of(columns[some], thresholds[some]).is_right(columns[some], thresholds[some])
+        paths = (is_right << np.arange(columns.shape[1])).sum(axis=1)  # bit l is 1 where rows go right at level l
         at = layout.starts[start]
-        for first, stop in itertools.pairwise(part.starts):
-            values[at + first : at + stop] = next(values_of)[paths[first:stop]]
+        for first, stop in itertools.pairwise(layout.starts[start : start + _TREES_TOGETHER + 1]):
+            values[first:stop] = next(values_of)[paths[first - at : stop - at]]
     return values
 
 
