@@ -65,6 +65,8 @@ def _print_case(case, n_rows, runs, targets):
                     start = time.perf_counter()
                     errors[engine] = errors_of(run(path, given, expected), expected)
                     print(f"{case}: {engine} took {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    if not errors:  # all engines refuse it
+        return
     ulps = " | ".join(f"{errors[engine].ulp:.0f}" if engine in errors else "refused" for engine in runs)
     answers, labels = max(each.answers for each in errors.values()), min(each.labels for each in errors.values())
     same = f"{100 * labels:g} %" if expected.labels is not None else ""
