@@ -4,7 +4,7 @@ A selection proposes the base learner (25) of Sun and Yao (2010) on the basis ve
 them, or, where they are selected one by one, a vector outside of the span of all before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,18 +72,27 @@ def combine(learners: Sequence[BaseLearner], coef: Double) -> tuple[Indices, Dou
     return distinct, weights
 
 
-def draw_rows(weights: RowWeights, size: int, rng: "np.random.Generator") -> Indices:
-    """Distinct rows of positive weight in random order, all or so many, which are drawn by weight where weights differ.
+def row_draws(weights: RowWeights, size: int, rng: "np.random.Generator") -> Callable[[], Indices]:
+    """A function that draws distinct rows of positive weight, all or so many, in random order.
 
-    One `choice`, or, by weight, one `random` and one `permutation`.
+    They are drawn by weight where weights differ: by one `random` and one `permutation`, else by one `choice`.
     """
     n_rows, each = weights.n_positive, weights.values
     if each is not None and size < n_rows and (each[each > 0] != each.max()).any():
         cumulated = np.cumsum(each)
-        places = rng.random(size) * cumulated[-1]
-        return rng.permutation(np.unique(np.searchsorted(cumulated[:-1], places, side="right")))
-    drawn = rng.choice(n_rows, min(size, n_rows), replace=False)
-    return weights.positive()[drawn] if weights.has_zeros else drawn
+
+        def by_weight() -> Indices:
+            places = rng.random(size) * cumulated[-1]
+            return rng.permutation(np.unique(np.searchsorted(cumulated[:-1], places, side="right")))
+
+        return by_weight
+    positive = weights.positive() if weights.has_zeros else None
+
+    def at_random() -> Indices:
+        drawn = rng.choice(n_rows, min(size, n_rows), replace=False)
+        return drawn if positive is None else positive[drawn]
+
+    return at_random
 
 
 class Selection:

@@ -10,7 +10,7 @@ from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
 from ..._rows.training_rows import TargetRows
 from ..kernel_ridge.kernel_matrix import LARGEST_SINGLE_LENGTH
-from .basis_selection import BaseLearner, Selection, Settings, combine, draw_rows
+from .basis_selection import BaseLearner, Selection, Settings, combine, row_draws
 from .kernel import Kernel
 from .kernel_rows import KernelRows
 from .least_squares import Coefficients, LeastSquares, Residuals
@@ -65,6 +65,7 @@ class Ensemble:
         n_rows = rows.weights.n_positive
         half = max(settings.basis_size, n_rows // 2)
         self._n_drawn = n_rows if settings.max_samples is None else min(settings.max_samples, half, n_rows)
+        self._draw = row_draws(rows.weights, self._n_drawn, self._rng)
         self.least_squares = LeastSquares(Residuals(rows, target, columns), self._held_out, settings)
 
     @property
@@ -111,10 +112,8 @@ class Ensemble:
     def _add_round(self) -> bool:
         """Add base learners; False if the others span every one found in all rows, or in ten samples."""
         selection, fit = self._selection, self.least_squares
-        weights = fit.training.rows.weights
-        for _ in range(1 if self._n_drawn == weights.n_positive else _MAX_TRIES):
-            sample = draw_rows(weights, self._n_drawn, self._rng)
-            proposal = selection.propose(sample, fit.target, fit.training.residual)
+        for _ in range(1 if self._n_drawn == fit.training.rows.weights.n_positive else _MAX_TRIES):
+            proposal = selection.propose(self._draw(), fit.target, fit.training.residual)
             if proposal is None:
                 continue
             n_added = fit.add(*proposal)

@@ -15,7 +15,7 @@ from ..._native.array_types import Double
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows
-from .basis_selection import draw_rows
+from .basis_selection import row_draws
 from .ensemble import make_ensemble
 from .kernel import Kernel, given_kernel
 from .leave_one_out import MOST_ROWS, LeaveOneOut
@@ -44,7 +44,7 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
     if kernel is not None and reg_lambda is not None:
         return kernel._replace(reg_lambda=reg_lambda)
     compares = kernel is None and model.kernel == "auto"
-    indices = draw_rows(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng)
+    indices = row_draws(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng)()
     X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
     sampled, weights = targets[indices], data.weights.unit * data.weights.each[indices]
     with printing() if model.verbose else contextlib.nullcontext():

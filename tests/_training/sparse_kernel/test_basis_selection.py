@@ -6,7 +6,7 @@ import reference
 from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._rows.weights import RowWeights
-from rffkern._training.sparse_kernel.basis_selection import Selection, draw_rows
+from rffkern._training.sparse_kernel.basis_selection import Selection, row_draws
 from rffkern._training.sparse_kernel.kernel import Kernel
 
 LAMBDA = 0.05
@@ -137,19 +137,21 @@ def test_near_duplicates_are_counted(rng):
 
 
 def test_samples(rng):
-    drawn = draw_rows(RowWeights(1000), 50, rng)
+    drawn = row_draws(RowWeights(1000), 50, rng)()
     assert len(np.unique(drawn)) == 50
     assert drawn.tolist() != sorted(drawn)
-    assert sorted(draw_rows(RowWeights(30), 31, rng)) == list(range(30))
-    assert sorted(draw_rows(RowWeights(30, (np.arange(30) % 2).astype(float)), 15, rng)) == list(range(1, 30, 2))
+    assert sorted(row_draws(RowWeights(30), 31, rng)()) == list(range(30))
+    some = RowWeights(30, (np.arange(30) % 2).astype(float))
+    assert sorted(row_draws(some, 15, rng)()) == list(range(1, 30, 2))
 
 
 def test_samples_by_weight(rng):
     weight = np.zeros(1000)
     weight[[3, 500]], weight[800:] = 100, 1e-3
     counts = np.zeros(1000)
+    draw = row_draws(RowWeights(1000, weight), 50, rng)
     for _ in range(300):
-        drawn = draw_rows(RowWeights(1000, weight), 50, rng)
+        drawn = draw()
         assert len(np.unique(drawn)) == len(drawn)
         counts[drawn] += 1
     assert counts[[3, 500]].min() == 300
