@@ -97,8 +97,9 @@ typedef struct {
 } rff_imputation;
 
 /* A column map, whose raw values are numbers, seconds of dates, and indices of levels: of rare ones the index after the
-   last.  Behind those of columns a row has scores of free text and differences of dates.  A column without outputs is dropped; that of a column which training saw only missing values in (kind "empty")
-   is RFF_WITHIN with c = d = missing, a constant. */
+   last.  Behind those of columns a row has scores of free text and differences of dates.  A column without outputs is
+   dropped; that of a column which training saw only missing values in (kind "empty") is RFF_WITHIN with c = d = missing,
+   a constant. */
 typedef struct {
     size_t n_columns; /* raw ones */
     size_t n_values;  /* of a row */
