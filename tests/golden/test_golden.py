@@ -9,7 +9,8 @@ import pathlib
 
 import numpy as np
 import pytest
-from helpers.golden import KernelRows, drawing_rows, stored_omegas, with_points
+from helpers.golden import drawing_rows, stored_omegas, with_points
+from helpers.packing import PackedRows, tiled
 
 from rffkern import GBRFF1Classifier, PBRFFClassifier, PBRFFTransformer
 from rffkern._native import gbrff, scoring, solvers
@@ -107,19 +108,21 @@ def cosine_loss(X, r, omega, phase):
     return np.exp(-r * np.cos(X @ omega - phase)).mean()
 
 
+def packed_rows(X, r):
+    """Rows of weight 1, and the residuals of one round, as kernels of the boosted families read them."""
+    return PackedRows(X, np.ones(len(X)), np.float64, 1), tiled(r) / math.log(2)
+
+
 def our_phase(X, r, omega):
-    rows = KernelRows(X, r)
-    a, b = np.empty((2, rows.n_tiles, 128))
-    return gbrff.search_phase(rows.tiles, rows.r2, rows.weight, omega.copy(), rows.total_weight,
-                              rows.largest_residual, a, b, np.empty(len(omega)), np.empty((2, 32)),
-                              np.empty((rows.n_strips, 64)), 1)
+    rows, r2 = packed_rows(X, r)
+    return gbrff.search_phase(rows.tiles, r2, rows.weight, omega.copy(), rows.total_weight, np.abs(r).max(),
+                              rows.cosine, rows.sine, rows.scaled, rows.circle, rows.partial, 1)
 
 
 def our_omega(X, r, omega, phase, reg_lambda, first_length):
-    rows, omega, n_features = KernelRows(X, r), omega.copy(), len(omega)
-    gbrff.descend_omega(solvers.LBFGS(n_features, 10, 2e-9, 1e-5, 1e-14), rows.tiles, rows.r2, rows.weight, omega,
-                        phase, reg_lambda, rows.total_weight, first_length, np.empty(n_features),
-                        np.zeros((1, n_features * scoring.LANE_COUNT)), np.empty((rows.n_strips, 64)), 1)
+    (rows, r2), omega = packed_rows(X, r), omega.copy()
+    gbrff.descend_omega(solvers.LBFGS(len(omega), 10, 2e-9, 1e-5, 1e-14), rows.tiles, r2, rows.weight, omega, phase,
+                        reg_lambda, rows.total_weight, first_length, rows.scaled, rows.lanes, rows.partial, 1)
     return omega
 
 
@@ -154,7 +157,7 @@ def landmark_loss(X, r, omegas, phases):
 
 def our_landmark_phases(X, r, omegas, gamma):
     """Phases of the landmark that ten iterations from 0 end at."""
-    rows, (n_components, n_features) = KernelRows(X, r), omegas.shape
+    (rows, r2), (n_components, n_features) = packed_rows(X, r), omegas.shape
     rff = np.empty((rows.n_tiles, 2 * n_components, 128))
     gbrff.make_rff(rows.tiles, omegas, rff, np.zeros((-(-n_components // 4) * 4, n_features)), 1)
     over_phases = n_components <= n_features
@@ -164,10 +167,10 @@ def our_landmark_phases(X, r, omegas, gamma):
     if not over_phases:
         basis[:, :n_components] = omegas.T
     gbrff.descend_landmark(
-        solvers.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, rff, rows.r2, rows.weight, basis,
+        solvers.LBFGS(size, 10, 2e-9, 1e-5, 1e-14), False, rff, r2, rows.weight, basis,
         np.zeros(size), rows.total_weight, math.sqrt(n_components) if over_phases else 1 / math.sqrt(2 * gamma), phases,
         np.zeros(2 * n_components), np.zeros((1, 2 * n_components * scoring.LANE_COUNT)),
-        np.empty((rows.n_strips, 1 + 2 * n_components)), 1)
+        np.empty((len(rows.partial), 1 + 2 * n_components)), 1)
     return phases[:n_components]
 
 

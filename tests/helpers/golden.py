@@ -1,10 +1,8 @@
-"""What the comparisons with golden runs share: stored draws in place of random ones, and rows as kernels read them."""
+"""Stored draws in place of random ones, for comparisons with golden runs."""
 
 import math
 
 import numpy as np
-
-TILE = 128
 
 # So small that no sum over rows changes, and still larger than 0: a row of this weight may be drawn as a landmark.
 NO_WEIGHT = 1e-300
@@ -46,21 +44,3 @@ def with_points(X, y, points):
     labels = np.concatenate([np.resize([-1, 1], n_points), y])
     uniform = (np.arange(n_points) + 0.5) * (NO_WEIGHT / len(X))
     return np.concatenate([points, X]), labels, weight, uniform
-
-
-def tiles(rows):
-    """Rows (n, d) as tiles (n_tiles, d, 128), values (n,) as (n_tiles, 128), padded with 0."""
-    padded = np.zeros((-(-len(rows) // TILE) * TILE, *rows.shape[1:]))
-    padded[: len(rows)] = rows
-    return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, TILE, *rows.shape[1:]), 1, -1))
-
-
-class KernelRows:
-    """Rows in tiles, each of weight 1, and the residuals of one round, as kernels of the boosted families read them."""
-
-    def __init__(self, X, residuals):
-        self.tiles, self.weight, self.total_weight = tiles(X), tiles(np.ones(len(X))), float(len(X))
-        self.r2 = tiles(residuals) / math.log(2)
-        self.largest_residual = np.abs(residuals).max()
-        self.n_tiles = len(self.tiles)
-        self.n_strips = -(-self.n_tiles // 16)
