@@ -8,6 +8,7 @@ from helpers.expansions import boosted_expansion, fourier_expansion
 from reference import leaves_of, n_leaves
 
 from rffkern import InvalidInputError, load, save
+from rffkern._native import scoring
 from rffkern._rows import threads
 
 
@@ -39,6 +40,13 @@ def defined(parts, X):
 
 def rows(n, n_features=4, dtype=np.float64):
     return np.random.default_rng(1).standard_normal((n, n_features)).astype(dtype)
+
+
+def tiles_of(X):
+    width = scoring.tile_width(X.shape[1], X.itemsize)
+    padded = np.zeros((-(-len(X) // width) * width, X.shape[1]), X.dtype)
+    padded[: len(X)] = X
+    return np.ascontiguousarray(padded.reshape(-1, width, X.shape[1]).transpose(0, 2, 1))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -93,14 +101,9 @@ def test_a_value_at_a_threshold_is_not_above_it(dtype):
 
 
 def test_tiles_are_scored_as_rows():
-    from rffkern._native import scoring
-
     expansion, X = boosted_expansion(**arrays()), rows(200)
-    width = scoring.tile_width(4, 8)
-    padded = np.zeros((-(-200 // width) * width, 4))
-    padded[:200] = X
-    tiles = np.ascontiguousarray(padded.reshape(-1, width, 4).transpose(0, 2, 1))
-    np.testing.assert_array_equal(expansion._scorer.score_tiles(tiles, 200, None), expansion._scorer.score(X, None))
+    found = expansion._scorer.score_tiles(tiles_of(X), 200, None)
+    np.testing.assert_array_equal(found, expansion._scorer.score(X, None))
 
 
 def test_the_bound_holds():
@@ -194,15 +197,10 @@ def test_cells_of_columns_that_are_asked_twice():
 @pytest.mark.parametrize("n", [3, 200])
 def test_tiles_of_numbers_beyond_single_precision(n):
     """One tile, or several, of float32 rows, whose cosines and trees need double precision."""
-    from rffkern._native import scoring
-
     parts = arrays()
     parts["amplitudes"], parts["tree_values"] = 1e200 * parts["amplitudes"], 2.0**600 * parts["tree_values"]
-    X, width = rows(n, dtype=np.float32), scoring.tile_width(4, 4)
-    padded = np.zeros((-(-n // width) * width, 4), np.float32)
-    padded[:n] = X
-    tiles = np.ascontiguousarray(padded.reshape(-1, width, 4).transpose(0, 2, 1))
-    found = boosted_expansion(**parts)._scorer.score_tiles(tiles, n, None)
+    X = rows(n, dtype=np.float32)
+    found = boosted_expansion(**parts)._scorer.score_tiles(tiles_of(X), n, None)
     np.testing.assert_allclose(found, defined(parts, X), rtol=1e-9)
 
 
