@@ -4,6 +4,7 @@
     python tools/bench.py families --log new.jsonl      every class: fit, scores, one row, size of its file
     python tools/bench.py rows --models fourier lightgbm --sizes 6000 200000     models of tools/compare.py as rows grow
     python tools/bench.py cost --log FILE --page FILE   time and memory by rows, columns, classes, threads: docs/cost.md
+    python tools/bench.py sparse                        fits of sparse rows beside LightGBM and logistic regression
     python tools/bench.py threads                       fits and scores on one and two threads
     python tools/bench.py predict                       scores of many rows, and `rffkern predict` from file to file
     python tools/bench.py explain                       Shapley values of rows, beside those of the trees of LightGBM
@@ -63,11 +64,12 @@ def parse_arguments():
     page.add_argument("--models", nargs="+", choices=list(cost.MODELS), metavar="NAME",
                       help=f"of {', '.join(cost.MODELS)}; all by default")
     page.add_argument("--page", metavar="FILE", help="write the page, and a drawing beside it, from the log")
+    parser_of(commands, "sparse", training.sparse, repeat=3)
     parser_of(commands, "threads", training.threads, sizes=[200_000])
     predict = parser_of(commands, "predict", scoring.predict, sizes=[200_000])
     predict.add_argument("--no-files", action="store_true", help="rows in memory alone")
     parser_of(commands, "explain", scoring.explain, sizes=[4000])
-    parser_of(commands, "drift", scoring.drift, sizes=[40_000])
+    parser_of(commands, "drift", scoring.drift, sizes=[20_000], repeat=15)
     parser_of(commands, "exports", exports.exports, sizes=[1, 1000])
     parser_of(commands, "one-row", scoring.one_row, repeat=9)
     count = parser_of(commands, "start", start.start, repeat=15)

@@ -15,6 +15,7 @@ from importlib import import_module
 import numpy as np
 
 from common.data import standardised
+from common.pairs import fourier_pairs
 from common.tables import for_library
 
 LEAVES, RATES, MOST_ROUNDS, PATIENCE = (4, 8, 16, 31, 63), (0.05, 0.1), 2000, 50
@@ -251,6 +252,7 @@ RIVALS = {
     "linear": linear, "tfidf-linear": tfidf_linear,
     "fourier-last": functools.partial(own("FourierBoosting"), validation="last"),
     "fourier": own("FourierBoosting"),
+    "fourier-pairs": fourier_pairs,
     "fourier-terms": functools.partial(own("FourierBoosting"), kernel_ridge=False),  # without kernel ridge regression
     "kernel-ridge": own("KernelRidge"), "sparse": own("SparseKernel"), "rffnet": own("RFFNet"),
     "gbrff2": own("GBRFF2", "GBRFFRegressor"), "gbrff2-tuned": gbrff2_tuned,
