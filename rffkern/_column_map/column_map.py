@@ -16,7 +16,8 @@ from .._rows.validation import as_numeric, check_labels, check_targets, refuse_m
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .compiled import CompiledMap
-from .fitted_map import NUMERIC_FORMS, FittedMap, OutOfFold
+from .fitted_column import NUMERIC_FORMS
+from .fitted_map import FittedMap, OutOfFold
 from .tables import check_table, column_name, in_blocks, tables
 
 if TYPE_CHECKING:  # not needed where rows are mapped

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,25 +12,13 @@ from .._native.array_types import NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .cells import EMPTY, NUMERIC
-from .fitted_map import NUMERIC_FORMS, FittedColumn
+from .fitted_column import NUMERIC_FORMS, FittedColumn
 from .text import TextForm
-from .transforms import (
-    BinsForm,
-    BoundedForm,
-    DifferenceForm,
-    Form,
-    LevelsForm,
-    MissingForm,
-    PartForm,
-    RankForm,
-    RawForm,
-    StandardForm,
-    TargetForm,
-)
+from .transforms import DifferenceForm, Entry, Form
 
 Real = NDArray[Any]  # float32 or float64
-# Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank and a table c is their largest magnitude.
-Entry = tuple[str, float, float, float, float, float]
+
+_NONE = np.empty(0)
 
 # Largest magnitudes that are accepted.
 _LIMITS = {np.dtype(np.float64): LARGEST_VALUE, np.dtype(np.float32): LARGEST_FLOAT32}
@@ -42,26 +31,27 @@ class Values(NamedTuple):
     """The values of a row: those of raw columns, then scores of free text, then differences of dates."""
 
     sources: list[int]  # of each output the value that it is of
+    n_values: int
     texts: tuple[tuple[int, TextForm], ...]  # (column, form)
     differences: tuple[tuple[int, int], ...]  # (column, the one that is subtracted)
 
     @classmethod
-    def of(cls, columns: tuple[FittedColumn, ...]) -> Self:
+    def of(cls, columns: Sequence[FittedColumn]) -> Self:
         """Those of fitted columns."""
         texts = tuple((j, column.text) for j, column in enumerate(columns) if column.text is not None)
         differences = tuple((j, form.other) for j, column in enumerate(columns) for form in column.forms
                             if isinstance(form, DifferenceForm))
-        scores = itertools.count(len(columns))
-        apart = itertools.count(len(columns) + sum(len(form.outputs) for _, form in texts))
+        first_difference = len(columns) + sum(len(form.outputs) for _, form in texts)
+        scores, apart = itertools.count(len(columns)), itertools.count(first_difference)
         sources = [next(scores) if isinstance(form, TextForm) else next(apart) if isinstance(form, DifferenceForm)
                    else j for j, column in enumerate(columns) for form in column.forms for _ in form.outputs]
-        return cls(sources, texts, differences)
+        return cls(sources, first_difference + len(differences), texts, differences)
 
 
 class FormArrays(NamedTuple):
     """Forms of columns as compiled code reads them, whose values are numbers, seconds or indices of levels."""
 
-    starts: NDArray[np.intp]  # (n_columns + 1,) the first output of each column
+    starts: NDArray[np.intp]  # (n_columns + 1,) the first output of each column, or value
     kinds: NDArray[np.intp]  # (n_outputs,) those of forms.h
     numbers: NDArray[np.float64]  # (n_outputs, 6) what a missing value becomes, divisor, a, b, c, d
     n_knots: NDArray[np.intp]  # (n_outputs,)
@@ -69,17 +59,19 @@ class FormArrays(NamedTuple):
     heights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, columns: tuple[FittedColumn, ...]) -> Self:
-        """Those of fitted columns."""
-        entries = [each for column in columns for each in entries_of(column)]
-        numbers = np.array([(entry[1], divisor, *entry[2:]) for _, entry, divisor in entries])
-        tables = [table for column in columns for form in column.forms for table in tables_of(form)]
+    def of(cls, columns: Sequence[FittedColumn], values: Values | None = None) -> Self:
+        """Those of fitted columns, in the order of their outputs, or of the values that these are of."""
+        outputs = [each for column in columns for each in outputs_of(column)]
+        starts = np.cumsum([0, *(len(column.outputs) for column in columns)])
+        if values is not None:
+            starts = np.searchsorted(np.sort(values.sources), np.arange(values.n_values + 1))
+            outputs = [outputs[k] for k in np.argsort(values.sources, kind="stable").tolist()]
+        numbers = np.array([(each.entry[1], each.divisor, *each.entry[2:]) for each in outputs])
         return cls(
-            np.cumsum([0, *(len(column.outputs) for column in columns)]).astype(np.intp),
-            np.array([unfused.KINDS[entry[0]] for _, entry, _ in entries], np.intp), numbers.reshape(-1, 6),
-            np.array([len(knots) for knots, _ in tables], np.intp),
-            np.concatenate([np.empty(0), *(knots for knots, _ in tables)]),
-            np.concatenate([np.empty(0), *(heights for _, heights in tables)]))
+            starts.astype(np.intp), np.array([unfused.KINDS[each.entry[0]] for each in outputs], np.intp),
+            numbers.reshape(-1, 6), np.array([len(each.knots) for each in outputs], np.intp),
+            np.concatenate([_NONE, *(each.knots for each in outputs)]),
+            np.concatenate([_NONE, *(each.heights for each in outputs)]))
 
 
 class CompiledMap:
@@ -126,58 +118,48 @@ class CompiledMap:
         return out if self.map_into(X, out.reshape(*out.shape, 1), n_threads) else None
 
 
-def entries_of(column: FittedColumn) -> list[tuple[Form, Entry, float]]:
-    """For each output of a column: its form, the numbers that the kernel needs, and its divisor."""
+class Output(NamedTuple):
+    """One output of a form, as compiled code has it."""
+
+    form: Form
+    entry: Entry
+    divisor: float
+    knots: NDArray[np.float64]
+    heights: NDArray[np.float64]
+
+
+def outputs_of(column: FittedColumn) -> list[Output]:
+    """The outputs of a column; where all values count as missing, they are constants."""
     n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
-    return [(form, _constant(entry) if column.kind == EMPTY else entry,
-             math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0)
-            for form in column.forms for entry in _entries(form)]
+    found = [Output(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0, knots, heights)
+             for form in column.forms for entry, (knots, heights) in zip(
+                 form.entries, form.tables or [(_NONE, _NONE)] * len(form.entries), strict=True)]
+    if column.kind != EMPTY:
+        return found
+    return [each._replace(entry=("within", each.entry[1], -math.inf, math.inf, each.entry[1], each.entry[1]))
+            for each in found]
 
 
-def _constant(entry: Entry) -> Entry:
-    """What a form becomes in a column whose values all count as missing."""
-    return "within", entry[1], -math.inf, math.inf, entry[1], entry[1]
+def mapped_values(columns: Sequence[FittedColumn], values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Outputs, (n_outputs, n_rows), for what `FittedColumn.values_of` gives of each column; neutral where missing.
 
-
-def _entries(form: Form) -> list[Entry]:
-    """The numbers that the kernel needs for each output of a form."""
-    if isinstance(form, RawForm):
-        return [("raw", form.mean, 0.0, 0.0, 0.0, 0.0)]
-    if isinstance(form, TextForm):
-        return [("raw", 0.0, 0.0, 0.0, 0.0, 0.0)] * len(form.outputs)
-    if isinstance(form, StandardForm):  # of a difference too
-        return [("standard", 0.0, form.mean, form.inverse_deviation, 0.0, 0.0)]
-    if isinstance(form, BoundedForm):
-        return [("bounded", 0.0, form.median, form.inverse_width, form.mean, form.inverse_deviation)]
-    if isinstance(form, RankForm):
-        return [("rank", 0.0, 0.0, 0.0, float(np.abs(form.ranks).max()), 0.0)]
-    if isinstance(form, MissingForm):
-        missing, present = form(np.array([np.nan, 0.0]))[0].tolist()
-        return [("within", missing, -math.inf, math.inf, present, present)]
-    if isinstance(form, PartForm):
-        part = float(unfused.DATE_PARTS[form.name])
-        return [("part", 0.0, part, shift, 0.0, 0.0) for shift in (0.5, 0.0)]
-    if isinstance(form, TargetForm):
-        return [("table", 0.0, 0.0, 0.0, float(np.abs(values).max()), 0.0) for values in form.values.T]
-    n_outputs = len(form.outputs)
-    if isinstance(form, LevelsForm):
-        outputs = form.group(np.arange(n_outputs + 1.0))
-        return [("within", 0.0, float(k), k + 1.0, float(outputs[k, k]), float(outputs[k, n_outputs]))
-                for k in range(n_outputs)]
-    assert isinstance(form, BinsForm)
-    ends = [-math.inf, *form.edges.tolist(), math.inf]
-    outputs = form.group(np.arange(n_outputs + 1.0))
-    return [("within", 0.0, ends[k], ends[k + 1], float(outputs[k, k]), float(outputs[k, n_outputs]))
-            for k in range(n_outputs)]
-
-
-_NONE = np.empty(0)
-
-
-def tables_of(form: Form) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Knots and heights of each output of a form; tables of levels have as many knots, which nothing reads."""
-    if isinstance(form, RankForm):
-        return [(form.knots, form.ranks)]
-    if isinstance(form, TargetForm):
-        return [(np.zeros(len(values)), values) for values in form.values.T]
-    return [(_NONE, _NONE)] * len(form.outputs)
+    The difference of two dates is neutral where only one column is given.
+    """
+    layout = Values.of(columns)
+    rows = np.empty((values[0].shape[-1], layout.n_values))
+    for j, each in enumerate(values):
+        rows[:, j] = each if each.ndim == 1 else each[0]
+    place = len(columns)
+    for j, form in layout.texts:
+        rows[:, place : place + len(form.outputs)] = values[j][1 : 1 + len(form.outputs)].T
+        place += len(form.outputs)
+    for j, other in layout.differences:
+        rows[:, place] = rows[:, j] - rows[:, other] if len(columns) > 1 else np.nan
+        place += 1
+    by_value = np.argsort(layout.sources, kind="stable")
+    kernel = unfused.ColumnForms(*FormArrays.of(columns, layout))
+    out = np.empty((len(rows), len(by_value), 1))
+    unfused.map_rows(kernel, rows, np.inf, out, np.empty((1, unfused.scratch_size(*rows.shape))), 1)
+    outputs = np.empty((len(by_value), len(rows)))
+    outputs[by_value] = out[:, :, 0].T
+    return outputs

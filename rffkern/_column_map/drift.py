@@ -25,7 +25,8 @@ from .._rows.row_blocks import take_rows
 from .._rows.weights import RowWeights
 from ..errors import InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, known_level
-from .fitted_map import FittedColumn, FittedMap
+from .fitted_column import FittedColumn
+from .fitted_map import FittedMap
 from .sketch import Summary, compressed, joined
 from .tables import RawColumn, RawTable, category_of_numbers, column_name
 from .text import Grams, TextForm

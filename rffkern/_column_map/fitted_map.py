@@ -1,7 +1,6 @@
-"""The fitted map: the type and the transforms of each column, and the function from raw tables to arrays."""
+"""The fitted map: its columns, and the function from raw tables to arrays."""
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -10,267 +9,14 @@ import numpy as np
 from .._native.array_types import NDArray
 from .._rows.validation import check_names
 from ..errors import InvalidInputError
-from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
-from .imputation import Imputation, impute
-from .tables import RawColumn, RawTable, category_of_numbers, column_name, read_table
-from .text import TextForm
-from .transforms import (
-    PARTS,
-    BinsForm,
-    BoundedForm,
-    DifferenceForm,
-    Form,
-    FrequencyForm,
-    LevelsForm,
-    MissingForm,
-    PartForm,
-    RankForm,
-    RawForm,
-    StandardForm,
-    TargetForm,
-    require,
-)
+from .cells import DATE
+from .compiled import mapped_values
+from .fitted_column import FittedColumn, form_sizes, imputations_of, is_missing
+from .imputation import impute
+from .tables import RawTable, column_name, read_table
+from .transforms import DifferenceForm, require
 
 Double = NDArray[np.float64]
-
-NUMERIC_FORMS: dict[str, Any] = {
-    "raw": RawForm, "standard": StandardForm, "bounded": BoundedForm, "rank": RankForm, "bins": BinsForm}
-_LEVEL_FORMS: dict[str, Any] = {
-    "levels": LevelsForm, "target": TargetForm, "frequency": FrequencyForm}
-
-
-AS_ALL = "as all columns"  # a reason
-
-
-class FittedColumn(NamedTuple):
-    """One column of the raw table; without forms it is dropped, and `dropped` says why."""
-
-    kind: str
-    forms: tuple[Form, ...]
-    levels: tuple[str, ...] = ()  # of a category, those kept
-    has_rare: bool = False  # whether levels were rare in training
-    dropped: str = ""
-    imputations: tuple[Imputation, ...] = ()  # of some outputs, where the value is missing
-    format: str = ""  # of cells of text, as in `Reading`
-    words: tuple[str, ...] = ()  # cells of text that count as missing
-
-    @property
-    def outputs(self) -> list[tuple[str, str]]:
-        """(Form, distinction by name) of each output."""
-        return [(form.name, output) for form in self.forms for output in form.outputs]
-
-    @property
-    def text(self) -> TextForm | None:
-        """The form of texts, if there is one."""
-        return next((form for form in self.forms if isinstance(form, TextForm)), None)
-
-    @property
-    def reading(self) -> Reading:
-        """How cells of text are read."""
-        if not self.forms:
-            return Reading(EMPTY)
-        return Reading(CATEGORY, "raw") if self.kind == CATEGORY else Reading(self.kind, self.format, self.words)
-
-    def values_of(self, column: RawColumn, name: str, places: Mapping[str, int] | None = None) -> Double:
-        """Values of rows: numbers, seconds, or indices of levels; rare levels share the index after the last.
-
-        Where there is a form of texts, they are the first row of an array, which has its outputs in the others.  Of
-        training rows a last one has the `places` of their texts among those that it was learned from; only texts that
-        it was not learned from have outputs.
-        """
-        if EMPTY in (column.kind, self.kind):
-            return self.missing_values(len(column.values))
-        if self.kind == CATEGORY:
-            codes = self._codes_of(column, name)
-            if self.text is None:
-                return codes
-            column = category_of_numbers(column)
-            outputs = self._text_outputs(self.text, column.levels, places)
-            taken = outputs[:, np.where(np.isnan(column.values), 0, column.values).astype(np.intp)]
-            return np.vstack([codes, np.where(np.isnan(codes), np.nan, taken)])
-        if column.kind == CATEGORY and set(column.levels) <= {*BOOLEANS} and self.kind == NUMERIC:
-            return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))
-        if column.kind != self.kind:
-            got = f"text such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
-            raise InvalidInputError(f"{name} must hold {self.kind} values, as in training, got {got}")
-        return column.values
-
-    @staticmethod
-    def _text_outputs(form: TextForm, texts: Sequence[str], places: Mapping[str, int] | None) -> Double:
-        if places is None:
-            return form.of_texts(texts)
-        found = np.array([places.get(text, np.nan) for text in texts])
-        new = np.flatnonzero(np.isnan(found))
-        outputs = np.zeros((len(form.outputs) + 1, len(texts)))
-        outputs[:-1, new], outputs[-1] = form.of_texts([texts[k] for k in new.tolist()]), found
-        return outputs
-
-    def missing_values(self, n_rows: int) -> Double:
-        """The same of rows without a value."""
-        return np.full(n_rows if self.text is None else (1 + len(self.text.outputs), n_rows), np.nan)
-
-    def _codes_of(self, column: RawColumn, name: str) -> Double:
-        if column.kind == DATE:
-            raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
-        column = category_of_numbers(column)
-        if set(self.levels) <= {*BOOLEANS} and set(column.levels) <= {"0", "1"}:
-            column = column._replace(levels=tuple(BOOLEANS[int(level)] for level in column.levels))
-        index = {level: float(k) for k, level in enumerate(self.levels)}
-        other = float(len(self.levels)) if self.has_rare else np.nan
-        meant = {level: known_level(level, index) for level in column.levels if level not in index}
-        index |= {text: np.nan if level is None else index.get(level, other) for text, level in meant.items()}
-        return _codes(column, index, other)
-
-    def apply(self, values: Double, out_of_fold: Mapping[int, Double] | None = None,
-              all_values: Sequence[Double] | None = None) -> Double:
-        """Outputs for what `values_of` gives, shape (n_outputs, n_rows), some of the rows or all.
-
-        `out_of_fold` has the outputs of target statistics on training rows, by the index of their form.  `all_values`
-        are those of all columns; without them a difference is neutral.
-        """
-        n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
-        parts = []
-        missing = bool(np.isnan(values).any())
-        for k, form in enumerate(self.forms):
-            own = values if values.ndim == 1 else values[1:] if isinstance(form, TextForm) else values[0]
-            if isinstance(form, DifferenceForm):
-                own = np.full(len(values), np.nan) if all_values is None else values - all_values[form.other]
-            outputs = out_of_fold[k] if out_of_fold and k in out_of_fold else form(own)
-            if missing or form.name == "difference":
-                outputs = np.where(np.isnan(outputs), 0.0, outputs)
-            parts.append(outputs / math.sqrt(n_numeric) if n_numeric > 1 and form.name in NUMERIC_FORMS else outputs)
-        return np.concatenate(parts) if parts else np.empty((0, values.shape[-1]))
-
-    def slopes(self, low: Double, high: Double) -> Double:
-        """The largest derivatives of the outputs between two values of each row, (n_outputs, n_rows).
-
-        They are 0 of columns that are no numbers, of missing values, and of whether a value is missing.
-        """
-        n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
-        found = [np.zeros((len(form.outputs), low.shape[-1])) for form in self.forms]
-        for k, form in enumerate(self.forms):
-            if self.kind == NUMERIC and form.name in NUMERIC_FORMS:
-                slope: Any = form  # which has one
-                found[k] = np.where(np.isnan(low), 0.0, slope.slope(low, high) / math.sqrt(n_numeric))
-        return np.minimum(np.concatenate([np.empty((0, low.shape[-1])), *found]), LARGEST_SLOPE)
-
-    def describe(self, name: str) -> list[dict[str, object]]:
-        """A row for each form, or one that says why the column is dropped."""
-        start: dict[str, object] = {"column": name, "kind": self.kind}
-        if not self.forms:
-            return [start | {"form": "dropped", "reason": self.dropped}]
-        if self.kind == EMPTY:  # in place of all columns
-            return [start | {"form": "dropped", "reason": AS_ALL + ", which leave one output, always 0"}]
-        return [start | {"form": form.name, "outputs": len(form.outputs)} | form.describe() for form in self.forms]
-
-    def smaller(self, tolerance: float) -> "FittedColumn":
-        """The same with fewer knots of ranks and numbers of single precision, where these make a column."""
-        thinned = self._replace(forms=tuple(
-            form.thinned(tolerance) if isinstance(form, RankForm) else form for form in self.forms))
-        numbers = np.concatenate([np.empty(0), *thinned.numbers()])
-        with np.errstate(over="ignore"):
-            single = numbers.astype(np.float32).astype(np.float64)
-        try:
-            return FittedColumn.from_header(thinned.header(), np.where(np.isfinite(single), single, numbers))
-        except ValueError:  # such as knots that are one number in single precision
-            return self
-
-    def header(self) -> dict[str, Any]:
-        """Its entry in the header of a file; the numbers of the forms are stored apart."""
-        return {"kind": self.kind, "levels": list(self.levels), "has_rare": self.has_rare, "dropped": self.dropped,
-                "format": self.format, "words": list(self.words),
-                "forms": [[form.name, int(form.numbers().size)] for form in self.forms],
-                "imputations": [[imputation.output, imputation.predictors.tolist()] for imputation in self.imputations]}
-
-    def numbers(self) -> list[Double]:
-        """The numbers of its forms, then those of its imputations, in the order of the header."""
-        return [*(form.numbers() for form in self.forms), *(imputation.numbers() for imputation in self.imputations)]
-
-    @classmethod
-    def from_header(cls, entry: Any, numbers: Double) -> Self:
-        """Rebuild it from a file; ValueError unless the file has what `header` and `numbers` give."""
-        keys = {"kind", "levels", "has_rare", "dropped", "forms", "imputations", "format", "words"}
-        require(isinstance(entry, dict) and {*entry} == keys, "a column is malformed")
-        kind, levels, has_rare, dropped = (entry[key] for key in ("kind", "levels", "has_rare", "dropped"))
-        require(kind in (NUMERIC, CATEGORY, DATE, EMPTY) and type(has_rare) is bool and isinstance(dropped, str),
-                "the kind of a column is malformed")
-        require(isinstance(levels, list) and all(isinstance(level, str) for level in levels)
-                and levels == sorted(set(levels)) and (kind == CATEGORY or not (levels or has_rare)),
-                "the levels of a column must be distinct, sorted text")
-        format_, words = entry["format"], entry["words"]
-        require(isinstance(format_, str) and _is_format(kind, format_) and isinstance(words, list)
-                and all(isinstance(word, str) for word in words), "the format of a column is malformed")
-        forms = []
-        for name, size in form_sizes(entry):
-            forms.append(_form(kind, name, numbers[:size], tuple(levels)))
-            numbers = numbers[size:]
-        imputations = []
-        for output, predictors in imputations_of(entry):
-            size = 2 + len(predictors)
-            imputations.append(Imputation.from_numbers(output, predictors, numbers[:size]))
-            numbers = numbers[size:]
-        names = [form.name for form in forms]
-        require(len(set(names)) == len(names) and bool(forms) != bool(dropped), "the forms of a column are malformed")
-        require(not imputations or "missing" in names, "a column without missing values is imputed")
-        found = cls(kind, tuple(forms), tuple(levels), has_rare, dropped, tuple(imputations), format_,
-                    tuple(words))
-        for form in forms:
-            if isinstance(form, LevelsForm):
-                n_groups = len(levels) + has_rare
-                require(len(form.outputs) == (1 if n_groups == 2 else n_groups), "levels and shares differ in number")
-        return found
-
-
-def _is_format(kind: str, text: str) -> bool:
-    """Whether a text is the format of a column of some kind."""
-    if kind == NUMERIC:
-        return text in ("", "time", "duration") or text[0] in ".,"
-    return text in ("", "dmy", "mdy") if kind == DATE else text == ""
-
-
-def form_sizes(entry: Any) -> list[tuple[str, int]]:
-    """Names of the forms of a column in a file, and how many numbers each has; ValueError if they are malformed."""
-    require(isinstance(entry, dict) and isinstance(entry.get("forms"), list) and all(
-        isinstance(form, list) and len(form) == 2 and isinstance(form[0], str) and type(form[1]) is int and form[1] >= 0
-        for form in entry["forms"]), "the forms of a column are malformed")
-    return [(name, size) for name, size in entry["forms"]]
-
-
-def imputations_of(entry: Any) -> list[tuple[int, list[int]]]:
-    """(Output, its predictors) of each imputation of a column in a file; ValueError if they are malformed."""
-    imputations = entry.get("imputations")
-    require(isinstance(imputations, list) and all(
-        isinstance(imputation, list) and len(imputation) == 2 and isinstance(imputation[1], list)
-        and all(type(index) is int and 0 <= index < 2**31 for index in (imputation[0], *imputation[1]))
-        for imputation in imputations),
-        "an imputation is malformed")
-    return [(output, predictors) for output, predictors in imputations]
-
-
-def _form(kind: str, name: str, numbers: Double, levels: tuple[str, ...]) -> Form:
-    """A form from a file."""
-    found: Form
-    if name in PARTS and kind == DATE:
-        require(numbers.size == 0, "a part of a date has no numbers")
-        return PartForm(name)
-    if name == "difference" and kind == DATE:
-        found = DifferenceForm.from_numbers(numbers)
-    elif name == "text" and kind == CATEGORY:
-        found = TextForm.from_numbers(numbers)
-    elif name in _LEVEL_FORMS and kind == CATEGORY:
-        found = _LEVEL_FORMS[name].from_numbers(numbers, levels)
-    elif name == "missing":
-        found = MissingForm.from_numbers(numbers)
-    else:
-        require(name in NUMERIC_FORMS and kind in (NUMERIC, DATE, EMPTY), "a form is not known")
-        found = NUMERIC_FORMS[name].from_numbers(numbers)
-    return found
-
-
-def _codes(column: RawColumn, index: Mapping[str, float], other: float) -> Double:
-    """The code of the level of each row; nan where it is missing."""
-    table = np.array([*(index.get(level, other) for level in column.levels), np.nan])
-    return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
 
 
 class OutOfFold(NamedTuple):
@@ -296,17 +42,10 @@ class OutOfFold(NamedTuple):
         return found
 
 
-def is_missing(values: Double) -> NDArray[np.bool_]:
-    """Which rows have no value, of what `values_of` gives."""
-    return np.isnan(values if values.ndim == 1 else values[0])
-
-
 _NO_PLACES: Mapping[int, Mapping[str, int]] = {}
 
 # Rows that are mapped together, so that intermediate results stay in the cache.
 _BLOCK_ROWS = 4096
-
-LARGEST_SLOPE = 1e300  # of an output
 
 
 class FittedMap(NamedTuple):
@@ -385,13 +124,19 @@ class FittedMap(NamedTuple):
                 else raw.values for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
 
     def outputs_of(self, values: Sequence[Double], folds: OutOfFold | None = None, first_row: int = 0) -> Double:
-        """Outputs for such values, (n_outputs, n_rows), neutral where they are missing."""
-        parts = []
-        for j, (each, column_values) in enumerate(zip(self.columns, values, strict=True)):
-            if each.forms:
-                statistics = folds.of_column(j, column_values, first_row) if folds and folds.tables[j] else None
-                parts.append(each.apply(column_values, statistics, values))
-        return np.concatenate(parts)
+        """Outputs for such values, (n_outputs, n_rows), neutral where they are missing.
+
+        With `folds` the forms that have learned from targets are those of the training rows from `first_row` on.
+        """
+        outputs = mapped_values(self.columns, values)
+        start = 0
+        for j, column in enumerate(self.columns):
+            known = folds.of_column(j, values[j], first_row) if folds and folds.tables[j] else {}
+            for k, form in enumerate(column.forms):
+                if k in known:
+                    outputs[start : start + len(form.outputs)] = np.where(np.isnan(known[k]), 0.0, known[k])
+                start += len(form.outputs)
+        return outputs
 
     def neutral(self) -> Double:
         """Outputs of a row in which everything is missing."""

@@ -17,27 +17,28 @@ from .._native.array_types import NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
-from .fitted_map import AS_ALL, FittedColumn, FittedMap, OutOfFold, is_missing
+from .fitted_column import AS_ALL, FittedColumn, is_missing
+from .fitted_map import FittedMap, OutOfFold
 from .imputation import Sample, learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
 from .text import learn_text
 from .transforms import (
     PARTS,
-    BinsForm,
-    BoundedForm,
-    DifferenceForm,
     Form,
-    FrequencyForm,
     Levels,
-    LevelsForm,
-    MissingForm,
-    PartForm,
-    RankForm,
-    RawForm,
-    StandardForm,
-    TargetForm,
     date_parts,
+    difference,
+    learn_bins,
+    learn_bounded,
+    learn_frequency,
+    learn_indicators,
+    learn_rank,
+    learn_target,
+    missing,
+    part,
+    raw,
+    standard,
 )
 
 Double = NDArray[np.float64]
@@ -358,10 +359,10 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
         forms += [_numeric_form(name, statistics, settings) for name in settings.numeric]
     if statistics.kind == DATE and settings.date_parts is not False:
         span = statistics.range[1] - statistics.range[0]
-        forms += [PartForm(part) for part in statistics.varying_parts
-                  if settings.date_parts is True or span >= _SPANS[part]]
+        forms += [part(name, np.empty(0)) for name in statistics.varying_parts
+                  if settings.date_parts is True or span >= _SPANS[name]]
     if statistics.missing > 0:
-        forms.append(MissingForm(statistics.missing / total))
+        forms.append(missing(np.array([statistics.missing / total])))
     column = FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason)
     if statistics.reading is not None and statistics.kind != CATEGORY:
         column = column._replace(format=statistics.reading.format, words=statistics.reading.words)
@@ -431,14 +432,14 @@ def _warn_of_outliers(statistics: ColumnStatistics, settings: MapSettings) -> No
 def _numeric_form(name: str, statistics: ColumnStatistics, settings: MapSettings) -> Form:
     _, mean, deviation = statistics.moments
     if name == "raw":
-        return RawForm(mean)
+        return raw(np.array([mean]))
     if name == "standard":
-        return StandardForm(mean, 1 / deviation)
+        return standard(np.array([mean, 1 / deviation]))
     if name == "bounded":
-        return BoundedForm.of(statistics.summary)
+        return learn_bounded(statistics.summary)
     if name == "rank":
-        return RankForm.of(statistics.summary, settings.n_knots)
-    return BinsForm.of(statistics.summary, settings.n_bins)
+        return learn_rank(statistics.summary, settings.n_knots)
+    return learn_bins(statistics.summary, settings.n_bins)
 
 
 def _of_levels(levels: LevelStatistics, settings: MapSettings) -> tuple[Levels, list[Form], dict[int, Double]]:
@@ -448,17 +449,17 @@ def _of_levels(levels: LevelStatistics, settings: MapSettings) -> tuple[Levels, 
     folds: dict[int, Double] = {}
     if len(levels.names) <= settings.max_levels or not settings.has_targets:
         found = Levels.of(levels, settings.min_level_rows, settings.max_levels)
-        return found, [LevelsForm.of(found)] if len(found.shares()) > 1 else [], folds
+        return found, [learn_indicators(found)] if len(found.shares()) > 1 else [], folds
     if len(found.kept) <= settings.max_levels:
         if len(found.shares()) > 1:
-            forms.append(LevelsForm.of(found))
+            forms.append(learn_indicators(found))
     else:
         found = Levels.of(levels, min(_FEWEST_ROWS * settings.unit, settings.min_level_rows), None)
-        target = TargetForm.of(found, settings.unit)
+        target = learn_target(found, settings.unit)
         if target is not None:
             folds[len(forms)] = target[1]
             forms.append(target[0])
-        frequency = FrequencyForm.of_rows(found, settings.unit)
+        frequency = learn_frequency(found, settings.unit)
         forms += [] if frequency is None else [frequency]
     totals = levels.weights.sum(axis=1)
     if totals[totals < settings.min_level_rows].sum() >= _SHARE_OF_RARE * totals.sum():
@@ -484,11 +485,11 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
         for before, j in itertools.pairwise(dates):
             moments = statistics[j].differences.get(before, Moments())
             if moments.deviation * _LARGEST_INVERSE > 1:
-                form = DifferenceForm(before, moments.mean, 1 / moments.deviation)
+                form = difference(np.array([before, moments.mean, 1 / moments.deviation]))
                 fitted, folds = built[j]
                 built[j] = BuiltColumn(fitted._replace(forms=(*fitted.forms, form)), folds)
     if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
-        built[0] = BuiltColumn(FittedColumn(EMPTY, (StandardForm(0.0, 1.0),)), {})
+        built[0] = BuiltColumn(FittedColumn(EMPTY, (standard(np.array([0.0, 1.0])),)), {})
     found = FittedMap(names, tuple(column for column, _ in built))
     has_missing = any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True))
     if settings.imputes and has_missing:

@@ -14,11 +14,12 @@ fold that is left out.  Training rows get the scores of regressions that leave o
 import math
 import re
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from .._native.array_types import NDArray
+from .transforms import Form, require
 
 Double = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -130,50 +131,43 @@ def _products(grams: Grams, values: Double, coefficients: Double) -> Double:
     return np.array([np.bincount(texts, values * beta[grams.buckets], n_texts) for beta in coefficients])
 
 
-class TextForm:
-    """The score beta . x of a text for each output of the target, in one unit for all outputs."""
+class TextForm(Form):
+    """The score beta . x of a text for each output of the target, in one unit for all outputs.
 
-    name: ClassVar[str] = "text"
-
-    def __init__(self, shifts: Double, idf: Double, coefficients: Double) -> None:
-        self.shifts, self.idf, self.coefficients = shifts, idf, coefficients  # (n_outputs,) (B,) (n_outputs, B)
+    Its numbers are that of buckets B, the shifts of outputs, idf and the coefficients, output by output.
+    """
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """Numbers of the outputs where there are several."""
-        n_outputs = len(self.shifts)
-        return ("text",) if n_outputs == 1 else tuple(f"text{k}" for k in range(n_outputs))
+    def shifts(self) -> Double:
+        """What is added to each output, shape (n_outputs,)."""
+        return self.numbers[1 : 1 + len(self.outputs)]
 
-    def numbers(self) -> Double:
-        """The number of buckets, the shifts, idf and the coefficients, output by output."""
-        return np.concatenate([[len(self.idf)], self.shifts, self.idf, self.coefficients.ravel()])
+    @property
+    def idf(self) -> Double:
+        """Inverse document frequencies, shape (B,)."""
+        return self.numbers[1 + len(self.outputs) :][: int(self.numbers[0])]
 
-    @classmethod
-    def from_numbers(cls, numbers: Double) -> Self:
-        """Rebuild it; ValueError for what `numbers` cannot have given."""
-        n_buckets = int(numbers[0]) if numbers.size and 1 << _FEWEST_BITS <= numbers[0] <= 1 << _MOST_BITS else 0
-        if not n_buckets or n_buckets != numbers[0] or n_buckets & (n_buckets - 1):
-            raise ValueError("the number of buckets of a text is malformed")
-        n_outputs, rest = divmod(numbers.size - 1 - n_buckets, 1 + n_buckets)
-        if n_outputs < 1 or rest:
-            raise ValueError("buckets and coefficients of a text differ in number")
-        if not np.abs(numbers).max() <= 1e30:
-            raise ValueError("coefficients of a text are too large")
-        return cls(numbers[1 : 1 + n_outputs], numbers[1 + n_outputs : 1 + n_outputs + n_buckets],
-                   numbers[1 + n_outputs + n_buckets :].reshape(n_outputs, n_buckets))
-
-    def describe(self) -> dict[str, object]:
-        """The number of buckets."""
-        return {"buckets": len(self.idf)}
+    @property
+    def coefficients(self) -> Double:
+        """Beta, shape (n_outputs, B)."""
+        return self.numbers[1 + len(self.outputs) + len(self.idf) :].reshape(len(self.outputs), -1)
 
     def of_texts(self, texts: Sequence[str]) -> Double:
         """Outputs of texts, shape (n_outputs, n_texts)."""
         grams = Grams.of(texts, len(self.idf).bit_length() - 1)
         return _products(grams, grams.weighted(self.idf), self.coefficients) + self.shifts[:, None]
 
-    def __call__(self, values: Double) -> Double:
-        """The outputs that `of_texts` gave."""
-        return values
+
+def text_form(numbers: Double) -> TextForm:
+    """The form of these numbers; ValueError for what no training gives."""
+    n_buckets = int(numbers[0]) if numbers.size and 1 << _FEWEST_BITS <= numbers[0] <= 1 << _MOST_BITS else 0
+    require(n_buckets and n_buckets == numbers[0] and not n_buckets & (n_buckets - 1),
+            "the number of buckets of a text is malformed")
+    n_outputs, rest = divmod(numbers.size - 1 - n_buckets, 1 + n_buckets)
+    require(n_outputs >= 1 and not rest, "buckets and coefficients of a text differ in number")
+    require(np.abs(numbers).max() <= 1e30, "coefficients of a text are too large")
+    return TextForm("text", numbers, ("text",) if n_outputs == 1 else tuple(f"text{k}" for k in range(n_outputs)),
+                    [("raw", 0.0, 0.0, 0.0, 0.0, 0.0)] * n_outputs, {"buckets": n_buckets})
 
 
 def learn_text(texts: Sequence[str], weights: Double, targets: Double, unit: float) -> tuple[TextForm, Double] | None:
@@ -234,7 +228,8 @@ def learn_text(texts: Sequence[str], weights: Double, targets: Double, unit: flo
     share = (weights / weights.sum())[..., None]
     center = (share * held_out).sum(axis=(0, 1))
     spread = math.sqrt(float((share * (held_out - center) ** 2).sum()))
-    return TextForm(-center / spread, idf, beta / spread), (held_out - center) / spread
+    numbers = np.concatenate([[len(idf)], -center / spread, idf, (beta / spread).ravel()])
+    return text_form(numbers), (held_out - center) / spread
 
 
 class _Regression:

@@ -188,8 +188,9 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
     A missing value is one more point.  One that is imputed counts as it is imputed where all other columns are at
     their means.
     """
+    from .._column_map.compiled import mapped_values
     from .._column_map.drift import values_of_training
-    from .._column_map.fitted_map import is_missing
+    from .._column_map.fitted_column import is_missing
 
     points, shares, missing = [], [], []
     for column, kept in zip(fitted_map.columns, reference.columns, strict=True):
@@ -198,7 +199,7 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
             if kept.values is None and not kept.levels:
                 raise InvalidInputError(refused)
             values, of_values = values_of_training(column, kept)
-        points.append(column.apply(values).T)
+        points.append(mapped_values([column], [values]).T)
         shares.append(of_values)
         missing.append(is_missing(values))
     means = np.concatenate([each @ of_points for of_points, each in zip(points, shares, strict=True)])

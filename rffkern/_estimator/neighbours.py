@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._column_map.cells import CATEGORY, NUMERIC
+from .._column_map.compiled import mapped_values
 from .._column_map.drift import ColumnReference
-from .._column_map.fitted_map import LARGEST_SLOPE, FittedMap, is_missing
+from .._column_map.fitted_column import LARGEST_SLOPE, is_missing
+from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawColumn, RawTable, as_given, category_of_numbers
 from .._model.expansion import Expansion
 from .._model.gradients import Neighbourhood, gradient_of_row
@@ -134,7 +136,7 @@ class Neighbours:
             thresholds = np.unique(np.concatenate([of[columns == output] for columns, of in pairs] or [np.empty(0)]))
 
             def mapped(some: Double, place: int = place) -> Double:
-                return some if self.fitted is None else self.fitted.columns[j].apply(some)[place]
+                return some if self.fitted is None else mapped_values([self.fitted.columns[j]], [some])[place]
 
             after = np.searchsorted(mapped(values), thresholds, side="right")
             inside = (after > 0) & (after < len(values))

@@ -302,7 +302,7 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
                 members.append(f".{member} = {{{len(each)}, {member}{j}}}")
         if j in texts:
             form = texts[j]
-            tables.append(_c_table("double", f"text{j}", map(number, form.numbers()[1:].tolist())))
+            tables.append(_c_table("double", f"text{j}", map(number, form.numbers[1:].tolist())))
             members += [f".n_scores = {len(form.shifts)}", f".first_score = {first}",
                         f".n_bits = {len(form.idf).bit_length() - 1}", f".text = text{j}"]
             first += len(form.shifts)

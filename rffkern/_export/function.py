@@ -18,8 +18,8 @@ from .._column_map.cells import (
     is_number,
     level_text,
 )
-from .._column_map.compiled import Values, entries_of, tables_of
-from .._column_map.fitted_map import FittedColumn
+from .._column_map.compiled import Values, mapped_values, outputs_of
+from .._column_map.fitted_column import FittedColumn
 from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
 from .._estimator.base import Model
@@ -277,17 +277,15 @@ def _mapping_of(column_map: Any) -> RowMap:
 
 def _outputs_of(column: FittedColumn, place: int, sources: Iterator[int]) -> Iterator[Output]:
     """Outputs of a column, which take the next sources."""
-    entries = iter(entries_of(column))
-    for form in column.forms:
-        for name, tables in zip(form.outputs, tables_of(form), strict=True):
-            _, (kind, missing, *numbers), divisor = next(entries)
-            if kind == "part" and form.name == "hour":
-                yield Output(name, place, next(sources), missing)
-            elif kind == "part":
-                row = form.outputs.index(name)
-                yield Output(form.name, place, next(sources), missing, heights=form(_OF_EACH[form.name])[row])
-            else:
-                yield Output(kind, place, next(sources), missing, divisor, numbers, *tables)
+    for (form, (kind, missing, *numbers), divisor, *tables), name in zip(
+            outputs_of(column), (name for _, name in column.outputs), strict=True):
+        if kind == "part" and form.name == "hour":
+            yield Output(name, place, next(sources), missing)
+        elif kind == "part":
+            angles = mapped_values([column._replace(forms=(form,))], [_OF_EACH[form.name]])
+            yield Output(form.name, place, next(sources), missing, heights=angles[form.outputs.index(name)])
+        else:
+            yield Output(kind, place, next(sources), missing, divisor, numbers, *tables)
 
 
 def _parts(expansion: Expansion) -> tuple[Part, ...]:

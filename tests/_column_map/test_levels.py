@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from rffkern._column_map import transforms
+from rffkern._column_map.compiled import mapped_values
+from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._column_map.learning import N_FOLDS, LevelStatistics
-from rffkern._column_map.transforms import _SHRINKAGES, FrequencyForm, Levels, LevelsForm, TargetForm
+from rffkern._column_map.transforms import _SHRINKAGES, Levels, learn_frequency, learn_indicators, learn_target
 
 
 def facts_of(codes, names, targets=None):
@@ -16,6 +19,15 @@ def facts_of(codes, names, targets=None):
         weights[code, i % N_FOLDS] += 1
         sums[code, i % N_FOLDS] += targets[i]
     return LevelStatistics(tuple(names), weights, sums)
+
+
+def outputs_of(form, codes):
+    return mapped_values([FittedColumn("category", (form,))], [np.asarray(codes, float)])
+
+
+def values_of(form):
+    """The values of all levels, (n_levels, n_outputs)."""
+    return form.numbers.reshape(-1, len(form.outputs))
 
 
 def test_rare_levels_are_pooled():
@@ -31,14 +43,14 @@ def test_rare_levels_are_pooled():
 
 def test_indicators_are_one_unit():
     codes = np.array([0] * 5 + [1] * 3 + [2] * 2)
-    form = LevelsForm.of(Levels.of(facts_of(codes, "abc"), 3, None))
+    form = learn_indicators(Levels.of(facts_of(codes, "abc"), 3, None))
     assert form.outputs == ("a", "b", "rare levels")
-    outputs = form(codes.astype(float))
+    outputs = outputs_of(form, codes)
     np.testing.assert_allclose(outputs.mean(axis=1), 0, atol=1e-12)
     assert outputs.var(axis=1).sum() == pytest.approx(1)
-    two = LevelsForm.of(Levels.of(facts_of([0, 0, 1], "ab"), 1, None))
+    two = learn_indicators(Levels.of(facts_of([0, 0, 1], "ab"), 1, None))
     assert two.outputs == ("a",)
-    assert two(np.array([0.0, 1.0])) @ np.array([2, 1]) == pytest.approx(0)
+    assert outputs_of(two, [0, 1]) @ np.array([2, 1]) == pytest.approx(0)
 
 
 def test_target_statistics_leave_the_own_fold_out(rng):
@@ -46,7 +58,7 @@ def test_target_statistics_leave_the_own_fold_out(rng):
     codes = rng.integers(0, 4, 103)
     targets = rng.standard_normal((103, 2)) + np.array([0, 5]) + np.outer([-0.3, 0, 0.2, 0.4], [1, 9])[codes]
     levels = Levels.of(facts_of(codes, "abcd", targets), 1, None)
-    form, folds = TargetForm.of(levels, 1.0)
+    form, folds = learn_target(levels, 1.0)
 
     def statistic(rows, level, m):
         own = rows & (codes == level)
@@ -63,14 +75,13 @@ def test_target_statistics_leave_the_own_fold_out(rng):
     frozen = np.array([statistic(everyone, level, chosen) for level in range(4)])
     center = frozen[codes].mean(axis=0)
     spread = np.sqrt(((frozen[codes] - center) ** 2).sum(axis=1).mean())
-    np.testing.assert_allclose(form.values[:4], (frozen - center) / spread)
-    np.testing.assert_allclose(form.values[4], (targets.mean(axis=0) - center) / spread, atol=1e-9)  # no rare ones
+    np.testing.assert_allclose(values_of(form)[:4], (frozen - center) / spread)
+    np.testing.assert_allclose(values_of(form)[4], (targets.mean(axis=0) - center) / spread, atol=1e-9)  # no rare ones
     for fold in range(N_FOLDS):
         expected = np.array([statistic(fold_of != fold, level, chosen) for level in range(4)])
         np.testing.assert_allclose(folds[:4, fold], (expected - center) / spread)
     assert form.outputs == ("target0", "target1")
-    np.testing.assert_array_equal(form(np.array([2.0, np.nan])), [[form.values[2, 0], np.nan],
-                                                                  [form.values[2, 1], np.nan]])
+    np.testing.assert_array_equal(outputs_of(form, [2, np.nan]), np.stack([values_of(form)[2], [0, 0]], axis=1))
 
 
 def test_targets_of_noise_teach_nothing(rng):
@@ -79,28 +90,28 @@ def test_targets_of_noise_teach_nothing(rng):
     for _ in range(5):
         targets = rng.standard_normal((1000, 1))
         levels = Levels.of(facts_of(codes, [f"{k:04d}" for k in range(500)], targets), 1, None)
-        found = TargetForm.of(levels, 1.0)
+        found = learn_target(levels, 1.0)
         if found is not None:
             form, folds = found
             assert abs(np.corrcoef(folds[codes, np.arange(1000) % N_FOLDS, 0], targets[:, 0])[0, 1]) < 0.15
-            assert np.ptp(form.values) > 0
+            assert np.ptp(form.numbers) > 0
 
 
 def test_frequencies_are_those_of_levels():
     codes = np.array([0] * 9 + [1] * 3 + [2, 3, 4])
-    form = FrequencyForm.of_rows(Levels.of(facts_of(codes, "abcde"), 2, None), 1.0)
+    form = learn_frequency(Levels.of(facts_of(codes, "abcde"), 2, None), 1.0)
     logs = np.log(np.array([9, 3, 1]) + 1)  # the rare ones have one row each
     rows = logs[[0] * 9 + [1] * 3 + [2] * 3]
-    np.testing.assert_allclose(form.values[:, 0], (logs - rows.mean()) / rows.std())
-    np.testing.assert_array_equal(form(np.array([1.0, np.nan])), [[form.values[1, 0], np.nan]])
-    assert FrequencyForm.of_rows(Levels.of(facts_of([0, 0, 1, 1], "ab"), 1, None), 1.0) is None
+    np.testing.assert_allclose(form.numbers, (logs - rows.mean()) / rows.std())
+    np.testing.assert_array_equal(outputs_of(form, [1, np.nan]), [[form.numbers[1], 0]])
+    assert learn_frequency(Levels.of(facts_of([0, 0, 1, 1], "ab"), 1, None), 1.0) is None
 
 
 @pytest.mark.parametrize(("form", "numbers", "message"), [
-    (LevelsForm, [0.5, 0.5], "differ in number"), (LevelsForm, [0.2] * 5, "differ in number"),
-    (LevelsForm, [0.2, 0.3, 0.6], "not those of a whole"), (TargetForm, [], "differ in number"),
-    (TargetForm, [1, 2, 3], "differ in number"), (TargetForm, [1, 2, 3, 1e300], "too large"),
-    (FrequencyForm, [1, 2, 3], "differ in number"), (FrequencyForm, [1, 2, 3, 1e300], "too large")])
+    ("indicators", [0.5, 0.5], "differ in number"), ("indicators", [0.2] * 5, "differ in number"),
+    ("indicators", [0.2, 0.3, 0.6], "not those of a whole"), ("target", [], "differ in number"),
+    ("target", [1, 2, 3], "differ in number"), ("target", [1, 2, 3, 1e300], "too large"),
+    ("frequency", [1, 2, 3], "differ in number"), ("frequency", [1, 2, 3, 1e300], "too large")])
 def test_numbers_that_no_form_has_are_refused(form, numbers, message):
     with pytest.raises(ValueError, match=message):
-        form.from_numbers(np.array(numbers, float), ("a", "b", "c"))
+        getattr(transforms, form)(np.array(numbers, float), ("a", "b", "c"))

@@ -11,7 +11,7 @@ import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, RowBlocks, export, load, save
 from rffkern._column_map.learning import N_FOLDS
-from rffkern._column_map.text import Grams, TextForm, learn_text
+from rffkern._column_map.text import Grams, learn_text, text_form
 from rffkern.errors import ColumnWarning, InvalidInputError
 
 GOOD, BAD = ["bright", "happy", "lovely", "warm", "splendid"], ["gloomy", "awful", "cold", "broken", "wretched"]
@@ -141,8 +141,8 @@ def test_texts_of_several_targets(rng):
     ([1024.0] + [0.0] * 2048 + [1e300], "too large"), ([1024.0] + [0.0] * 2048 + [math.nan], "too large")])
 def test_numbers_that_no_form_has_are_refused(numbers, message):
     with pytest.raises(ValueError, match=message):
-        TextForm.from_numbers(np.array(numbers))
-    assert TextForm.from_numbers(np.array([1024.0] + [0.0] * 2049)).outputs == ("text",)
+        text_form(np.array(numbers))
+    assert text_form(np.array([1024.0] + [0.0] * 2049)).outputs == ("text",)
 
 
 def test_a_model_of_text_is_explained_and_exported_where_words_are_counted(rng, tmp_path):

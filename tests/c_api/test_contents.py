@@ -9,8 +9,7 @@ from helpers.c_reader import build, compiler
 from helpers.expansions import boosted_expansion, kernel_expansion
 
 from rffkern import ColumnMap, FourierBoostingRegressor, load, save
-from rffkern._column_map.compiled import _entries
-from rffkern._column_map.fitted_map import NUMERIC_FORMS
+from rffkern._column_map.compiled import outputs_of
 from rffkern._model.tree_layout import UNREACHED
 from rffkern._native.unfused import KINDS
 
@@ -58,18 +57,13 @@ def check_map(lines, frozen):
     lines = iter(lines)
     name, starts = next(lines)
     assert (name, starts) == ("starts", np.cumsum([0, *(len(column.outputs) for column in frozen.columns)]).tolist())
-    for column in frozen.columns:
-        n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
-        for form in column.forms:
-            divisor = np.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0
-            for kind, missing, *numbers in _entries(form):
-                if column.kind == "empty":
-                    kind, numbers = "within", [-np.inf, np.inf, missing, missing]
-                name, values = next(lines)
-                assert (name, values[0]) == ("form", KINDS[kind])
-                same(values[1:8], [missing, divisor, *numbers, missing / divisor])
-                same(next(lines)[1], form.knots if kind == "rank" else [])
-                same(next(lines)[1], form.ranks if kind == "rank" else [])
+    for each in (each for column in frozen.columns for each in outputs_of(column)):
+        kind, missing, *numbers = each.entry
+        name, values = next(lines)
+        assert (name, values[0]) == ("form", KINDS[kind])
+        same(values[1:8], [missing, each.divisor, *numbers, missing / each.divisor])
+        same(next(lines)[1], each.knots if kind == "rank" else [])
+        same(next(lines)[1], each.heights if kind == "rank" else [])
     for imputation in (imputation for column in frozen.columns for imputation in column.imputations):
         assert next(lines) == ("imputation", [imputation.output, imputation.low, imputation.high])
         assert next(lines) == ("predictors", imputation.predictors.tolist())

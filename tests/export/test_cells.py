@@ -19,7 +19,7 @@ from rffkern._column_map.cells import (
     levels_of_texts,
     read_column,
 )
-from rffkern._column_map.text import TextForm
+from rffkern._column_map.text import text_form
 from rffkern._export.cells import c_cells, c_type, js_cells
 from rffkern._export.function import Column, RowMap
 from rffkern._export.loops import _hexadecimal
@@ -74,7 +74,7 @@ def columns_to_read():
 def free_text():
     """Of 1,024 buckets and two outputs."""
     rng = np.random.default_rng(0)
-    return TextForm(rng.standard_normal(2), 1 + rng.random(1024), rng.standard_normal((2, 1024)))
+    return text_form(np.concatenate([[1024], rng.standard_normal(2), 1 + rng.random(1024), rng.standard_normal(2048)]))
 
 
 # Of each cell its column and its text: its value and the scores of the free text, or "odd".

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rffkern._column_map.compiled import _entries
-from rffkern._column_map.transforms import BinsForm, BoundedForm, GroupForm, MissingForm, StandardForm
+from rffkern._column_map import transforms
+from rffkern._column_map.compiled import mapped_values
+from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
 from rffkern._export.cells import c_text
 from rffkern._export.formulas import FORMS, KERNELS, write
@@ -42,15 +43,14 @@ def test_targets():
                                   np.exp(np.minimum(SCORES, LARGEST_LOG)))
 
 
-BINS = BinsForm(np.array([-1.0, 0.5]), GroupForm(np.array([0.2, 0.5, 0.3])))
-
-
-@pytest.mark.parametrize("form", [
-    StandardForm(0.3, 1.7), StandardForm(0.0, 1e300), BoundedForm(0.1, 2.0, 0.2, 1.3),
-    BoundedForm(0.0, 1e300, 0.0, 1.0), MissingForm(0.25), BINS])
-def test_forms_to_the_bit(form):
-    for (kind, _, *numbers), expected in zip(_entries(form), form(SCORES), strict=True):
-        found = value_of(FORMS[kind], x=SCORES, **dict(zip("abcd", numbers, strict=True)))
+@pytest.mark.parametrize(("name", "numbers"), [
+    ("standard", [0.3, 1.7]), ("standard", [0.0, 1e300]), ("bounded", [0.1, 2.0, 0.2, 1.3]),
+    ("bounded", [0.0, 1e300, 0.0, 1.0]), ("missing", [0.25]), ("bins", [-1.0, 0.5, 0.2, 0.5, 0.3])])
+def test_forms_to_the_bit(name, numbers):
+    form = getattr(transforms, name)(np.array(numbers))
+    mapped = mapped_values([FittedColumn("numeric", (form,))], [SCORES])
+    for (kind, _, *abcd), expected in zip(form.entries, mapped, strict=True):
+        found = value_of(FORMS[kind], x=SCORES, **dict(zip("abcd", abcd, strict=True)))
         np.testing.assert_array_equal(np.broadcast_to(found, SCORES.shape), expected)
 
 

@@ -297,7 +297,7 @@ cdef int _fill_derived(rff_model *model, values) except -1:
     for j, form in values.texts:
         columns[<size_t>j].n_scores, columns[<size_t>j].first_score = len(form.shifts), map.n_values
         columns[<size_t>j].n_bits = len(form.idf).bit_length() - 1
-        columns[<size_t>j].text = <const double *>_own(model, form.numbers()[1:], np.float64)
+        columns[<size_t>j].text = <const double *>_own(model, form.numbers[1:], np.float64)
         map.n_values += len(form.shifts)
     map.n_differences = len(values.differences)
     map.differences = difference = <rff_difference *>_place(model, map.n_differences, sizeof(rff_difference))
