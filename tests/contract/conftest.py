@@ -12,6 +12,12 @@ def family(request):
     return FAMILIES[request.param].load()
 
 
+@pytest.fixture(params=sorted(name for name, entry in FAMILIES.items() if entry.task != "transformer"))
+def predictor(request):
+    """The class of a family that predicts."""
+    return FAMILIES[request.param].load()
+
+
 @pytest.fixture
 def fitted(family):
     """A trained model of it."""

@@ -12,10 +12,8 @@ from rffkern import ColumnMap, Expansion, InvalidInputError, RowBlocks
 
 
 @pytest.mark.parametrize("background", ["marginals", "rows"])
-def test_values_add_up(family, background):
-    model = fit(family)
-    if not hasattr(model, "explain"):
-        pytest.skip("gives features")
+def test_values_add_up(predictor, background):
+    model = fit(predictor)
     rows = X[:6].copy()
     found = model.explain(rows, background if background == "marginals" else X[10:14])
     scores = answers(model, rows)
@@ -28,22 +26,18 @@ def test_values_add_up(family, background):
     np.testing.assert_array_equal(one.values, found.values[:1])
 
 
-def test_rows_in_single_precision(family):
+def test_rows_in_single_precision(predictor):
     """They are those in double precision, also where a map computes from them."""
-    if not hasattr(family, "explain"):
-        pytest.skip("gives features")
     single = X[:4].astype(np.float32)
-    for model in (fit(family), fit(family, columns=ColumnMap())):
+    for model in (fit(predictor), fit(predictor, columns=ColumnMap())):
         found = model.explain(single)
         scores = answers(model, single.astype(np.float64))
         np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), scores, rtol=0,
                                    atol=1e-9 * (1 + np.abs(scores).max()))
 
 
-def test_files_keep_the_distributions_of_columns(family):
-    model = fit(family)
-    if not hasattr(model, "explain"):
-        pytest.skip("gives features")
+def test_files_keep_the_distributions_of_columns(predictor):
+    model = fit(predictor)
     read = rffkern.loads(rffkern.dumps(model))
     for ours, theirs in zip(read.explain(X[:5]), model.explain(X[:5]), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -54,15 +48,13 @@ def test_files_keep_the_distributions_of_columns(family):
         without.explain(X[:2])
 
 
-def test_columns_of_a_table(family):
+def test_columns_of_a_table(predictor):
     """Levels, missing values and dates of a map, and a column that is read by nothing."""
     table = {"number": X[:, 0].tolist(), "constant": [1.0] * len(X),
              "word": np.where(X[:, 3] > 0.5, "much", np.where(X[:, 4] > 1, "other", "little")).tolist(),
              "gaps": [None if k % 7 == 0 else value for k, value in enumerate(X[:, 3].tolist())]}
     with pytest.warns(rffkern.ColumnWarning, match="constant"):
-        model = fit(family, table, target_of(family), columns=ColumnMap())
-    if not hasattr(model, "explain"):
-        pytest.skip("gives features")
+        model = fit(predictor, table, target_of(predictor), columns=ColumnMap())
     few = {name: column[:9] for name, column in table.items()}
     for background in ("marginals", {name: column[9:12] for name, column in table.items()}):
         found = model.explain(few, background)
@@ -74,10 +66,8 @@ def test_columns_of_a_table(family):
         assert found.data[0].tolist() == [few["number"][0], 1.0, few["word"][0], None] or np.isnan(found.data[0, 3])
 
 
-def test_what_is_refused(family):
-    model = fit(family)
-    if not hasattr(model, "explain"):
-        pytest.skip("gives features")
+def test_what_is_refused(predictor):
+    model = fit(predictor)
     for X_given, background, message in [
             (RowBlocks(X), "marginals", "X must be rows in memory"), (X[:2], RowBlocks(X), "background must be rows"),
             (X[:2], "margins", "background must be"),
@@ -88,10 +78,8 @@ def test_what_is_refused(family):
             model.explain(X_given, background)
 
 
-def test_gradients_are_finite_differences_without_trees(family):
-    model = fit(family)
-    if not hasattr(model, "gradient"):
-        pytest.skip("gives features")
+def test_gradients_are_finite_differences_without_trees(predictor):
+    model = fit(predictor)
     expansion = model.expansion_
     parts = [part for part in expansion.parts if part.kind != "trees"]
     smooth = Expansion(expansion.intercept, expansion.center, *parts, lower=expansion.lower, upper=expansion.upper)
@@ -105,10 +93,8 @@ def test_gradients_are_finite_differences_without_trees(family):
         np.testing.assert_allclose(found[:, column], expected, rtol=1e-4, atol=1e-6 / X[:, column].std())
 
 
-def test_a_counterfactual_reaches_its_target(family):
-    model = fit(family)
-    if not hasattr(model, "what_if"):
-        pytest.skip("gives features")
+def test_a_counterfactual_reaches_its_target(predictor):
+    model = fit(predictor)
     now = model.predict(X[:1])[0]
     target = now + 0.1 if isinstance(now, float) else {"up": "down", "down": "up"}[now]
     found = model.what_if(X[0], target, change=[0, 3])

@@ -1,6 +1,5 @@
 """Rows, targets and weights in every form, and of every kind of value."""
 
-import copy
 
 import numpy as np
 import pytest
@@ -111,11 +110,9 @@ def test_rows_without_weight_count_for_nothing(family):
     assert same_state(fit(family, spoiled, weight=weight), fit(family, X[weight > 0], target_of(family)[weight > 0]))
 
 
-def test_all_answers_of_one_scoring(fitted, monkeypatch):
+def test_all_answers_of_one_scoring(predictor, monkeypatch):
     """As `rffkern predict --proba --interval` asks for them."""
-    if not hasattr(fitted, "conformalize"):
-        return
-    fitted = copy.copy(fitted).conformalize(X, target_of(type(fitted)))
+    fitted = fit(predictor).conformalize(X, target_of(predictor))
     is_class = hasattr(fitted, "predict_proba")
     predicted, covering = fitted.predict(X), (fitted.predict_set if is_class else fitted.predict_interval)(X, 0.8)
     probabilities = fitted.predict_proba(X) if is_class else None

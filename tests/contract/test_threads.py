@@ -11,7 +11,6 @@ import pytest
 from helpers.families import TARGET, X, answers, fit, same_state
 
 import rffkern
-from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
 from rffkern._native import simd
 
@@ -57,13 +56,11 @@ def test_many_threads_share_one_model(fitted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(name for name, entry in FAMILIES.items() if entry.task != "transformer"))
-def test_a_call_scores_with_one_model(name):
+def test_a_call_scores_with_one_model(predictor):
     """A model that is fitted again while its rows are read gives the answers of the model that was asked."""
-    family = FAMILIES[name].load()
-    model = fit(family)
+    model = fit(predictor)
     expected = model.predict(X)
-    other = -TARGET if issubclass(family, Regressor) else np.where(TARGET > 0.5, "other", "labels")
+    other = -TARGET if issubclass(predictor, Regressor) else np.where(TARGET > 0.5, "other", "labels")
 
     def read():
         yield X[:250]
