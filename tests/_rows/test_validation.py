@@ -283,12 +283,17 @@ def test_names_that_are_not_those_of_fit(names, message):
     check_names(names, None)
 
 
-@pytest.mark.parametrize("labels", [["b", "a", "b"], [2.0, 1.0, 2.0], [True, False, True],
-                                    np.array(["2021", "2020", "2021"], "M8[Y]"), np.array(["b", "a", "b"], object)])
+@pytest.mark.parametrize("labels", [
+    ["b", "a", "b"], [b"b", b"a", b"b"], [2.0, 1.0, 2.0], [1, -5, 1], [True, False, True],
+    np.array([250, 3, 250], np.uint8), np.array(["2021", "2020", "2021"], "M8[Y]"),
+    np.array(["why", "x", "why"], object)[[1, 0, 1]], np.array([2**62, 1, 2**62], object)], ids=str)
 def test_labels_are_sorted_and_coded(labels):
+    """Text gets a dtype of NumPy, and so do objects; others keep theirs."""
+    labels = np.asarray(labels)
     classes, codes = check_labels(labels, 3)
     assert codes.tolist() == [1, 0, 1]
     np.testing.assert_array_equal(classes[codes], labels)
+    assert classes.dtype == np.array(classes.tolist(), None if labels.dtype.kind in "UO" else labels.dtype).dtype
 
 
 def test_known_labels_have_their_codes():

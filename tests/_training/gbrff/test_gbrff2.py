@@ -59,15 +59,6 @@ def test_without_descent_the_drawn_omegas_are_kept(rng):
     assert model.n_iter_ == 0
 
 
-def test_a_common_factor_on_weights_changes_nothing(rng):
-    X, y = waves(rng, 300)
-    weight = rng.uniform(0.5, 2, 300)
-    scores = [GBRFF2Classifier(10, random_state=0).fit(X, y, factor * weight).decision_function(X)
-              for factor in (2.0**-1000, 1.0, 2.0**1000)]
-    np.testing.assert_allclose(scores[0], scores[1], atol=1e-4)
-    np.testing.assert_allclose(scores[2], scores[1], atol=1e-4)
-
-
 @pytest.mark.parametrize("precision", ["single", "double"])
 def test_one_class_is_separated_long_before_the_others(precision):
     """Residuals of that output are all 0 then, while the rounds go on for the others."""
@@ -102,22 +93,6 @@ def test_one_against_the_rest_is_the_binary_fit_of_each_class(rng):
 
         alone = GBRFF2Classifier(5, random_state=Fixed(np.random.PCG64())).fit(X, np.where(y == k, 1, 0))
         np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), atol=1e-9)
-
-
-@pytest.mark.parametrize("labels", [
-    [-1, 1], [0, 1], [7, 3], [True, False], ["no", "yes"], [b"a", b"b"], [1.0, 2.0],
-    np.array(["x", "why"], dtype=object), np.array([3, 250], dtype=np.uint8), ["a", "b", "c"], [10, -5, 0],
-    np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), np.array([2**62, 1], dtype=object),
-], ids=str)
-def test_labels_come_back_as_they_were(rng, labels):
-    labels = np.asarray(labels)
-    X = rng.standard_normal((120, 2))
-    y = labels[np.digitize(X[:, 0], np.linspace(-0.4, 0.4, len(labels) - 1))]
-    model = GBRFF2Classifier(10, random_state=0).fit(X, y)
-    predicted = model.predict(X)
-    assert predicted.dtype == np.array(np.unique(y).tolist(), None if y.dtype.kind in "UO" else y.dtype).dtype
-    assert np.mean(predicted == y) > 0.9
-    np.testing.assert_array_equal(model.classes_, np.unique(y))
 
 
 def test_probabilities_are_those_of_the_exponential_loss(rng):

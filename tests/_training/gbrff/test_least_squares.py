@@ -42,17 +42,6 @@ def test_several_targets_in_any_unit(rng):
     assert stages[0].shape == (5,)
 
 
-def test_score_is_the_weighted_share_of_the_variance(rng):
-    X, _ = waves(rng, 200)
-    y = X[:, 0] + 0.5 * rng.standard_normal(200)
-    model, weight = GBRFFRegressor(20, random_state=0).fit(X, y), rng.integers(0, 3, 200)
-    missed = weight @ (y - model.predict(X)) ** 2
-    spread = weight @ (y - np.average(y, weights=weight)) ** 2
-    assert model.score(X, y, weight) == pytest.approx(1 - missed / spread)
-    assert model.score(X, 1e200 * y, weight) == pytest.approx(
-        1 - weight @ (y - 1e-200 * model.predict(X)) ** 2 / spread)
-
-
 @pytest.mark.parametrize("bad", [None, "words", [[1, 2]] * 3, np.full(200, np.nan), np.ones((200, 0)),
                                  np.ones((200, 2, 2)), np.ones(199)])
 def test_bad_targets_are_named(rng, bad):
