@@ -77,7 +77,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets,
                         n_tiles=max(1, max_samples // TILE)),
                 Tree(tree_rate, Z, chances, **constraints, edges=edges,
                      depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
-                Linear(fourier_rate, Z, chances, **constraints)]
+                Linear(min(3 * fourier_rate, 1.0), Z, chances, **constraints)]
     begins = learners[2].choose_ridge(Z, y, F, n_train, loss, chances) < loss(F, y)[0][n_train:].mean() / 2
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
@@ -95,7 +95,7 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets,
         learner.relevances += relevances(step)
         terms.append((step, term))
         validation.append(loss(F, y)[0][n_train:].mean())
-        learner.count(validation[-2] - validation[-1], 64_000 + cost)
+        learner.count(validation[-2] - validation[-1], 64_000 + cost, begins and learner is learners[2])
         if validation[-1] < validation[best]:
             best = t + 1
     return terms[:best]
@@ -130,10 +130,13 @@ class Learner:
         self.cost, self.misses, self.screened = 0.0, 0, screened
         vars(self).update(sizes)
 
-    def count(self, gain, cost):
+    def count(self, gain, cost, begins):
+        """The first round of a learner that begins with a whole step does not count for its mean gain."""
         self.n_rounds, self.misses = self.n_rounds + 1, 0 if gain > 0 else self.misses + 1
-        weight = max(1 / self.n_rounds, 0.03)
-        self.gain, self.cost = self.gain + weight * (gain - self.gain), self.cost + weight * (cost - self.cost)
+        n_counted = self.n_rounds - begins
+        weight = max(1 / max(n_counted, 1), 0.03)
+        self.gain += weight * (gain - self.gain) * (n_counted > 0)
+        self.cost += weight * (cost - self.cost)
 
     def draw_columns(self, rng):
         """A set of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""

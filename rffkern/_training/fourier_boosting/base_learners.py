@@ -46,6 +46,10 @@ LEAF_RIDGE = 1.0
 # Of many outputs, splits are searched for a third of them, but no fewer and no more than these.
 _FEWEST_SEARCHED, _MOST_SEARCHED = 3, 6
 
+# The share of the best step that a linear function takes, in units of that of Fourier terms: columns are few beside
+# rows, or have a ridge, and smaller steps are many rounds for what one round says.
+_LINEAR_RATE = 3.0
+
 # Ridges that linear functions choose among by the validation loss, times the number of rows, and the columns that they
 # read at most: decomposing their products takes time in proportion to the cube of their number.
 _LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
@@ -103,8 +107,10 @@ class BaseLearner:
     def record_gain(self, gain: float) -> None:
         """Count by how much a round has lowered the validation loss, and what it has cost."""
         self.n_rounds += 1
-        weight = max(1 / self.n_rounds, _LEAST_WEIGHT)
-        self.mean_gain += weight * (gain - self.mean_gain)
+        n_counted = self.n_rounds - self.is_first  # what a whole step gains at first says nothing of later rounds
+        weight = max(1 / max(n_counted, 1), _LEAST_WEIGHT)
+        if n_counted:
+            self.mean_gain += weight * (gain - self.mean_gain)
         self.mean_cost += weight * (_ROUND_COST + self._cost - self.mean_cost)
         self.n_misses = 0 if gain > 0 else self.n_misses + 1
         self.total_gain += gain
@@ -327,7 +333,7 @@ class LinearLearner(BaseLearner):
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None, ridge: Double | None = None, is_first: bool = False) -> None:
-        super().__init__(columns.n_sources, sizes.fourier_rate)
+        super().__init__(columns.n_sources, min(_LINEAR_RATE * sizes.fourier_rate, 1.0))
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample, (columns.usable & (columns.signs == 0)).nonzero()[0])
         total, sums, gram = rows.moments(self._columns)

@@ -289,11 +289,11 @@ PARAMETERS = (
               "each row can be held out twice, as by ten bags with folds of a fifth, half of the bags add trees alone, "
               "and held-out rows choose the share of these in the mean."),
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
-              'Shrinkage of Fourier and linear terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
-              "interpolated in between.  Trees take a sixth of it on up to 1,000 rows and three fifths on 30,000 or "
-              "more.  Losses multiply this by a factor, on few and on many rows: 2 and 0.6 (trees 4 and 1.2) for more "
-              "than two classes, 2 and 1 (trees 4 and 2) for quantiles, 1 and 0.8 (trees 2 and 1.5) for other losses "
-              "of regressors."),
+              'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
+              "interpolated in between.  Linear functions take three times as much, at most 1.  Trees take a sixth of "
+              "it on up to 1,000 rows and three fifths on 30,000 or more.  Losses multiply this by a factor, on few "
+              "and on many rows: 2 and 0.6 (trees 4 and 1.2) for more than two classes, 2 and 1 (trees 4 and 2) for "
+              "quantiles, 1 and 0.8 (trees 2 and 1.5) for other losses of regressors."),
     Parameter("base_learners", distinct("base_learners", BASE_LEARNERS),
               'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
