@@ -93,13 +93,13 @@ def evaluate_tree(
 
 def draw_below(generator: np.random.Generator, stop: int) -> int: ...
 def draw_columns(
-    generator: np.random.Generator, relevances: Double, equal_share: float, draws: float, chosen: NDArray[np.uint8],
-    chances: Double,
+    generator: np.random.Generator, relevances: Double, equal_share: float, fewest_draws: float, most_draws: float,
+    chosen: NDArray[np.uint8], chances: Double,
 ) -> None: ...
 def draw_candidates(
-    generator: np.random.Generator, relevances: Double, equal_share: float, draws: float, sources: NDArray[np.intp],
-    lowest_scale: float, highest_scale: float, reg_lambda: float, omegas: Double, reg_lambdas: Double,
-    chosen: NDArray[np.uint8], chances: Double,
+    generator: np.random.Generator, relevances: Double, equal_share: float, fewest_draws: float, most_draws: float,
+    sources: NDArray[np.intp], lowest_scale: float, highest_scale: float, reg_lambda: float, omegas: Double,
+    reg_lambdas: Double, chosen: NDArray[np.uint8], chances: Double,
 ) -> None: ...
 def add_relevances(
     relevances: Double, sources: NDArray[np.intp], columns: NDArray[np.intp], values: Double, factor: float,

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from rffkern._native import boosting
 
-N_DRAWS = 1.5
+DRAWS = 1.5, 30.0  # the fewest and the most
 
 
 def twin_of_set(rng, relevances, equal_share):
     """What `draw_columns` draws."""
     n, total = len(relevances), relevances.sum()
     chance = equal_share / n + (1 - equal_share) / total * relevances if total > 0 else np.full(n, 1 / n)
-    times = N_DRAWS * np.exp(rng.random() * np.log(n + 1))
+    times = DRAWS[0] * np.exp(rng.random() * np.log(DRAWS[1] / DRAWS[0]))
     first = np.searchsorted(chance.cumsum(), rng.random() * chance.cumsum()[-1], side="right")
     chosen = rng.random(n) < -np.expm1(-times * chance)
     chosen[first] = True
@@ -51,7 +51,7 @@ def test_columns(seed, n_sources, equal_share):
     relevances, rng, other = relevances_of(seed, n_sources), *map(np.random.default_rng, (seed, seed))
     chosen, chances = scratch(n_sources)
     for _ in range(3):
-        boosting.draw_columns(rng, relevances, equal_share, N_DRAWS, chosen, chances)
+        boosting.draw_columns(rng, relevances, equal_share, *DRAWS, chosen, chances)
         np.testing.assert_array_equal(chosen, twin_of_set(other, relevances, equal_share))
     assert rng.random() == other.random()
 
@@ -61,7 +61,7 @@ def test_candidates(seed, n_sources, equal_share):
     relevances, rng, other = relevances_of(seed, n_sources), *map(np.random.default_rng, (seed, seed))
     sources = np.repeat(np.arange(n_sources), 1 + np.arange(n_sources) % 3)
     omegas, reg_lambdas = np.full((4, len(sources)), np.nan), np.empty(4)
-    boosting.draw_candidates(rng, relevances, equal_share, N_DRAWS, sources, -3.0, 6.0, 0.3, omegas, reg_lambdas,
+    boosting.draw_candidates(rng, relevances, equal_share, *DRAWS, sources, -3.0, 6.0, 0.3, omegas, reg_lambdas,
                              *scratch(n_sources))
     for omega, reg_lambda in zip(omegas, reg_lambdas, strict=True):
         expected, expected_ridge = twin_of_candidate(other, relevances, equal_share, sources)
@@ -79,7 +79,7 @@ def test_generators(name):
 
 def test_omegas_are_normal():
     omegas, reg_lambdas = np.empty((20_000, 3)), np.empty(20_000)
-    boosting.draw_candidates(np.random.default_rng(0), np.ones(3), 1.0, 1e9, np.arange(3), 2.0, 2.0, 0.5, omegas,
+    boosting.draw_candidates(np.random.default_rng(0), np.ones(3), 1.0, 1e9, 1e9, np.arange(3), 2.0, 2.0, 0.5, omegas,
                              reg_lambdas, *scratch(3))
     assert (reg_lambdas == 0.25).all()
     normal = omegas / np.sqrt(8 / 3)

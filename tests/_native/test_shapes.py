@@ -345,8 +345,9 @@ def evaluate_linear(real):
 
 
 def draw_columns(real):
-    return {"generator": np.random.default_rng(0), "relevances": np.ones(N_FEATURES), "equal_share": 0.1, "draws": 1.5,
-            "chosen": np.empty(N_FEATURES, np.uint8), "chances": np.empty((2, N_FEATURES))}
+    return {"generator": np.random.default_rng(0), "relevances": np.ones(N_FEATURES), "equal_share": 0.1,
+            "fewest_draws": 1.5, "most_draws": 6.0, "chosen": np.empty(N_FEATURES, np.uint8),
+            "chances": np.empty((2, N_FEATURES))}
 
 
 def draw_candidates(real):
@@ -590,7 +591,8 @@ def test_scratch_for_every_thread(module, build):
     (boosting, column_products, {"subset": np.r_[1 : N_FEATURES + 1]}),
     (boosting, column_gram, {"subset": np.r_[-1 : N_FEATURES - 1]}), (boosting, column_gram, {"n_train": 2 * TILE + 1}),
     (boosting, evaluate_linear, {"subset": np.r_[1 : N_FEATURES + 1]}),
-    (boosting, draw_columns, {"relevances": np.empty(0)}), (boosting, draw_columns, {"draws": np.nan}),
+    (boosting, draw_columns, {"relevances": np.empty(0)}), (boosting, draw_columns, {"fewest_draws": np.nan}),
+    (boosting, draw_columns, {"most_draws": 1.0}),
     (boosting, draw_candidates, {"sources": np.r_[1 : N_FEATURES + 1]}),
     (boosting, add_relevances, {"columns": np.r_[1 : N_FEATURES + 1]}),
     (boosting, add_relevances, {"sources": np.r_[1 : N_FEATURES + 1]}),

@@ -139,7 +139,7 @@ class Learner:
         self.cost += weight * (cost - self.cost)
 
     def draw_columns(self, rng):
-        """A set of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (d + 1) times."""
+        """A set of columns: one by its chance, and each further one as if drawn 1.5 to 1.5 (min(d, 32) + 1) times."""
         d, chance = len(self.relevances), np.full(len(self.relevances), 1 / len(self.relevances))
         if self.screened is not None:
             weight = 10 / (10 + self.n_rounds)
@@ -154,7 +154,7 @@ class Learner:
             own = self.sets[np.searchsorted(reached, rng.random() * reached[-1], side="right")]
             chance = np.where(np.isin(np.arange(d), own), chance, 0)
         chance = chance / chance.sum()
-        times = 1.5 * np.exp(rng.random() * np.log(d + 1))
+        times = 1.5 * np.exp(rng.random() * np.log(min(d, 32) + 1))
         first = np.searchsorted(chance.cumsum(), rng.random() * chance.sum(), side="right")
         chosen = rng.random(d) < 1 - np.exp(-times * chance)
         chosen[first] = True

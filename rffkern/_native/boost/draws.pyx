@@ -56,13 +56,13 @@ cdef void _find_chances(const double[::1] relevances, double equal_share, double
         chances[1, j] = sum
 
 
-cdef void _draw_set(bit_generator *bits, const double[:, ::1] chances, double draws,
+cdef void _draw_set(bit_generator *bits, const double[:, ::1] chances, double fewest, double most,
                     uint8_t[::1] chosen) noexcept nogil:
     """One column in any case, and others for a log-uniform size."""
     cdef Py_ssize_t j, low = 0, high = chances.shape[1] - 1, middle
     while high > 0 and not chances[0, high] > 0:   # which rounding of `place` must not lead to
         high -= 1
-    cdef double times = draws * exp(_uniform(bits) * log(<double>(chances.shape[1] + 1)))
+    cdef double times = fewest * exp(_uniform(bits) * log(most / fewest))
     cdef double place = _uniform(bits) * chances[1, high], chance = -1, bound = 0
     while low < high:
         middle = (low + high) // 2
@@ -78,11 +78,11 @@ cdef void _draw_set(bit_generator *bits, const double[:, ::1] chances, double dr
     chosen[low] = True
 
 
-cdef int _check_draws(const double[::1] relevances, double equal_share, double draws, uint8_t[::1] chosen,
-                      double[:, ::1] chances) except -1:
+cdef int _check_draws(const double[::1] relevances, double equal_share, double fewest_draws, double most_draws,
+                      uint8_t[::1] chosen, double[:, ::1] chances) except -1:
     agree(relevances.shape[0] >= 1, "relevances must have shape (n_sources,)")
     agree(0 <= equal_share <= 1, "equal_share must be from 0 to 1")
-    agree(draws > 0, "draws must be above 0")
+    agree(0 < fewest_draws <= most_draws, "draws must be above 0, and the most no fewer than the fewest")
     agree(chosen.shape[0] == relevances.shape[0], "chosen must have shape (n_sources,)")
     return agree(has_shape(chances, 2, relevances.shape[0]), "chances must have shape (2, n_sources)")
 
@@ -91,26 +91,28 @@ def draw_columns(
     object generator,
     const double[::1] relevances,       # IN   (n_sources,)
     double equal_share,                 # of the chance of a column that does not depend on its relevance
-    double draws,
+    double fewest_draws,
+    double most_draws,
     uint8_t[::1] chosen,                # OUT  (n_sources,) 1 for columns of the set
     double[:, ::1] chances,             # TEMP (2, n_sources)
 ):
-    """Draw a set of columns: one by its chance, and each besides as if drawn m times, m log-uniform from `draws` on.
+    """Draw a set of columns: one by its chance, and each besides as if drawn m times, m log-uniform.
 
     Draws with replacement: a large set is not filled up with columns that were good for nothing.
     """
-    _check_draws(relevances, equal_share, draws, chosen, chances)
+    _check_draws(relevances, equal_share, fewest_draws, most_draws, chosen, chances)
     cdef bit_generator *bits = _bits_of(generator)
     with nogil:
         _find_chances(relevances, equal_share, chances)
-        _draw_set(bits, chances, draws, chosen)
+        _draw_set(bits, chances, fewest_draws, most_draws, chosen)
 
 
 def draw_candidates(
     object generator,
     const double[::1] relevances,       # IN   (n_sources,)
     double equal_share,                 # of the chance of a column that does not depend on its relevance
-    double draws,
+    double fewest_draws,
+    double most_draws,
     const Py_ssize_t[::1] sources,      # IN   (n_columns,)
     double lowest_scale,
     double highest_scale,
@@ -124,7 +126,7 @@ def draw_candidates(
 
     Omega is normal, of variance 2^(1 + u) over the number of columns; its ridge is reg_lambda / 2^(u / 2).
     """
-    _check_draws(relevances, equal_share, draws, chosen, chances)
+    _check_draws(relevances, equal_share, fewest_draws, most_draws, chosen, chances)
     agree(omegas.shape[1] == sources.shape[0] >= 1, "omegas must have shape (n_candidates, n_columns)")
     agree(are_indices(sources, relevances.shape[0]), "sources must be columns of the raw table")
     agree(reg_lambdas.shape[0] == omegas.shape[0], "reg_lambdas must have shape (n_candidates,)")
@@ -135,7 +137,7 @@ def draw_candidates(
     with nogil:
         _find_chances(relevances, equal_share, chances)
         for m in range(omegas.shape[0]):
-            _draw_set(bits, chances, draws, chosen)
+            _draw_set(bits, chances, fewest_draws, most_draws, chosen)
             scale = lowest_scale + (highest_scale - lowest_scale) * _uniform(bits)
             reg_lambdas[m] = reg_lambda / 2.0 ** (scale / 2)
             n_chosen = 0
