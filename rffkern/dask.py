@@ -58,26 +58,29 @@ __all__ = [
 ]
 
 
-_MORE_HELP = """
+# What `help` says of the classes that are trained by a function.
+_HELP: dict[Callable[..., Any], str] = {
+    fit_gbrff: """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     `validation_fraction`, `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
-    """
-
-_HELP_OF_BOOSTING = """
+    """,
+    fit_boosting: """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     `max_samples`, the rows that terms are fitted to in a round, is 16,384 by default; the values of tables, linear
     functions and losses follow from all rows.  There is no kernel ridge regression: `kernel_ridge` is False by default.
     `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
-    """
-
-_HELP_OF_KERNEL_RIDGE = """
+    """,
+    fit_kernel_ridge: """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     The model, which keeps all rows, is that of the rows of all partitions here, to the last bit; workers solve its
     regions side by side.
-    """
+    """}
+
+# Parameters that have other defaults than those of the ordinary classes.
+_DEFAULTS: dict[Callable[..., Any], dict[str, Any]] = {fit_boosting: {"max_samples": 1 << 14, "kernel_ridge": False}}
 
 # Why families have no class here.
 _ABSENT = {
@@ -149,17 +152,16 @@ class _DaskModel:
     """A model that is trained on a cluster and is then an ordinary one."""
 
     _family: ClassVar[Any]
-    _defaults: ClassVar[dict[str, Any]] = {}  # of parameters that have others than the ordinary model
-    _fit: ClassVar[Callable[..., None]] = staticmethod(fit_gbrff)
-    _help = _MORE_HELP
+    _fit: ClassVar[Callable[..., Any]]
 
-    def __init_subclass__(cls, family: Any = None) -> None:
+    def __init_subclass__(cls, family: Any = None, fit: Callable[..., Any] = fit_gbrff) -> None:
         if family is not None:
-            cls._family, cls.__doc__ = family, (cls.__doc__ or "") + cls._help.format(family.__name__)
+            cls._family, cls._fit = family, staticmethod(fit)
+            cls.__doc__ = (cls.__doc__ or "") + _HELP[fit].format(family.__name__)
 
     def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
         self.client = client
-        self._model = self._family(*args, **self._defaults | params)
+        self._model = self._family(*args, **_DEFAULTS.get(self._fit, {}) | params)
 
     def __getattr__(self, name: str) -> Any:
         """Parameters and fitted attributes of the ordinary model."""
@@ -271,15 +273,7 @@ class _DaskClassifier(_DaskModel):
         return decision_function(self._model, X)
 
 
-class _FourierBoosting(_DaskModel):
-    _defaults: ClassVar[dict[str, Any]] = {"max_samples": 1 << 14, "kernel_ridge": False}
-    _fit: ClassVar[Callable[..., None]] = staticmethod(fit_boosting)
-    _help = _HELP_OF_BOOSTING
-
-
 class _KernelRidge(_DaskModel):
-    _help = _HELP_OF_KERNEL_RIDGE
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from the rows of all partitions.
 
@@ -324,7 +318,7 @@ class _KernelRidge(_DaskModel):
             rows, targets, weights = (_joined(each) for each in zip(*parts, strict=True))
             training = model._check_training(rows, targets, weights)
             with printing() if model.verbose else nullcontext():
-                model._keep(fit_kernel_ridge(
+                model._keep(self._fit(
                     model, training, check_rng(model.random_state),
                     lambda learners: map_on_workers(client, _solve, "regions", ((each,) for each in learners))))
         self._model = model
@@ -345,19 +339,19 @@ def _solve(learner: RegionLearner) -> Regressions:
     return learner._replace(n_jobs=threads_of_worker(learner.n_jobs)).solve()
 
 
-class DaskKernelRidgeClassifier(_KernelRidge, _DaskClassifier, family=KernelRidgeClassifier):
+class DaskKernelRidgeClassifier(_KernelRidge, _DaskClassifier, family=KernelRidgeClassifier, fit=fit_kernel_ridge):
     """`KernelRidgeClassifier`, trained on Dask collections."""
 
 
-class DaskKernelRidgeRegressor(_KernelRidge, family=KernelRidgeRegressor):
+class DaskKernelRidgeRegressor(_KernelRidge, family=KernelRidgeRegressor, fit=fit_kernel_ridge):
     """`KernelRidgeRegressor`, trained on Dask collections."""
 
 
-class DaskFourierBoostingClassifier(_FourierBoosting, _DaskClassifier, family=FourierBoostingClassifier):
+class DaskFourierBoostingClassifier(_DaskClassifier, family=FourierBoostingClassifier, fit=fit_boosting):
     """`FourierBoostingClassifier`, trained on Dask collections."""
 
 
-class DaskFourierBoostingRegressor(_FourierBoosting, family=FourierBoostingRegressor):
+class DaskFourierBoostingRegressor(_DaskModel, family=FourierBoostingRegressor, fit=fit_boosting):
     """`FourierBoostingRegressor`, trained on Dask collections."""
 
 
@@ -418,15 +412,12 @@ def _scored(model: Any, X: Any, method: str) -> Any:
     model._check_fitted()
     if not hasattr(model, method):
         raise InvalidTypeError(f"model must have the method {method}, got {type(model).__name__}")
-    example = _example(model, method)
     if hasattr(X, "map_partitions"):
-        columns = _columns(model, example)
-        meta = _framed(example[:0], X._meta.index[:0], method, columns)
-        return X.map_partitions(partial(_scored_frame, method, columns), model, meta=meta)
+        return X.map_partitions(partial(_scored_frame, method), model, meta=_scored_frame(method, X._meta[:0], model))
     if X.ndim != 2:
         raise InvalidInputError(f"X must be a 2D array (n_samples, n_features): Expected 2D array, got {X.ndim}D")
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-    score = partial(_scored_block, method)
+    score, example = partial(_scored_block, method), _example(model, method)
     if example.ndim == 1:
         return X.map_blocks(score, model, drop_axis=1, dtype=example.dtype, meta=example[:0])
     return X.map_blocks(score, model, chunks=(X.chunks[0], example.shape[1:]), dtype=example.dtype, meta=example[:0])
@@ -441,14 +432,6 @@ def _example(model: Any, method: str) -> NDArray[Any]:
     return found
 
 
-def _columns(model: Any, example: NDArray[Any]) -> list[Any] | None:
-    """Names of the columns of answers, or None for a series."""
-    if example.ndim == 1:
-        return None
-    classes = getattr(model, "classes_", None)
-    return list(range(example.shape[1])) if classes is None else classes.tolist()
-
-
 def _scored_block(method: str, block: Any, model: Any) -> NDArray[Any]:
     """Answers for an array or a data frame, which may be empty."""
     if not len(block):
@@ -457,15 +440,12 @@ def _scored_block(method: str, block: Any, model: Any) -> NDArray[Any]:
     return found
 
 
-def _scored_frame(method: str, columns: Sequence[Any] | None, frame: Any, model: Any) -> Any:
-    """Answers for a data frame, with its index."""
-    return _framed(_scored_block(method, frame, model), frame.index, method, columns)
-
-
-def _framed(answers: NDArray[Any], index: Any, name: str, columns: Sequence[Any] | None) -> Any:
-    """Answers as a series, or as a data frame where there are columns."""
+def _scored_frame(method: str, frame: Any, model: Any) -> Any:
+    """Answers for a data frame, with its index: a series, or a data frame where there are several in a row."""
     import pandas as pd  # which Dask's data frames need
 
-    if columns is None:
-        return pd.Series(answers, index=index, name=name)
-    return pd.DataFrame(answers, index=index, columns=columns)
+    answers = _scored_block(method, frame, model)
+    if answers.ndim == 1:
+        return pd.Series(answers, index=frame.index, name=method)
+    classes = getattr(model, "classes_", np.arange(answers.shape[1]))
+    return pd.DataFrame(answers, index=frame.index, columns=classes.tolist())
