@@ -57,8 +57,11 @@ def on_cluster(X, y, weights=None):
 
 def kill_worker(client):
     """Kill one that its nanny starts again, as none that dies while it starts; return its process."""
-    pid = next(nanny.pid for nanny in client.cluster.workers.values()
-               if nanny.status.name == "running" and nanny.worker_address in client.cluster.scheduler.workers)
+    def running():
+        return [nanny.pid for nanny in client.cluster.workers.values()
+                if nanny.process is not None and nanny.process.status.name == "running"]
+
+    pid, *_ = wait_until(running)
     os.kill(pid, signal.SIGKILL)
     return pid
 

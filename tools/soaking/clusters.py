@@ -62,8 +62,8 @@ def _killer(cluster, rng, n_kills):
 
     def kill():
         # A nanny gives up a worker that dies while it starts.
-        pids = [nanny.pid for nanny in cluster.workers.values() if nanny.status.name == "running"
-                and nanny.worker_address in cluster.scheduler.workers]
+        pids = [nanny.pid for nanny in cluster.workers.values()
+                if nanny.process is not None and nanny.process.status.name == "running"]
         if pids:
             killed.append(int(rng.choice(pids)))
             os.kill(killed[-1], signal.SIGKILL)
