@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers.partitions import LocalPartitions, cut
+from helpers.partitions import LocalPartitions, cut, same
 from helpers.processes import wait_until
 
 import rffkern
@@ -75,11 +75,6 @@ def killer(client, n_rounds):
             killed.append(kill_worker(client))
 
     return killed, kill
-
-
-def same(one, other):
-    arrays = other.expansion_.arrays()
-    return all(np.array_equal(one.expansion_.arrays()[name], arrays[name]) for name in arrays)
 
 
 def fitted_here(model, *columns):

@@ -45,3 +45,10 @@ def cut(edges, *columns):
 def edges_of(n_rows, n_parts, rng):
     """Edges of parts of random sizes."""
     return [0, *np.sort(rng.choice(np.arange(1, n_rows), n_parts - 1, replace=False)).tolist(), n_rows]
+
+
+def same(one, other):
+    """Whether two models have the same terms and losses, to the last bit."""
+    arrays, others = one.expansion_.arrays(), other.expansion_.arrays()
+    return (arrays.keys() == others.keys() and all(np.array_equal(arrays[name], others[name]) for name in arrays)
+            and np.array_equal(one.train_loss_, other.train_loss_))

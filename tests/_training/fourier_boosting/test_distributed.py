@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.partitions import LocalPartitions, cut, edges_of
+from helpers.partitions import LocalPartitions, cut, edges_of, same
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
 from rffkern._native import boosting
@@ -56,12 +56,6 @@ def fitted(make, params, pieces, held_out=(), callback=None, n_rounds=25, **opti
     return model
 
 
-def same(one, other):
-    return all(np.array_equal(one.expansion_.arrays()[name], array)
-               for name, array in other.expansion_.arrays().items()) and np.array_equal(
-                   one.train_loss_, other.train_loss_)
-
-
 @pytest.mark.parametrize("name", FITS)
 def test_nearly_as_on_all_rows(rng, table, name):
     """Losses of rows held out by members of either fit, whose samples and folds are others."""
@@ -95,19 +89,6 @@ def test_partitions_may_be_lost_and_may_travel(rng, table, name):
     model = fitted(make, params, pieces)
     assert same(model, fitted(make, params, pieces, lost=range(2, 300, 7)))
     assert same(model, fitted(make, params, pieces, travels=True))
-
-
-def test_rows_of_no_weight_take_no_part(table):
-    """Rows of weight 0 are as if they were not there, and a partition may have no others."""
-    edges = [0, 400, 900, N_ROWS]
-    weights = np.ones(N_ROWS)
-    pieces = cut(edges, table["X"], table["two"], weights)
-    nothing = table["X"][:0], table["two"][:0], weights[:0]
-    weightless = table["X"][:50] + 1, table["two"][:50], np.zeros(50)
-    last = [np.concatenate([old, new]) for old, new in zip(pieces[2], weightless, strict=True)]
-    one, other = (fitted(FourierBoostingClassifier, {}, each)
-                  for each in (pieces, [*pieces[:2], tuple(last), nothing, weightless]))
-    assert same(one, other)
 
 
 def test_partitions_of_one_class_and_of_one_row(table):
@@ -240,24 +221,12 @@ def test_a_sample_is_a_block_of_the_rows_learned_from(rng):
     assert {(*row, *each) for row, each in zip(bins.T, gradient.T, strict=True)} <= known
 
 
-def test_bad_partitions_are_named(table):
-    X, target = table["X"], table["one"].copy()
-    bad = X.copy()
-    bad[500, 1] = np.nan
-    edges = [0, 400, 900, N_ROWS]
-
-    def refused(message, make, params, pieces):
-        with pytest.raises(InvalidInputError, match=message):
-            fitted(make, params, pieces)
-
-    refused("X of partition 1 must be finite .* got NaN at row 100, column 1", FourierBoostingRegressor, {},
-            cut(edges, bad, target))
-    refused("y of partition [0-9] must be >= 0 for loss='poisson'", FourierBoostingRegressor, {"loss": "poisson"},
-            cut(edges, X, target))
-    refused("X of partition 1 must have 3 features, got 2", FourierBoostingRegressor, {},
-            [(X, target), (X[:, :2], target)])
-    refused("y must be one target for several quantiles, got 2", FourierBoostingRegressor,
-            {"loss": "quantile", "quantile": (0.1, 0.9)}, cut(edges, X, table["several"]))
+@pytest.mark.parametrize(("params", "target", "message"), [
+    ({"loss": "poisson"}, "one", "y of partition [0-9] must be >= 0 for loss='poisson'"),
+    ({"loss": "quantile", "quantile": (0.1, 0.9)}, "several", "y must be one target for several quantiles, got 2")])
+def test_bad_targets_are_named(table, params, target, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fitted(FourierBoostingRegressor, params, cut([0, 400, 900, N_ROWS], table["X"], table[target]))
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), [

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers.partitions import LocalPartitions, cut, edges_of
+from helpers.partitions import LocalPartitions, cut, edges_of, same
 
 from rffkern import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor, InvalidInputError
 from rffkern._training.gbrff.partitions import fit_partitions
@@ -42,12 +42,6 @@ def fitted(make, params, pieces, held_out=(), callback=None, **options):
     engines = {f"valid_{k}": LocalPartitions(each, "eval_set ", model._has_labels) for k, each in enumerate(held_out)}
     fit_partitions(model, LocalPartitions(pieces, has_labels=model._has_labels, **options), engines, callback)
     return model
-
-
-def same(one, other):
-    return all(np.array_equal(one.expansion_.arrays()[name], other.expansion_.arrays()[name])
-               for name in ("omegas", "phases", "amplitudes", "intercept")) and np.array_equal(
-                   one.train_loss_, other.train_loss_)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -89,7 +83,7 @@ def test_subsets_are_equal_shares_of_the_partitions(rng, table):
 
 
 def test_partitions_without_rows_take_no_part(rng, table):
-    """Without rows, or of weight 0 alone, or of one class."""
+    """Nor rows of weight 0, in partitions of their own or beside others; partitions may be of one class."""
     order = np.argsort(table["two"], kind="stable")  # partitions of one class
     X, y = table["X"][order], table["two"][order]
     weights = np.ones(N_ROWS)
@@ -97,9 +91,11 @@ def test_partitions_without_rows_take_no_part(rng, table):
     pieces = cut(edges, X, y, weights)
     nothing = X[:0], y[:0], weights[:0]
     weightless = X[:50] + 1, y[:50], np.zeros(50)
-    model = fitted(GBRFF2Classifier, {}, pieces)
-    more = fitted(GBRFF2Classifier, {}, [nothing, pieces[0], weightless, nothing, *pieces[1:]])
+    last = [np.concatenate(each) for each in zip(pieces[2], weightless, strict=True)]
+    model, more, longer = (fitted(GBRFF2Classifier, {}, each) for each in (
+        pieces, [nothing, pieces[0], weightless, nothing, *pieces[1:]], [*pieces[:2], last]))
     assert same(model, more)
+    assert same(model, longer)
     with pytest.raises(InvalidInputError, match="X must have rows of positive weight, got none in any partition"):
         fitted(GBRFF2Classifier, {}, [nothing, weightless])
 
