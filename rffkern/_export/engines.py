@@ -59,6 +59,12 @@ class Results(NamedTuple):
     classes: Any = None  # their distinct values
     contributions: Any = None  # (n_rows, n_columns * n_outputs) of columns, where the file has them
 
+    @property
+    def widths(self) -> tuple[int, int, int]:
+        """Scores, answers and contributions of a row."""
+        return (self.scores.shape[1], self.answers.shape[1],
+                0 if self.contributions is None else self.contributions.shape[1])
+
 
 class Errors(NamedTuple):
     """How far results are from those of the model."""
@@ -209,37 +215,31 @@ int main(void)
 def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS,
           flags: Sequence[str] = ("-std=c99", "-O1")) -> Results:
     """Compile it with a program that reads rows and writes numbers."""
-    folder, labelled, n_columns = os.path.dirname(path), expected.classes is not None, len(rows.names)
-    name = options["name"]
+    folder, labelled, name = os.path.dirname(path), expected.classes is not None, options["name"]
     driver, program = os.path.join(folder, "driver.c"), os.path.join(folder, "driver")
     encoded = [[cell.encode() if isinstance(cell, str) else cell for cell in column] for column in rows.cells]
     longest = max((len(cell) for column in encoded for cell in column if isinstance(cell, bytes)), default=0)
-    content = (_DRIVER.format(
-        reader=(_CELLS_IN_C if rows.of_cells else _NUMBERS_IN_C).format(
-            d=n_columns, longest=longest, name=name),
-        cell=f"{name}_cell" if rows.of_cells else "double", d=n_columns, name=name, k=expected.scores.shape[1],
-        check="if (" if rows.of_cells else "", fail=") return 1" if rows.of_cells else "",
-        a=expected.answers.shape[1], answers="probabilities" if labelled else "predict",
-        label=f"{name}_class(x)" if labelled else "0", c=_n_contributions(expected),
-        contributions=f"{name}_contributions(x, out + {expected.scores.shape[1] + expected.answers.shape[1] + 1})"
-        if _n_contributions(expected) else ""))
+    k, a, c = expected.widths
+    words = {"d": len(rows.names), "name": name, "longest": longest}
+    content = _DRIVER.format(
+        **words, k=k, a=a, c=c, reader=(_CELLS_IN_C if rows.of_cells else _NUMBERS_IN_C).format(**words),
+        cell=f"{name}_cell" if rows.of_cells else "double", check="if (" if rows.of_cells else "",
+        fail=") return 1" if rows.of_cells else "", answers="probabilities" if labelled else "predict",
+        label=f"{name}_class(x)" if labelled else "0",
+        contributions=f"{name}_contributions(x, out + {k + a + 1})" if c else "")
     with open(path, encoding="utf-8") as file, open(driver, "w", encoding="utf-8") as out:
         out.write(file.read() + content)
     subprocess.run([_compiler() or "cc", *flags, driver, "-lm", "-o", program], check=True, capture_output=True)
-    data = b"".join(map(_packed, (cell for row in zip(*encoded, strict=True) for cell in row))
-                    ) if rows.of_cells else rows.matrix().tobytes()
+    data = b"".join(
+        struct.pack("I", len(cell) + 1) + cell if isinstance(cell, bytes) else
+        struct.pack("=Id", 0, float("nan") if cell is None else cell)
+        for row in zip(*encoded, strict=True) for cell in row) if rows.of_cells else rows.matrix().tobytes()
     done = subprocess.run([program], input=data, stdout=subprocess.PIPE, check=True)
     return _from_bytes(done.stdout, expected)
 
 
 def _compiler() -> str | None:
     return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-
-
-def _packed(cell: Any) -> bytes:
-    if isinstance(cell, bytes):
-        return struct.pack("I", len(cell) + 1) + cell
-    return struct.pack("=Id", 0, float("nan") if cell is None else cell)
 
 
 _SCRIPT = """
@@ -267,8 +267,7 @@ def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> 
     shutil.copy(path, module)
     with open(script, "w", encoding="utf-8") as file:
         file.write(_SCRIPT.format(name="exported.mjs", of_cells="true" if rows.of_cells else "false",
-                                  k=expected.scores.shape[1], a=expected.answers.shape[1],
-                                  c=_n_contributions(expected)))
+                                  **dict(zip("kac", expected.widths, strict=True))))
     cells = [[None if cell != cell else cell for cell in row] for row in zip(*rows.cells, strict=True)]
     done = subprocess.run(["node", script], input=json.dumps(cells).encode(), stdout=subprocess.PIPE, check=True)
     return _from_bytes(done.stdout, expected)
@@ -285,15 +284,11 @@ def run_html(path: str, rows: Rows, expected: Results, options: Options = _DEFAU
 
 def _from_bytes(data: bytes, expected: Results) -> Results:
     """Results of a program: of each row the scores, answers, the place of the label, and contributions."""
-    k, a = expected.scores.shape[1], expected.answers.shape[1]
-    out = np.frombuffer(data).reshape(-1, k + a + 1 + _n_contributions(expected))
+    k, a, c = expected.widths
+    out = np.frombuffer(data).reshape(-1, k + a + 1 + c)
     return Results(out[:, :k], out[:, k : k + a],
                    None if expected.classes is None else expected.classes[out[:, k + a].astype(int)],
-                   contributions=None if expected.contributions is None else out[:, k + a + 1 :])
-
-
-def _n_contributions(expected: Results) -> int:
-    return 0 if expected.contributions is None else int(expected.contributions.shape[1])
+                   contributions=out[:, k + a + 1 :] if c else None)
 
 
 def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
