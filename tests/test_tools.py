@@ -235,3 +235,12 @@ def test_a_cost_is_measured(tmp_path):
     assert (record["cost"], record["rows"], record["columns"]) == ("GBRFF2", 300, 20)
     assert record["seconds"] > 0
     assert record["score"] > 60
+
+
+def test_the_recipe_for_conda_is_one_that_rattler_build_renders():
+    rattler_build = pytest.importorskip("rattler_build")
+    recipe = rattler_build.Stage0Recipe.from_file(str(TOOLS / "releasing" / "recipe.yaml"))
+    rendered, = recipe.render(rattler_build.VariantConfig.from_yaml("c_stdlib: [sysroot]"))
+    needs = rendered.recipe.requirements.to_dict()
+    assert needs["run"] == ["python", "numpy >=1.26"]
+    assert needs["host"] == ["python", "pip", "meson-python >=0.17", "cython >=3.1"]

@@ -28,6 +28,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
+html_extra_path = ["notebook"]
 html_math_renderer = "mathml"
 html_theme_options = {"top_of_page_buttons": []}
 myst_heading_anchors = 3
