@@ -15,7 +15,7 @@ import numpy as np
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._native.array_types import Double
 from ..._rows.threads import check_n_threads
-from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner, LinearLearner, TreeLearner
+from .base_learners import BASE_LEARNERS, BaseLearner, LinearLearner, TreeLearner
 from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
 from .screening import screened_chances
@@ -228,10 +228,7 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
 
     def train(index: int, n_waiting: int) -> Bag:
         rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
-        screened = screened_chances(columns, rows, LEAF_RIDGE)
-        are_trees = index >= len(checkpoints) - sizes.n_tree_bags
-        learners = [learner(columns, sizes, rows, screened) for learner in classes_of(model, columns)
-                    if learner is TreeLearner or not are_trees]
+        learners = learners_of(model, columns, sizes, rows, trees_alone=index >= len(checkpoints) - sizes.n_tree_bags)
         end = limit.share(-(-n_waiting // n_threads))
         metric = metrics[index] if metrics else None
 
@@ -267,16 +264,23 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     return [bags[index] for index in range(len(checkpoints))], stop.is_set()
 
 
-def classes_of(model: Any, columns: Columns) -> list[Any]:
-    """The base learners of a model: all, or where all columns have an order those that keep it.
+def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, trees_alone: bool = False,
+                choices: Mapping[str, Mapping[str, Any]] | None = None) -> list[BaseLearner]:
+    """The base learners of a bag: all of a model, or where all columns have an order those that keep it.
 
-    Of sparse rows a linear function of all columns is one of them in any case: no other reads them.
+    Of sparse rows a linear function of all columns is one of them in any case: no other reads them.  `choices` are
+    those of an earlier bag, by the names of its base learners.
     """
     classes = [BASE_LEARNERS[name] for name in model.base_learners]
     if columns.sparse is not None:
-        return [*(learner for learner in classes if learner is not LinearLearner), SparseLinearLearner]
-    all_ordered = columns.constraints is not None and columns.constraints.ordered.all()
-    return [learner for learner in classes if learner.keeps_order or not all_ordered]
+        classes = [*(learner for learner in classes if learner is not LinearLearner), SparseLinearLearner]
+    elif columns.constraints is not None and columns.constraints.ordered.all():
+        classes = [learner for learner in classes if learner.keeps_order]
+    if trees_alone:
+        classes = [TreeLearner]
+    screened = screened_chances(columns, rows)
+    return [learner(columns, sizes, rows, screened, **{} if choices is None else choices[learner.name])
+            for learner in classes if choices is None or learner.name in choices]
 
 
 def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],
@@ -292,10 +296,7 @@ def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequ
         rng = copy.deepcopy(bag.rng)
         assert rng is not None
         rows = open_rows(rng, n_all_threads // n_threads)
-        screened = screened_chances(columns, rows, LEAF_RIDGE)
-        learners = {each.term: each for each in (
-            learner(columns, sizes, rows, screened, **bag.choices[learner.name])
-            for learner in classes_of(model, columns) if learner.name in bag.choices)}
+        learners = {each.term: each for each in learners_of(model, columns, sizes, rows, choices=bag.choices)}
         steps: list[tuple[Any, float]] = []
         for term, _ in bag.steps:
             if limit.is_over() or stop.is_set():

@@ -9,9 +9,8 @@ import numpy as np
 from ..._estimator.monitor import TimeLimit
 from ..._native.array_types import Double, Indices, NDArray
 from .base_learners import LEAF_RIDGE
-from .boosting import Checkpoint, boost_bag, classes_of
+from .boosting import Checkpoint, boost_bag, learners_of
 from .parameters import Hyperparameters
-from .screening import screened_chances
 from .training_rows import BaggedRows, Columns
 
 # Rounds of the additive model at most, and rows, bins of a column, and tables of two columns and an output.
@@ -34,8 +33,7 @@ def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: 
     J. Gehrke and G. Hooker, 2013, "Accurate intelligible models with pairwise interactions", section 3.1).  Departure:
     what a sum of two functions of one column each would gain does not count.
     """
-    screened = screened_chances(columns, rows, LEAF_RIDGE)
-    learners = [learner(columns, sizes, rows, screened) for learner in classes_of(model, columns)]
+    learners = learners_of(model, columns, sizes, rows)
     boost_bag(rows, (), learners, min(model.n_estimators, _MOST_ROUNDS), sizes.patience,
               Checkpoint(np.random.default_rng(0)), lambda *_: not limit.is_over())
 

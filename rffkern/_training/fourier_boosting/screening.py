@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._native import boosting
 from ..._native.array_types import Double
+from .base_learners import LEAF_RIDGE
 from .training_rows import BaggedRows, Columns
 
 # Training rows for each column from which on there is no screening: chances then follow what columns have gained.
@@ -16,7 +17,7 @@ _ROWS_PER_COLUMN = 5
 _LOG_CUTS = 4.0
 
 
-def screened_chances(columns: Columns, rows: BaggedRows, leaf_ridge: float) -> Double | None:
+def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     """Chances of raw columns by the gain of their best threshold, (n_sources,), sum 1; None where rows are many.
 
     Of 300 columns of which one matters, sets drawn without regard hardly ever have it, and terms of the others fit
@@ -36,7 +37,7 @@ def screened_chances(columns: Columns, rows: BaggedRows, leaf_ridge: float) -> D
     scratch = np.empty(boosting.store_size(n_train, n_outputs, 1, 1))
     gains = np.zeros(n_columns)
     for candidate, source in enumerate(sources):
-        boosting.grow_tree(bins, bin_counts, signs, gradient, hessian, np.array([candidate]), 1, leaf_ridge, n_train,
+        boosting.grow_tree(bins, bin_counts, signs, gradient, hessian, np.array([candidate]), 1, LEAF_RIDGE, n_train,
                            column, threshold, gain, values, scratch, 1)
         gains[source] = max(gains[source], gain[0])
     # What a degree of freedom gains by chance.
