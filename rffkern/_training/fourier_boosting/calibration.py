@@ -177,10 +177,10 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
 
 
 def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Indices, weights: Double, center: Double,
-                       scale: Double, quantiles: Sequence[float] | None, source: str) -> dict[str, Any] | None:
+                       scale: Double, quantiles: Sequence[float] | None, is_eval_set: bool) -> dict[str, Any] | None:
     """What a model keeps of the rows that its bags have not learned from: residuals for intervals, and figures.
 
-    None where targets are so large that their differences are not finite.
+    None without such rows, and where targets are so large that their differences are not finite.
 
     Parameters
     ----------
@@ -194,9 +194,12 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
     center, scale : arrays of shape (n_outputs,) or (1,), units of targets
     quantiles : sequence of float or None
         That are estimated, None for other losses.
-    source : str
-        Where the rows come from, in words.
+    is_eval_set : bool
+        Whether they are those of an evaluation set.
     """
+    if not len(rows):
+        return None
+    source = "the evaluation set" if is_eval_set else "rows held out by bags"
     w = None if (weights == weights[0]).all() else weights
     if data.loss.link == "softmax":
         proba = probabilities(SoftmaxLink(), scores.T)

@@ -130,13 +130,10 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     scores = pad_to_tiles(means)
     factor = inverse_temperature(data, scores, oof_targets, oof_weights)
     quantiles = quantile_shifts(data, scores, oof_weights)
-    record = None
-    if len(oof_weights):
-        source = "the evaluation set" if evaluation else "rows held out by bags"
-        record = out_of_fold_record(
-            factor * (means + quantiles[:, None]), factor**2 * score_sums.excess_variance(len(bags)),
-            data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
-            center, scale, model._quantiles() if classes is None else None, source)
+    record = out_of_fold_record(
+        factor * (means + quantiles[:, None]), factor**2 * score_sums.excess_variance(len(bags)),
+        data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
+        center, scale, model._quantiles() if classes is None else None, bool(evaluation))
     expansion, attributes = function_of_bags(
         common, bags, np.full(len(bags), 1 / len(bags)), center + scale * (factor * (data.intercept + quantiles)),
         factor * scale, None, [name for name, _ in sets] or ["valid_0"])

@@ -135,13 +135,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     quantiles = quantile_shifts(data, scores, weights[rows])
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
-    record = None
-    if len(rows):
-        of_bags = scores[:, : len(rows)] + quantiles[:, None]
-        source = "the evaluation set" if table.evaluation else "rows held out by bags"
-        record = out_of_fold_record(stack.scores(of_bags, data, rows), stack.terms**2 * excess, data, rows,
-                                    weights[rows], center, scale, model._quantiles() if classes is None else None,
-                                    source)
+    stacked = stack.scores(scores[:, : len(rows)] + quantiles[:, None], data, rows)
+    record = out_of_fold_record(stacked, stack.terms**2 * excess, data, rows, weights[rows], center, scale,
+                                model._quantiles() if classes is None else None, bool(table.evaluation))
 
     # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
     if in_order and not (was_stopped or timed_out):

@@ -114,12 +114,16 @@ class KernelTrial:
     out_of_fold : indices of the rows that have scores of bags
     gain_of : callable
         The gain on some out-of-fold rows, given by their places, with predictions (n_outputs, n_places).
+
+    Attributes
+    ----------
+    choice : the scale and lambda so far
     """
 
     def __init__(self, kernel_rows: KernelRows, out_of_fold: Indices,
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
         self._rows, self._out_of_fold, self._gain_of = kernel_rows, out_of_fold, gain_of
-        self._choice, self._size = Choice(kernel_rows.relevances, 1.0, _FIRST_LAMBDA), 0
+        self.choice, self._size = Choice(kernel_rows.relevances, 1.0, _FIRST_LAMBDA), 0
         relevances, sizes = kernel_rows.relevances, _STAGES[::-1]
         some = kernel_rows.columns.values[:, kernel_rows.rows[kernel_rows.shuffled[:_N_COMPARED]]]
         columns = np.argsort(-relevances * some.var(axis=1, dtype=np.float64), kind="stable")[:_N_DIVIDING]
@@ -146,7 +150,7 @@ class KernelTrial:
                 break
             done += cost
             self._choose(regions, size)
-            places, predictions = regions.predict(self._choice, self._out_of_fold)
+            places, predictions = regions.predict(self.choice, self._out_of_fold)
             if len(places):
                 before, gain = gain, self._gain_of(places, predictions)
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
@@ -160,21 +164,16 @@ class KernelTrial:
                     break
         return gain, is_enough
 
-    @property
-    def choice(self) -> Choice:
-        """The scale and lambda so far."""
-        return self._choice
-
     def last_choice(self) -> Choice:
         """The scale and lambda for all rows: those of the smallest regions, and then of the largest."""
         for size in (_STAGES[0], _STAGES[-1]):
             if self._size < min(size, len(self._rows.rows)):
                 self._choose(_Regions(self._rows, self._divisions[size], size), size)
-        return self._choice
+        return self.choice
 
     def _choose(self, regions: "_Regions", size: int) -> None:
         """Choose scale and lambda on regions of a size, from those of smaller ones on."""
-        self._choice = regions.choose(self._choice, _STEP if self._size else _FIRST_STEP)
+        self.choice = regions.choose(self.choice, _STEP if self._size else _FIRST_STEP)
         self._size = size
 
     def _expected(self, gain: Gain, before: Gain | None, size: int) -> Gain:

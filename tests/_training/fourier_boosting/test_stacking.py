@@ -1,6 +1,5 @@
 """Kernel ridge regression stacked on the terms: when it is there, what it is, and what the sum says."""
 
-import json
 import pathlib
 
 import numpy as np
@@ -13,7 +12,6 @@ from rffkern import (
     InvalidInputError,
     KernelRidgeClassifier,
     dumps,
-    load,
     loads,
 )
 from rffkern._files.archive import decode, encode
@@ -275,16 +273,6 @@ def test_a_file_keeps_it(trained, tmp_path):
         changed = {**arrays, "_kernel_ridge_report": np.array(wrong)}
         entries = [[name, list(array.shape)] for name, array in changed.items()]
         assert_refused(tmp_path / "bad", encode({**header, "arrays": entries}, changed))
-
-
-@pytest.mark.parametrize(("file", "n_regions"), [
-    ("1/fourier_boosting_kernels", 1), ("1/fourier_boosting_regions", 4)])
-def test_the_frozen_file(file, n_regions):
-    expected = json.loads((DATA / f"{file}.json").read_text())
-    model = load(DATA / f"{file}.npz")
-    assert model.expansion_.kernels is not None
-    assert model.expansion_.kernels.n_regions == n_regions
-    np.testing.assert_allclose(model.predict(np.array(expected["rows"])), expected["answers"], atol=1e-12)
 
 
 def test_an_eval_set_holds_the_rows_that_decide():

@@ -60,10 +60,6 @@ def test_waves_alone_and_an_eval_set():
     model = FourierBoostingRegressor(6, base_learners=("fourier",), warm_start=True, **SHORT)
     model.fit(X[:200], Y[:200], eval_set=held_out)
     assert same(model.set_params(n_estimators=20).fit(X[:200], Y[:200], eval_set=held_out), whole)
-    with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
-        model.fit(X[:200], Y[:200], eval_set=(X[200:], Y[199:-1]))
-    with pytest.raises(InvalidInputError, match="eval_set must be as in the training that goes on"):
-        model.fit(X[:200], Y[:200])
 
 
 def test_tables_whose_map_learns_from_the_target():
