@@ -63,11 +63,6 @@ def test_files_and_searches_keep_them(cls):
     assert loads(dumps(fitted(cls, class_weight="balanced"))).class_weight == "balanced"
 
 
-def test_a_map_is_chosen_without_them(cls):
-    model = fitted(cls, columns="auto", class_weight={"up": 2.0})
-    assert model.class_weight == {"up": 2.0}
-
-
 def test_wrong_weights(cls):
     for wrong in ("equal", {"up": 0}, {"up": np.nan}, {"none": 1.0}, 3):
         with pytest.raises(InvalidInputError, match=r"class_weight (of 'up' )?must"):

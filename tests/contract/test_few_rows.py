@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.families import NAMES, Frame, X, answers, fit
+from helpers.families import X, answers, fit
 
 from rffkern import InvalidInputError
 from rffkern._estimator.registry import FAMILIES
@@ -39,12 +39,3 @@ def test_answers_do_not_depend_on_those_before(name):
         with pytest.raises((InvalidInputError, TypeError)) as warm:
             answers(model, rows)
         assert str(warm.value) == str(cold.value), form
-
-
-@pytest.mark.parametrize("name", ["gbrff2", "fourier_boosting"])
-def test_names_are_looked_at(name):
-    model = fit(FAMILIES[name].load(), Frame(X, NAMES))
-    before = answers(model, Frame(ROW, NAMES))
-    assert answers(model, ROW).tobytes() == before.tobytes()
-    with pytest.raises(InvalidInputError, match="feature names"):
-        answers(model, Frame(ROW, NAMES[::-1]))

@@ -106,23 +106,13 @@ def test_a_file_whose_parts_disagree_is_refused(family, tmp_path):
 
 # --- what a file does not keep
 
-def _partial_fit(model, target):
-    model.partial_fit(X, target)
-
-
-def _warm_start(model, target):
-    model.set_params(warm_start=True).fit(X, target)
-
-
-def _staged(model, target):
-    staged = getattr(model, "staged_decision_function", None) or model.staged_predict
-    assert len(list(staged(X))) == model.n_estimators_
+GO_ON = {"rffnet": [lambda model, target: model.partial_fit(X, target),
+                    lambda model, target: model.set_params(warm_start=True).fit(X, target)],
+         "sparse_kernel": [lambda model, target: list(model.staged_predict(X))]}
 
 
 @pytest.mark.parametrize(("name", "go_on"), [
-    ("rffnet", _partial_fit), ("rffnet", _warm_start), ("rffnet_regressor", _partial_fit),
-    ("rffnet_regressor", _warm_start), ("sparse_kernel", _staged), ("sparse_kernel_regressor", _staged),
-])
+    (name + task, go_on) for name, ways in GO_ON.items() for task in ("", "_regressor") for go_on in ways])
 def test_a_loaded_model_says_that_it_has_no_training_state(name, go_on, tmp_path):
     family = FAMILIES[name].load()
     small = {"max_epochs": 2} if "max_epochs" in family._param_names() else {"n_estimators": 3}

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._estimator.monitor import Steps, printing
 from ..._native.array_types import Double
+from ..._native.sparse import SHAPES
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows
@@ -23,8 +24,6 @@ from .likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
 from .likelihood import KernelSearch
 
 Loss = Callable[[Kernel], float]
-
-SHAPES = "gaussian", "exponential"
 
 # Factors of lambda and of all length scales, tried in turn while they lower the loss by more than a share of it.
 _FACTORS_OF_LAMBDA = 1.0, 0.3, 0.1, 0.03
@@ -49,7 +48,7 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
     sampled, weights = targets[indices], data.weights.unit * data.weights.each[indices]
     with printing() if model.verbose else contextlib.nullcontext():
         if not compares:
-            return KernelSearch(X, sampled, SHAPES[0], not model._has_labels, model.n_jobs, kernel,
+            return KernelSearch(X, sampled, "gaussian", not model._has_labels, model.n_jobs, kernel,
                                 reg_lambda).likeliest()
         if len(X) <= MOST_LIKELIHOOD_ROWS:
             return _best_of_shapes(X, sampled, weights, reg_lambda, model)

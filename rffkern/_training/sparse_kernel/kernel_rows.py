@@ -53,7 +53,6 @@ class KernelRows:
             extended[:, :-1] = self.tiles
             extended[:, -1] = np.einsum("tji,tji->ti", self.tiles, self.tiles, dtype=np.float64)
             self.tiles = extended
-        self._no_scaling = no_scaling(self.n_features)
         self._kernels = np.empty(0, self.dtype)
 
     def threads(self, per_row: int) -> int:
@@ -62,7 +61,7 @@ class KernelRows:
 
     def taken(self, indices: Indices) -> "KernelRows":
         """Some of the rows."""
-        return KernelRows(self.at(indices), self._no_scaling, self.weights.of(indices), self.dtype,
+        return KernelRows(self.at(indices), no_scaling(self.n_features), self.weights.of(indices), self.dtype,
                           self.wanted_threads, self.shape)
 
     def at(self, indices: Indices) -> NDArray[Any]:

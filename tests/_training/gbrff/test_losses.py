@@ -18,8 +18,10 @@ from rffkern._training.gbrff.weak_learners import WeakLearner
 STATES = [ExponentialRows, ExactStepRows, SquaredRows]
 
 
-def test_closed_step_by_hand():
+def test_steps_by_hand():
     """Weights 3 right against 1 wrong with h = +-1: alpha = 1/2 ln 3."""
+    assert SquaredRows.step_from((3.0, 4.0), None) == 0.75
+    assert SquaredRows.step_from((0.0, 0.0), None) == 0
     assert exponential_step(4.0, 2.0) == pytest.approx(0.5 * np.log(3))
     assert exponential_step(1.0, 0.0) == 0
     assert exponential_step(5.0, 5.0) == -exponential_step(5.0, -5.0) == pytest.approx(0.5 * np.log(2**27 + 1))
@@ -80,11 +82,6 @@ def test_outputs_of_the_same_rows_do_not_mix(kind):
             state.add_step(state.best_step())
     assert single.loss == first.loss != second.loss
     np.testing.assert_array_equal(residuals(single), residuals(first))
-
-
-def test_least_squares_step_by_hand():
-    assert SquaredRows.step_from((3.0, 4.0), None) == 0.75
-    assert SquaredRows.step_from((0.0, 0.0), None) == 0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

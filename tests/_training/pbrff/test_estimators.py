@@ -149,13 +149,6 @@ def test_features_of_blocks_are_refused_before_the_fit(rng):
     assert not hasattr(model, "expansion_")
 
 
-def test_fewer_rows_than_landmarks():
-    model = PBRFFClassifier(50, random_state=0).fit(np.eye(3), [0, 1, 1])
-    assert model.score(np.eye(3), [0, 1, 1]) == 1
-    assert np.isfinite(PBRFFClassifier(50, landmarks="kmeans", random_state=0).fit(np.eye(3), [0, 1, 1])
-                       .decision_function(np.eye(3))).all()
-
-
 @pytest.mark.parametrize("make", [PBRFFClassifier, PBRFFTransformer])
 def test_verbose_tells_how_a_long_fit_goes_on(make, rng, capsys, monkeypatch):
     monkeypatch.setattr(pseudo_posterior, "_REPORTED_WORK", 1)  # that every fit is long

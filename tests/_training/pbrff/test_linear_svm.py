@@ -98,8 +98,7 @@ def test_one_class(loss):
 
 @losses
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0, 1e4, 1e6])
-@pytest.mark.parametrize(("n_samples", "width"), [(150, 300), (1500, 120), (300, 120),
-                                                  pytest.param(1500, 1100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n_samples", "width"), [(150, 300), (1500, 120), (300, 120)])
 def test_all_systems_converge(n_samples, width, C, loss, monkeypatch):
     """Systems of rows whose products are kept or not, of few columns and of many, of noisy labels."""
     monkeypatch.setattr(_svm, "_WIDEST_SHARED", 100 if n_samples < 1500 else 1000)

@@ -7,6 +7,7 @@ import pytest
 from helpers.networks import wavy
 
 from rffkern import DataConversionWarning, RFFNetClassifier, RFFNetRegressor
+from rffkern._training.rffnet import training
 
 
 def test_finds_the_columns_that_matter(rffnet, few_columns):
@@ -17,16 +18,13 @@ def test_finds_the_columns_that_matter(rffnet, few_columns):
     np.testing.assert_allclose(rffnet.feature_importances_, rffnet.relevances_ / rffnet.relevances_.max())
 
 
-@pytest.mark.parametrize(("n_samples", "expected"), [(50, 100), (2000, int(math.sqrt(2000) * math.log(2000)))])
-def test_number_of_terms(n_samples, expected):
+@pytest.mark.parametrize(("n_samples", "expected"), [
+    (50, 100), (2000, int(math.sqrt(2000) * math.log(2000))), (3000, 400)])
+def test_number_of_terms(n_samples, expected, monkeypatch):
+    assert training._MOST_TERMS == 4096
+    monkeypatch.setattr(training, "_MOST_TERMS", 400)
     model = RFFNetClassifier(max_epochs=1).fit(*(wavy(n_samples)[0], np.arange(n_samples) % 2))
     assert model.n_components_ == model.expansion_.n_terms == expected
-
-
-@pytest.mark.slow
-def test_most_terms():
-    X = np.random.default_rng(0).standard_normal((140_000, 1)).astype(np.float32)
-    assert RFFNetRegressor(max_epochs=1, batch_size=8192).fit(X, X[:, 0]).n_components_ == 4096
 
 
 @pytest.mark.slow

@@ -203,14 +203,6 @@ def test_number_of_restarts(n_samples, expected):
     assert epochs == expected * [1, 2]
 
 
-def test_rows_are_held_out_where_an_eval_set_was_before(few_columns):
-    X, y = few_columns[:2]
-    model = RFFNetRegressor(20, random_state=0, max_epochs=2, warm_start=True).fit(X, y, eval_set=(X, y))
-    assert model._training_state.validation_rows.size == 0
-    assert model.fit(X, y).eval_loss_.size == 3
-    assert model._training_state.validation_rows.size == 200
-
-
 @pytest.mark.parametrize("rounds", [1, 2, 3, 5])
 @pytest.mark.parametrize("reg_lambda", ["auto", 1e-4])
 def test_penalty_and_steps_fall_before_early_stopping_counts(rounds, reg_lambda, few_columns, monkeypatch):
@@ -297,6 +289,9 @@ def test_warm_start_holds_other_rows_out_where_asked(few_columns):
     assert model.fit(X, y)._training_state.validation_rows is held_out
     assert model.set_params(validation_fraction=0.3).fit(X, y)._training_state.validation_rows.size == 600
     assert model.set_params(validation_fraction=0).fit(X, y).eval_loss_.size == 0
+    model.set_params(validation_fraction=0.1).fit(X, y, eval_set=(X, y))
+    assert model._training_state.validation_rows.size == 0
+    assert model.fit(X, y)._training_state.validation_rows.size == 200
 
 
 @pytest.mark.parametrize("continues", [False, True])

@@ -119,24 +119,18 @@ def made(rng, n_outputs, n_rounds, **params):
     return make_ensemble(model, KERNEL._replace(reg_lambda=0.02), no_scaling(3), rows, [], n_rounds, rng)._settings
 
 
-@pytest.mark.parametrize(("params", "n_rounds", "expected"), [
-    ({}, 12, (5, 12, None)), ({"update": "one"}, 12, (5, 1, 1)), ({"update": "group"}, 12, (5, 4, 4)),
-    ({"update": "group"}, 3, (5, 3, 4)), ({"basis_size": 1}, 12, (1, 12, None)),
-    ({"basis_size": 10**6, "max_samples": None}, 10**8, (60, 60, None)), ({"max_samples": 3}, 12, (3, 12, None))])
-def test_settings_of_parameters(rng, small_groups, params, n_rounds, expected):
-    settings = made(rng, 1, n_rounds, **params)
-    assert (settings.basis_size, settings.capacity, settings.group_size) == expected
-    assert settings.n_together == 1
+@pytest.mark.parametrize(("n_outputs", "params", "n_rounds", "expected"), [
+    (1, {}, 12, (5, 1, None, 12)), (1, {"update": "one"}, 12, (5, 1, 1, 1)), (1, {"update": "group"}, 12, (5, 1, 4, 4)),
+    (1, {"update": "group"}, 3, (5, 1, 4, 3)), (1, {"basis_size": 1}, 12, (1, 1, None, 12)),
+    (1, {"basis_size": 10**6, "max_samples": None}, 10**8, (60, 1, None, 60)),
+    (1, {"max_samples": 3}, 12, (3, 1, None, 12)),
+    (4, {}, 12, (5, 2, None, 24)), (4, {"update": "one"}, 12, (5, 2, 1, 2)), (4, {"update": "group"}, 12, (5, 2, 4, 8)),
+    (4, {"basis_size": 1}, 12, (1, 1, None, 12)), (4, {}, 10**8, (5, 2, None, 60))])
+def test_settings_of_parameters(rng, small_groups, n_outputs, params, n_rounds, expected):
+    """Two base learners a round where several outputs have several basis vectors."""
+    settings = made(rng, n_outputs, n_rounds, **params)
+    assert (settings.basis_size, settings.n_together, settings.group_size, settings.capacity) == expected
     assert settings.keeps_dictionary == (settings.basis_size == 1)
-
-
-@pytest.mark.parametrize(("params", "n_rounds", "expected"), [
-    ({}, 12, (2, 24)), ({"update": "one"}, 12, (2, 2)), ({"update": "group"}, 12, (2, 8)),
-    ({"basis_size": 1}, 12, (1, 12)), ({}, 10**8, (2, 60))])
-def test_settings_of_several_outputs(rng, small_groups, params, n_rounds, expected):
-    """Two base learners a round where they have several basis vectors."""
-    settings = made(rng, 4, n_rounds, **params)
-    assert (settings.n_together, settings.capacity) == expected
 
 
 def test_groups_are_those_of_the_paper():

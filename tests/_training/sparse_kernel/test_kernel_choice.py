@@ -64,10 +64,9 @@ def test_a_rough_function_gets_the_exponential_kernel_and_a_smooth_one_the_gauss
         assert [model.expansion_.kernels.shape for model in found] == ["gaussian", "exponential"]
 
 
-@pytest.mark.parametrize("loss_scale", [1.0, 100.0])
-def test_rows_without_weight_have_no_part_in_the_choice(rng, loss_scale):
+def test_rows_without_weight_have_no_part_in_the_choice(rng):
     X, y = waves(rng, 1700)
-    weight = np.where(np.arange(1700) % 8, 1.0, 0.0) * loss_scale
+    weight = np.where(np.arange(1700) % 8, 100.0, 0.0)
     changed = np.where(weight[:, None] > 0, X, 50.0)
     found = [SparseKernelRegressor(3, random_state=0).fit(rows, y, weight).kernel_ for rows in (X, changed)]
     assert found[0] == found[1]

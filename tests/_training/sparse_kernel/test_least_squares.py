@@ -107,13 +107,6 @@ def test_smooth_targets_are_learned_in_double_precision(real_data):
     assert model.train_loss_[-1] < 1.01 * model.train_loss_.min()
 
 
-def test_nothing_to_refine(rng):
-    ensemble, *_ = grown(waves(rng, 200)[0], np.zeros(200), 1.0, 0.1, 3)
-    assert len(ensemble.learners) == 0
-    ensemble.least_squares.refine()
-    assert len(ensemble.learners) == ensemble.loss == 0
-
-
 @pytest.mark.parametrize("basis_size", [1, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_held_out_rows_follow(rng, basis_size, dtype):
