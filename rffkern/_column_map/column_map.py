@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -38,12 +38,9 @@ def _check_features(name: str, value: Any) -> None:
         raise InvalidInputError(f"{name} must be a list of names or indices of columns, or None, got {value!r}")
 
 
-class FitResult(NamedTuple):
-    """The result of a pass over the training rows."""
-
-    fitted_map: FittedMap
-    folds: OutOfFold  # out-of-fold target statistics of the training rows
-    reference: dict[str, Any]  # by which `drift` compares other rows with these
+# What a pass over the training rows finds: the map, the out-of-fold target statistics of these rows, and the reference
+# by which `drift` compares other rows with them.
+FitResult: TypeAlias = tuple[FittedMap, OutOfFold, dict[str, Any]]
 
 
 class ColumnMap(Parametrised):
@@ -180,19 +177,18 @@ class ColumnMap(Parametrised):
         InvalidInputError
             For bad arguments, infinite values, or columns of several kinds of values; the message names which.
         """
-        result = self._fit_rows(X, _targets_of(y), sample_weight)
-        self._keep(result.fitted_map, result.reference)
+        fitted_map, _, reference = self._fit_rows(X, _targets_of(y), sample_weight)
+        self._keep(fitted_map, reference)
         warn_of_dropped(self._fitted)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from the rows of a table and return them mapped; target statistics are those of other folds."""
-        result = self._fit_rows(X, _targets_of(y), sample_weight)
-        table = result.fitted_map.read(X, type(self).__name__)
-        mapped = result.fitted_map.apply(table, result.folds)
-        self._keep(result.fitted_map, result.reference)
+        fitted_map, folds, reference = self._fit_rows(X, _targets_of(y), sample_weight)
+        mapped = fitted_map.apply(fitted_map.read(X, type(self).__name__), folds)
+        self._keep(fitted_map, reference)
         warn_of_dropped(self._fitted)
-        return contained(self, mapped, result.fitted_map.output_names, X)
+        return contained(self, mapped, fitted_map.output_names, X)
 
     def transform(self, X: Any) -> Any:
         """Return the rows of a table mapped.
@@ -290,8 +286,8 @@ class ColumnMap(Parametrised):
         statistics, unit = collector.statistics(), min(1.0, collector.weight / collector.n_positive)
         settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
                                self.min_level_rows * unit, self.date_parts, unit, has_targets, imputes)
-        return FitResult(*build_map(names, statistics, collector, settings, row_folds),
-                         Reference.of(statistics, collector.weight, collector.n_positive).to_json())
+        return (*build_map(names, statistics, collector, settings, row_folds),
+                Reference.of(statistics, collector.weight, collector.n_positive).to_json())
 
     def _keep(self, fitted_map: FittedMap, reference: dict[str, Any] | None) -> None:
         """Replace all attributes at once."""

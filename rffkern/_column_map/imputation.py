@@ -72,24 +72,26 @@ def impute(outputs: Double, imputations: Sequence[Imputation], missing: Mapping[
         outputs[output, rows] = values
 
 
-class Sample(NamedTuple):
-    """Mapped rows, in which missing values are neutral."""
+def learn_imputations(outputs: Double, weights: Double, sources: Indices, neutral: Double, missing: Mapping[int, Mask],
+                      usable: Mask) -> list[Imputation]:
+    """How to impute the usable outputs of some columns from those of other columns.
 
-    outputs: Double  # (n_outputs, n_rows)
-    weights: Double  # in rows
-    sources: Indices  # (n_outputs,) raw columns
-    neutral: Double  # (n_outputs,)
-
-
-def learn_imputations(sample: Sample, missing: Mapping[int, Mask], usable: Mask) -> list[Imputation]:
-    """How to impute the usable outputs of some columns, missing in the rows `missing`, from those of other columns."""
-    targets = [t for t in np.flatnonzero(usable).tolist() if sample.sources[t] in missing]
-    n_rows = len(sample.weights)
+    Parameters
+    ----------
+    outputs : (n_outputs, n_rows) a sample of mapped rows, in which missing values are neutral
+    weights : (n_rows,) in rows
+    sources : (n_outputs,) raw columns
+    neutral : (n_outputs,)
+    missing : of some columns the rows in which they are missing
+    usable : (n_outputs,)
+    """
+    targets = [t for t in np.flatnonzero(usable).tolist() if sources[t] in missing]
+    n_rows = len(weights)
     n_used = int(min(n_rows, _MOST_PRODUCTS // max(1, len(targets) * len(usable))))
     if not targets or n_used < min(n_rows, _FEWEST_ROWS):
         return []
-    weights = sample.weights[:n_used]
-    distances = sample.outputs[:, :n_used] - sample.neutral[:, None]
+    weights = weights[:n_used]
+    distances = outputs[:, :n_used] - neutral[:, None]
     units = np.abs(distances).max(axis=1)
     units[units == 0] = 1.0
     distances /= units[:, None]
@@ -98,18 +100,18 @@ def learn_imputations(sample: Sample, missing: Mapping[int, Mask], usable: Mask)
     spread[spread == 0] = 1.0
     distances /= spread[:, None]
     imputations = []
-    for column in dict.fromkeys(sample.sources[targets].tolist()):
+    for column in dict.fromkeys(sources[targets].tolist()):
         present = np.where(missing[column][:n_used], 0.0, weights)
-        others = np.flatnonzero(usable & (sample.sources != column))
+        others = np.flatnonzero(usable & (sources != column))
         if not present.any() or not len(others):
             continue
         rest = distances[others]
         powers = (rest**2 * present).sum(axis=1)
-        for output in [t for t in targets if sample.sources[t] == column]:
+        for output in [t for t in targets if sources[t] == column]:
             found = _regression(distances[output], rest, present, powers)
             if found is not None:
                 predictors, factors = others[found[0]], found[1]
-                seen = sample.outputs[output, :n_used][present > 0]
+                seen = outputs[output, :n_used][present > 0]
                 with np.errstate(over="ignore"):
                     factors = factors / (units[predictors] * spread[predictors]) * (units[output] * spread[output])
                 if np.abs(factors).max() <= _LARGEST_FACTOR:

@@ -19,7 +19,7 @@ from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
 from .fitted_column import AS_ALL, FittedColumn, is_missing
 from .fitted_map import FittedMap, OutOfFold
-from .imputation import Sample, learn_imputations
+from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
 from .text import learn_text
@@ -329,24 +329,21 @@ class MapSettings(NamedTuple):
     imputes: bool  # whether missing values may be imputed from other columns
 
 
-class BuiltColumn(NamedTuple):
-    """A fitted column and, by form, the out-of-fold target statistics of its training rows, by level and fold."""
+def build_column(statistics: ColumnStatistics, total: float,
+                 settings: MapSettings) -> tuple[FittedColumn, dict[int, Double]]:
+    """The forms that a column takes, from the statistics of a pass over rows of some total weight.
 
-    column: FittedColumn
-    folds: dict[int, Double]
-
-
-def build_column(statistics: ColumnStatistics, total: float, settings: MapSettings) -> BuiltColumn:
-    """The forms that a column takes, from the statistics of a pass over rows of some total weight."""
+    And, by form, the out-of-fold target statistics of its training rows, by level and fold.
+    """
     folds: dict[int, Double] = {}
     forms: list[Form] = []
     levels: tuple[str, ...] = ()
     has_rare, reason = False, "constant"
     if statistics.kind == EMPTY:
-        return BuiltColumn(FittedColumn(EMPTY, (), dropped="all values are missing"), {})
+        return FittedColumn(EMPTY, (), dropped="all values are missing"), {}
     if statistics.kind == CATEGORY:
         if statistics.levels is None:
-            return BuiltColumn(FittedColumn(CATEGORY, (), dropped="too many levels"), {})
+            return FittedColumn(CATEGORY, (), dropped="too many levels"), {}
         found, forms, folds = _of_levels(statistics.levels, settings)
         levels, has_rare = found.kept, bool(found.weights[-1].sum() > 0)
         if not levels and np.count_nonzero(statistics.levels.weights.any(axis=1)) > 1:
@@ -366,7 +363,7 @@ def build_column(statistics: ColumnStatistics, total: float, settings: MapSettin
     column = FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason)
     if statistics.reading is not None and statistics.kind != CATEGORY:
         column = column._replace(format=statistics.reading.format, words=statistics.reading.words)
-    return BuiltColumn(column, folds)
+    return column, folds
 
 
 # Columns of one reason that a message names.
@@ -479,7 +476,7 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
         earlier = first.setdefault(each.digest, j)
         if column.forms and earlier < j:
             other = repr(names[earlier]) if names else f"column {earlier}"
-            built[j] = BuiltColumn(FittedColumn(column.kind, (), dropped=f"equal to {other}"), {})
+            built[j] = FittedColumn(column.kind, (), dropped=f"equal to {other}"), {}
     if settings.date_parts == "differences":
         dates = [j for j, (column, _) in enumerate(built) if column.kind == DATE and column.forms]
         for before, j in itertools.pairwise(dates):
@@ -487,9 +484,9 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
             if moments.deviation * _LARGEST_INVERSE > 1:
                 form = difference(np.array([before, moments.mean, 1 / moments.deviation]))
                 fitted, folds = built[j]
-                built[j] = BuiltColumn(fitted._replace(forms=(*fitted.forms, form)), folds)
+                built[j] = fitted._replace(forms=(*fitted.forms, form)), folds
     if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
-        built[0] = BuiltColumn(FittedColumn(EMPTY, (standard(np.array([0.0, 1.0])),)), {})
+        built[0] = FittedColumn(EMPTY, (standard(np.array([0.0, 1.0])),)), {}
     found = FittedMap(names, tuple(column for column, _ in built))
     has_missing = any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True))
     if settings.imputes and has_missing:
@@ -507,8 +504,8 @@ def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
     missing = {j: is_missing(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
-    outputs = Sample(fitted_map.outputs_of(values), weights, sources, fitted_map.neutral())
-    imputations = learn_imputations(outputs, missing, of_values)
+    imputations = learn_imputations(fitted_map.outputs_of(values), weights, sources, fitted_map.neutral(), missing,
+                                    of_values)
     return fitted_map._replace(columns=tuple(
         column._replace(imputations=tuple(imputation for imputation in imputations if sources[imputation.output] == j))
         for j, column in enumerate(columns)))

@@ -12,7 +12,7 @@ import numbers
 import sys
 import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -45,7 +45,6 @@ from .cells import (
 )
 
 Double = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 # The first integer whose neighbour is not a double.
 LARGEST_INTEGER = 2.0**53
@@ -62,13 +61,12 @@ class RawColumn(NamedTuple):
     reading: Reading | None = None  # of a column of text
 
 
-class TextColumn:
-    """A column of text that is not read yet; missing cells are empty."""
+Cells: TypeAlias = list[str]  # a column of text that is not read yet; missing cells are empty
 
-    kind = CATEGORY
 
-    def __init__(self, values: Iterable[Any]) -> None:
-        self.cells = [value if isinstance(value, str) else "" for value in values]
+def text_cells(values: Iterable[Any]) -> Cells:
+    """The cells of a column of text."""
+    return [value if isinstance(value, str) else "" for value in values]
 
 
 def category(codes: NDArray[Any], levels: Iterable[Any]) -> RawColumn:
@@ -186,7 +184,7 @@ def _seconds(values: NDArray[Any]) -> Double:
     return np.where(np.isnat(values), np.nan, whole + rest / _UNITS[unit])
 
 
-def of_array(values: NDArray[Any], name: str) -> RawColumn | TextColumn:
+def of_array(values: NDArray[Any], name: str) -> RawColumn | Cells:
     """A column from a 1-D array of any dtype that means something."""
     kind = values.dtype.kind
     if kind == "b":
@@ -202,7 +200,7 @@ def of_array(values: NDArray[Any], name: str) -> RawColumn | TextColumn:
         seconds = _seconds(values)
         return _empty(len(values)) if np.isnan(seconds).all() else RawColumn(DATE, seconds)
     if kind in "UT":
-        return TextColumn(values.astype(object).tolist())
+        return text_cells(values.astype(object).tolist())
     if kind == "O":
         return _of_objects(values.tolist(), name)
     if kind == "c":
@@ -238,7 +236,7 @@ def _is_nan(value: Any) -> bool:
     return value.is_nan() if type(value) is not float and isinstance(value, _decimals()) else bool(value != value)
 
 
-def _of_objects(values: list[Any], name: str) -> RawColumn | TextColumn:
+def _of_objects(values: list[Any], name: str) -> RawColumn | Cells:
     """A column from Python objects of one kind, None, nan, NaT or pandas' NA where missing."""
     groups = {kind: _group(kind) for kind in {*map(type, values), type(None)}}
     if "" in groups.values():
@@ -256,7 +254,7 @@ def _of_objects(values: list[Any], name: str) -> RawColumn | TextColumn:
     if not found:
         return _empty(len(values))
     if found == {"text"}:
-        return TextColumn(values)
+        return text_cells(values)
     if found == {"booleans"}:
         return category(np.array([-1 if value is None or gone else int(value)
                                   for value, gone in zip(values, missing, strict=True)]), (False, True))
@@ -337,7 +335,7 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     shown = [column_name(names, j, name) for j in range(len(columns))]
     marked = set(column_places("categorical_features", categorical or (), names, len(columns)))
     known = readings or {}
-    raw: list[RawColumn | TextColumn] = []
+    raw: list[RawColumn | Cells] = []
     for j, (column, text) in enumerate(zip(columns, shown, strict=True)):
         as_category = j in marked or (j in known and known[j].kind == CATEGORY)
         integers = _category_of_integers(column, text) if as_category else None
@@ -345,10 +343,10 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     inferred = _readings_of(raw, marked, known, dates)
     found = []
     for j, (each, reading, text) in enumerate(zip(raw, inferred, shown, strict=True)):
-        if isinstance(each, TextColumn):
+        if isinstance(each, list):
             if reports and j not in known and reading is not None:
-                report_reading(reading, text, next(filter(None, map(str.strip, each.cells)), ""))
-            each = of_texts(each.cells, reading, text)
+                report_reading(reading, text, next(filter(None, map(str.strip, each)), ""))
+            each = of_texts(each, reading, text)
         found.append(category_of_numbers(each) if j in marked else each)
     lengths = {len(column.values) for column in found}
     if len(lengths) > 1:
@@ -356,17 +354,17 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     return RawTable(names, found, lengths.pop(), name)
 
 
-def _readings_of(columns: Sequence[RawColumn | TextColumn], marked: Container[int], known: Mapping[int, Reading],
+def _readings_of(columns: Sequence[RawColumn | Cells], marked: Container[int], known: Mapping[int, Reading],
                  dates: str | None) -> list[Reading | None]:
     """How each column of text is read; None for other columns, and where all cells are missing."""
     found: list[Reading | None] = []
     for j, column in enumerate(columns):
-        if not isinstance(column, TextColumn):
+        if isinstance(column, RawColumn):
             found.append(None)
         elif j in known:
             found.append(known[j])
         else:
-            found.append(Reading(CATEGORY, "levels") if j in marked else infer_reading(column.cells, dates))
+            found.append(Reading(CATEGORY, "levels") if j in marked else infer_reading(column, dates))
     return settled(found)
 
 
@@ -527,7 +525,7 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _raw_column(values: Any, name: str) -> RawColumn | TextColumn:
+def _raw_column(values: Any, name: str) -> RawColumn | Cells:
     try:
         if hasattr(values, "to_physical") and hasattr(values, "dtype"):
             return _of_polars(values, name)
@@ -571,7 +569,7 @@ def _category_of_integers(values: Any, name: str) -> RawColumn | None:
     return category_of_objects(array.tolist()) if array.dtype.kind == "O" else None
 
 
-def _of_polars(series: Any, name: str) -> RawColumn | TextColumn:
+def _of_polars(series: Any, name: str) -> RawColumn | Cells:
     if str(series.dtype).startswith(("Categorical", "Enum")):
         levels = series.unique().drop_nulls()
         code_of = {code: index for index, code in enumerate(levels.to_physical().to_list())}
@@ -581,7 +579,7 @@ def _of_polars(series: Any, name: str) -> RawColumn | TextColumn:
     return _of_converted(values, name, series.dtype.is_integer())
 
 
-def _of_arrow(values: Any, name: str) -> RawColumn | TextColumn:
+def _of_arrow(values: Any, name: str) -> RawColumn | Cells:
     if hasattr(values, "combine_chunks"):  # a chunked array
         values = (values.unify_dictionaries() if hasattr(values.type, "value_type") else values).combine_chunks()
     if hasattr(values, "dictionary"):
@@ -589,7 +587,7 @@ def _of_arrow(values: Any, name: str) -> RawColumn | TextColumn:
     return _of_converted(values.to_numpy(zero_copy_only=False), name, str(values.type).startswith(("int", "uint")))
 
 
-def _of_converted(values: NDArray[Any], name: str, are_integers: bool) -> RawColumn | TextColumn:
+def _of_converted(values: NDArray[Any], name: str, are_integers: bool) -> RawColumn | Cells:
     """A column of an array in which integers may have become floats, for the sake of missing ones."""
     column = of_array(_array_of(values, name), name)
     if are_integers and values.dtype.kind == "f" and isinstance(column, RawColumn) and column.kind == NUMERIC:
@@ -597,7 +595,7 @@ def _of_converted(values: NDArray[Any], name: str, are_integers: bool) -> RawCol
     return column
 
 
-def _of_pandas(series: Any, name: str) -> RawColumn | TextColumn:
+def _of_pandas(series: Any, name: str) -> RawColumn | Cells:
     dtype = series.dtype
     if hasattr(dtype, "pyarrow_dtype"):
         return _of_arrow(series.array.__arrow_array__(), name)

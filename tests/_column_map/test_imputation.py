@@ -5,7 +5,7 @@ import pytest
 
 from rffkern import ColumnMap, RowBlocks
 from rffkern._column_map import imputation
-from rffkern._column_map.imputation import Imputation, Sample, learn_imputations
+from rffkern._column_map.imputation import Imputation, learn_imputations
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_regression_is_that_of_its_definition(rng):
     missing = rng.random(300) < 0.3
     outputs[0, missing] = 0
     weights = rng.exponential(size=300)
-    sample = Sample(outputs, weights, np.arange(4), np.zeros(4))
-    (imputation,) = learn_imputations(sample, {0: missing}, np.ones(4, bool))
+    sample = outputs, weights, np.arange(4), np.zeros(4)
+    (imputation,) = learn_imputations(*sample, {0: missing}, np.ones(4, bool))
     spread = np.sqrt((outputs**2 * weights).sum(axis=1) / weights.sum())
     scaled, known = outputs / spread[:, None], np.where(missing, 0, weights)
     A = scaled[1:3]
@@ -88,8 +88,8 @@ def test_regression_is_that_of_its_definition(rng):
     assert imputation.predictors.tolist() == [1, 2]  # and not what is noise
     low, high = outputs[0, ~missing].min(), outputs[0, ~missing].max()
     np.testing.assert_allclose([imputation.low, imputation.high], [1.5 * low - high / 2, 1.5 * high - low / 2])
-    assert learn_imputations(sample, {3: missing}, np.ones(4, bool)) == []  # nothing tells it
-    assert learn_imputations(sample, {0: np.ones(300, bool)}, np.ones(4, bool)) == []
+    assert learn_imputations(*sample, {3: missing}, np.ones(4, bool)) == []  # nothing tells it
+    assert learn_imputations(*sample, {0: np.ones(300, bool)}, np.ones(4, bool)) == []
 
 
 def test_work_is_bounded(monkeypatch, table):

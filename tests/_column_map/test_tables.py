@@ -133,11 +133,7 @@ def test_dates_and_times_of_frames():
 
 
 def test_columns_of_several_values_a_row_are_refused_by_name():
-    polars, pyarrow = map(pytest.importorskip, ("polars", "pyarrow"))
-    for values in ([{"x": 1.0}], [[1.0, 2.0]], [b"x"]):
-        for frame in (polars.DataFrame({"a": values}), pyarrow.table({"a": values})):
-            with pytest.raises(InvalidInputError, match="column 'a' of X"):
-                read_table(frame)
+    polars = pytest.importorskip("polars")
     with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
         read_table(polars.DataFrame({"a": polars.Series([[1.0, 2.0]], dtype=polars.Array(polars.Float64, 2))}))
     with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):

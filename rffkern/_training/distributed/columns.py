@@ -64,10 +64,10 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
             collector.merge(other)
         except InvalidInputError as error:
             raise type(error)(f"X of partition {number}: {error}") from error
-    result = fitted._learned(names, collector, True, imputes=model._imputes())
-    fitted._keep(result.fitted_map, result.reference)
-    warn_of_dropped(result.fitted_map)
-    return fitted, result.folds
+    fitted_map, folds, reference = fitted._learned(names, collector, True, imputes=model._imputes())
+    fitted._keep(fitted_map, reference)
+    warn_of_dropped(fitted_map)
+    return fitted, folds
 
 
 def _join_targets(found: Sequence[Any], has_labels: bool) -> tuple[NDArray[Any] | None, Double]:
