@@ -148,7 +148,7 @@ def test_a_partition_that_takes_its_workers_down_is_named(table, tmp_path, colum
     """The scheduler gives up after so many workers; that a few may die is a setting of Dask."""
     X, y = on_cluster(*table)
     first = X.blocks[0].map_blocks(die, dtype=X.dtype, meta=X._meta)
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1 if limit else 0}), \
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
             distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=limit,
                                      local_directory=str(tmp_path)) as cluster, \
             distributed.Client(cluster, set_as_default=False) as client:

@@ -75,16 +75,16 @@ def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
                 wait(futures, timeout=min(5.0, limit))
             break
         except TimeoutError:
-            # A lambda travels with its code: the scheduler need not have this package.
-            n_tasks = client.run_on_scheduler(
-                lambda dask_scheduler: [len(worker.executing) for worker in dask_scheduler.workers.values()])
+            workers = client.sync(client.scheduler.identity)["workers"].values()
+            counts = [worker["metrics"].get("task_counts", {}) for worker in workers]  # by the state of the tasks
+            is_working = any(each.get(state) for each in counts for state in ("executing", "long-running", "flight"))
             n_before, n_done = n_done, sum(future.done() for future in futures)
-            if any(n_tasks) or n_done > n_before:
+            if is_working or n_done > n_before:
                 last = time.monotonic()
             elif time.monotonic() - last > limit:
                 raise TrainingStateError(
-                    f"{scheduler} has had no worker for {limit} s: start some, and run this again" if not n_tasks else
-                    f"{scheduler} has {len(n_tasks)} workers that have worked on nothing for {limit} s: give those "
+                    f"{scheduler} has had no worker for {limit} s: start some, and run this again" if not counts else
+                    f"{scheduler} has {len(counts)} workers that have worked on nothing for {limit} s: give those "
                     "that are paused more memory, or start the cluster anew, and run this again") from None
     try:
         found: list[Any] = client.sync(lambda: client.gather(futures, asynchronous=True), callback_timeout=limit)
