@@ -1,4 +1,4 @@
-/* Values of cells, as a fitted column takes them: rffkern/_column_map/cells.py and fitted_map.py.
+/* Values of cells, as a fitted column takes them: rffkern/_column_map/cells.py and fitted_column.py.
  *
  * Numbers are as they are, dates are seconds since 1970, and categories the indices of their levels; nan is missing.
  * Text is read by the rules of docs/tables.md, without the locale.  Exported C files have these functions too.
@@ -186,7 +186,7 @@ static int rff_read_plain_number(rff_span text, int minus, double *value)
     return 1;
 }
 
-/* `known_level` of cells.py, and `_codes_of` of fitted_map.py, for text without outer blanks. */
+/* `known_level` of cells.py, and `_codes_of` of fitted_column.py, for text without outer blanks. */
 static double rff_code_of_text(const rff_column *column, rff_span text)
 {
     const rff_texts *levels = &column->levels;

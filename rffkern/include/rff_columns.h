@@ -1,4 +1,4 @@
-/* Column maps: rffkern/_column_map/fitted_map.py, transforms.py and compiled.py.
+/* Column maps: rffkern/_column_map/fitted_column.py, fitted_map.py, transforms.py and compiled.py.
  *
  * The columns are read twice: to count outputs, then to keep them.
  */
