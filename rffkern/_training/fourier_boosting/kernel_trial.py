@@ -42,6 +42,9 @@ _SHARE, _MOST_SHARES = 0.2, 3.0
 # a column; of a regression, beside those for kernels and an inverse; and of the weights of an out-of-fold row.
 _OF_ROUND, _OF_OUTPUT, _OF_COLUMN, _OF_REGRESSION, _OF_WEIGHTS = 2e6, 800.0, 16.0, 1e7, 1e5
 
+# The same of a pair of rows and an output, where all rows are learned from together and predicted out of fold.
+_OF_PAIR = 1000.0
+
 # Choices that a stage tries, about: the first from a start that fits any table, the others from the one before.
 _FIRST_CHOICES, _MORE_CHOICES = 14, 8
 _FIRST_STEP, _STEP = 4.0, 2.0
@@ -160,6 +163,8 @@ class KernelTrial:
                 possible = expected.share + error
                 is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
                 budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
+                if is_enough:  # or all rows are learned from, which costs far more than to look once more
+                    budget = max(budget, _SHARE * self._cost_of_all())
                 if not is_open or gain.is_clear:
                     break
         return gain, is_enough
@@ -176,11 +181,19 @@ class KernelTrial:
         self.choice = regions.choose(self.choice, _STEP if self._size else _FIRST_STEP)
         self._size = size
 
+    def _n_together(self) -> int:
+        """Rows that learn together in the end."""
+        n_rows = len(self._rows.rows)
+        return n_rows if n_rows <= MOST_ROWS else LARGEST_REGION
+
+    def _cost_of_all(self) -> float:
+        """Operations of learning from all rows, about."""
+        n_columns, n_outputs = len(self._rows.columns.values), len(self._rows.targets)
+        return len(self._rows.rows) * self._n_together() * (2.0 * n_columns + 16 + _OF_PAIR * n_outputs)
+
     def _expected(self, gain: Gain, before: Gain | None, size: int) -> Gain:
         """The gain of all rows, by that of regions of a size, and of half of it."""
-        n_rows, n_all = len(self._rows.rows), len(self._out_of_fold)
-        n_together = n_rows if n_rows <= MOST_ROWS else LARGEST_REGION
-        share = gain.share
+        n_together, n_all, share = self._n_together(), len(self._out_of_fold), gain.share
         if before is not None and n_together > size:
             share += _GROWTH * max(share - before.share, 0.0) * math.log2(n_together / size)
         error = gain.standard_error * math.sqrt(gain.n_rows / n_all)

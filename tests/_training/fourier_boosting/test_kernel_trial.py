@@ -76,6 +76,17 @@ def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, m
     assert len(gains_of(trial, 1e20)) == 1  # it is clear
 
 
+def test_larger_regions_come_before_all_rows_where_these_cost_far_more(trials, monkeypatch):
+    FourierBoostingClassifier(**SHORT).fit(X, NOISE)
+    trial = trials[0][0]
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.968, 0.01)  # enough of all rows, if not of these
+    assert len(gains_of(trial, 1.0)) == 1
+    monkeypatch.setattr(kernel_trial, "_OF_PAIR", 1e5)
+    assert len(gains_of(trial, 1.0)) == 3
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.99, 0.01)  # open, but it would not go on
+    assert len(gains_of(trial, 1.0)) == 1
+
+
 def test_gains_that_grow_with_regions_are_expected_to_go_on(trials):
     FourierBoostingClassifier(**SHORT).fit(X, NOISE)
     trial, n_all = trials[0][0], len(trials[0][0]._out_of_fold)
