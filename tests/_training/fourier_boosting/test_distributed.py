@@ -246,10 +246,12 @@ def test_no_kernel_ridge(table):
 
 
 @pytest.mark.parametrize("kind", ["two classes", "squares", "quantiles", "counts"])
-def test_intervals_and_sets_are_of_rows_that_bags_hold_out(table, kind):
+def test_intervals_and_sets_are_of_rows_that_bags_hold_out(table, kind, rng):
     """As those of a model of the same rows here: of one size, and they contain what they promise."""
     make, target, params = FITS[kind]
     X, y = table["X"], table[target]
+    if kind == "squares":  # without noise, widths would be what is left to learn after some rounds
+        y = y + 0.3 * rng.standard_normal(N_ROWS)
     model = fitted(make, params, cut([0, 300, 1100, N_ROWS], X, y), n_rounds=60)
     here = made(make, 60, params).fit(X, y)
     if kind == "two classes":
@@ -260,5 +262,5 @@ def test_intervals_and_sets_are_of_rows_that_bags_hold_out(table, kind):
         return
     ends, ends_here = (each.predict_interval(X, 0.8) for each in (model, here))
     widths, widths_here = (np.diff(each, axis=1).mean() for each in (ends, ends_here))
-    assert widths == pytest.approx(widths_here, rel=0.15)
+    assert widths == pytest.approx(widths_here, rel=0.1)
     assert np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])) > 0.75
