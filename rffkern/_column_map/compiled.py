@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from .fitted_column import NUMERIC_FORMS, FittedColumn
 from .text import TextForm
 from .transforms import DifferenceForm, Entry, Form
 
+Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _NONE = np.empty(0)
@@ -140,26 +141,34 @@ def outputs_of(column: FittedColumn) -> list[Output]:
             for each in found]
 
 
-def mapped_values(columns: Sequence[FittedColumn], values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def mapped_values(columns: Sequence[FittedColumn], values: Sequence[Double]) -> Double:
     """Outputs, (n_outputs, n_rows), for what `FittedColumn.values_of` gives of each column; neutral where missing.
 
     The difference of two dates is neutral where only one column is given.
     """
+    return np.ascontiguousarray(function_of(columns)(values))  # whose sums have an order
+
+
+def function_of(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Double]], Double]:
+    """The same as a function of values, which several blocks of rows share."""
     layout = Values.of(columns)
-    rows = np.empty((values[0].shape[-1], layout.n_values))
-    for j, each in enumerate(values):
-        rows[:, j] = each if each.ndim == 1 else each[0]
-    place = len(columns)
-    for j, form in layout.texts:
-        rows[:, place : place + len(form.outputs)] = values[j][1 : 1 + len(form.outputs)].T
-        place += len(form.outputs)
-    for j, other in layout.differences:
-        rows[:, place] = rows[:, j] - rows[:, other] if len(columns) > 1 else np.nan
-        place += 1
-    by_value = np.argsort(layout.sources, kind="stable")
     kernel = unfused.ColumnForms(*FormArrays.of(columns, layout))
-    out = np.empty((len(rows), len(by_value), 1))
-    unfused.map_rows(kernel, rows, np.inf, out, np.empty((1, unfused.scratch_size(*rows.shape))), 1)
-    outputs = np.empty((len(by_value), len(rows)))
-    outputs[by_value] = out[:, :, 0].T
-    return outputs
+    places = np.argsort(np.argsort(layout.sources, kind="stable"))  # where the kernel has each output
+    in_order = bool((np.diff(layout.sources) >= 0).all())
+
+    def mapped(values: Sequence[Double]) -> Double:
+        rows = np.empty((values[0].shape[-1], layout.n_values))
+        for j, each in enumerate(values):
+            rows[:, j] = each if each.ndim == 1 else each[0]
+        place = len(columns)
+        for j, form in layout.texts:
+            rows[:, place : place + len(form.outputs)] = values[j][1 : 1 + len(form.outputs)].T
+            place += len(form.outputs)
+        for j, other in layout.differences:
+            rows[:, place] = rows[:, j] - rows[:, other] if len(columns) > 1 else np.nan
+            place += 1
+        out = np.empty((len(rows), len(places), 1))
+        unfused.map_rows(kernel, rows, np.inf, out, np.empty((1, unfused.scratch_size(*rows.shape))), 1)
+        return out[:, :, 0].T if in_order else out[:, places, 0].T
+
+    return mapped

@@ -504,8 +504,8 @@ def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
     missing = {j: is_missing(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
-    imputations = learn_imputations(fitted_map.outputs_of(values), weights, sources, fitted_map.neutral(), missing,
-                                    of_values)
+    outputs = np.ascontiguousarray(fitted_map.outputs_of(values))  # whose sums have an order
+    imputations = learn_imputations(outputs, weights, sources, fitted_map.neutral(), missing, of_values)
     return fitted_map._replace(columns=tuple(
         column._replace(imputations=tuple(imputation for imputation in imputations if sources[imputation.output] == j))
         for j, column in enumerate(columns)))
