@@ -35,7 +35,10 @@ def command(folder, capsysbinary, monkeypatch):
 
     def run_here(*arguments, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main(with_model(arguments))
+        try:
+            code = main(with_model(arguments))
+        except SystemExit as ended:  # which is how argparse ends
+            code = ended.code
         out, errors = capsysbinary.readouterr()
         return code, out.decode(), errors.decode()
 

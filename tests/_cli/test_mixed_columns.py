@@ -148,13 +148,6 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     assert (code, f"{NAMES[column]} (" in errors.splitlines()[0]) == (0, True)
 
 
-def test_a_column_that_is_not_there(command, folder, passengers, model):
-    written(folder / "few.csv", [row[1:] for row in passengers])
-    code, _, errors = command("predict", "p.npz", "few.csv")
-    assert code == 65
-    assert "few.csv: column 'sex' of the model is missing; got 'age', " in errors
-
-
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (("--columns", "none"), 65, "data row 1 (line 2), column 0 (sex): expected a finite number, got "),
     (("--columns", "standard,flat"), 2, "numeric must be a tuple of distinct forms"),
@@ -366,30 +359,3 @@ def test_one_model_and_one_prediction(kind, columns, command, folder):
         assert done[0] == 0, done
         numbers = [line.rsplit(",", 2)[1:] for line in done[1].splitlines()[1:]]
         np.testing.assert_array_equal(np.array(numbers, dtype=float), expected)
-
-
-def test_the_order_of_columns_is_that_of_the_terms(columns):
-    """A fit on columns in another order is another model, whose columns are told by the same names."""
-    columns, y = columns
-    models = [GBRFF2Classifier(30, columns=MAP, random_state=0).fit(as_dict(columns, reverse), y)
-              for reverse in (False, True)]
-    assert models[0].feature_names_in_.tolist() == models[1].feature_names_in_.tolist()[::-1]
-    facts = [{(row["column"], row["form"]): row for row in model.column_map_.describe()} for model in models]
-    assert facts[0] == facts[1]
-    for model in models:
-        assert (model.predict_proba(as_dict(columns)) == model.predict_proba(as_dict(columns, True))).all()
-
-
-def test_what_a_file_gives_is_what_python_gives(columns, command, folder):
-    """Without an option, a table with categories gets the same map; one of numbers gets none."""
-    columns, y = columns
-    lines = [",".join(["", "y", *COLUMNS[:3]])] + [
-        f'{i},{label},{"" if size is None else size},{count},"{(colour or "").replace(chr(34), chr(34) * 2)}"'
-        for i, (label, size, count, colour) in enumerate(zip(y, *(columns[name] for name in COLUMNS[:3]), strict=True))]
-    (folder / "t.csv").write_text("\n".join(lines), encoding="utf-8")
-    assert command("fit", "t.csv", "-o", "m.npz", "--target", "y", "--drop", "0")[0] == 0
-    first = {name: as_dict(columns)[name] for name in COLUMNS[:3]}
-    save(GBRFF2Classifier(random_state=0).fit(first, y), folder / "p.npz")
-    assert (folder / "m.npz").read_bytes() == (folder / "p.npz").read_bytes()
-    assert command("fit", "t.csv", "-o", "n.npz", "--target", "y", "--drop", "0,size,colour")[0] == 0
-    assert load(folder / "n.npz").column_map_ is None

@@ -1,6 +1,5 @@
 """Files that pandas writes: errors of --eval name their file, equal tables give equal models, large integers."""
 
-import itertools
 import json
 
 import numpy as np
@@ -24,7 +23,7 @@ def write_frame(path, frame):
     frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
 
 
-@pytest.mark.parametrize("suffixes", [*itertools.product([".csv", ".parquet"], repeat=2)], ids=" ".join)
+@pytest.mark.parametrize("suffixes", [(".csv", ".parquet"), (".parquet", ".csv")], ids=" ".join)
 @pytest.mark.parametrize("trained", KINDS)
 def test_a_fault_of_eval_names_its_file(trained, suffixes, command, folder):
     X, y = np.random.default_rng(0).standard_normal(N).round(3), ["no", "yes"] * (N // 2)

@@ -12,7 +12,7 @@ import pytest
 from helpers.command_line import COLUMNS, run, write_csv
 from helpers.processes import PATIENCE, started
 
-from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, RowBlocks, load
+from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, load
 from rffkern._cli import training_table
 from rffkern._cli.main import main
 from rffkern._cli.open_table import open_table
@@ -180,8 +180,6 @@ def test_roles(tmp_path, said, roles):
     (["--features", "length", "--target", "length"], "--target and --features must name different columns, got 0 (le"),
     (["--weight", "width", "--drop", "width"], "--weight and --drop must name different columns, got 1 (width) for bo"),
     (["--exclude", "length,width,depth"], "expected at least one column besides the labels"),
-    (["--weight", "mass"], "no column 'mass': expected one of"),
-    (["--features", "length", "--categorical", "width"], "--categorical must name columns to train on, got 1 (width)"),
 ])
 def test_columns_that_contradict_each_other(folder, arguments, message):
     expect = 2 if "must name" in message else 65
@@ -196,13 +194,6 @@ def test_the_same_columns_of_another_table(tmp_path):
     assert matching_roles(Roles([0, 1], 2, 3), table, open_table(str(other))) == Roles([4, 2], 3, 0)
     other.write_text("1,2,3,4\n5,6,7,8\n")
     assert matching_roles(Roles([0, 1], 2, 3), table, open_table(str(other))) == Roles([0, 1], 2, 3)
-
-
-@pytest.mark.slow
-def test_features_and_exclude(folder):
-    for arguments in (["--features", "width,length"], ["--exclude", "depth"]):
-        run("fit", "train.csv", "-o", "n.npz", *FEW_ROUNDS, *arguments, cwd=folder)
-        assert load(folder / "n.npz").feature_names_in_.tolist() == ["length", "width"]
 
 
 @pytest.mark.slow
@@ -342,25 +333,6 @@ def test_parameters_choose_too(folder, table, capsys):
     assert "trained FourierBoostingRegressor" in capsys.readouterr().err
     assert fit(folder, "c.npz", "--set", "colour=1") == 2
     assert "Invalid parameter 'colour' for estimator FourierBoostingClassifier" in capsys.readouterr().err
-
-
-def test_words_gaps_and_categories(folder, table, capsys):
-    """The map of the class takes them; what it does not know of is told to it."""
-    X, y = table
-    columns = [X[:, 0].astype(str), np.where(X[:, 1] > 0, "up", "down"), (X[:, 2] > 0).astype(int).astype(str)]
-    columns[0][::7] = ""
-    write_csv(folder / "w.csv", zip(*columns, strict=True), y)
-    assert fit(folder, "w.csv") == 0
-    said = capsys.readouterr().err
-    assert "w.csv: categories: width (2 levels)\n" in said
-    assert "w.csv: missing values: length (43 rows)\n" in said
-    assert "so columns are mapped" not in said
-    assert load(folder / "n.npz").columns == "auto"
-    assert fit(folder, "w.csv", "--categorical", "depth") == 0
-    model = load(folder / "n.npz")
-    assert model.columns.get_params() == ColumnMap(("standard", "rank"), categorical_features=("depth",)).get_params()
-    assert [row["kind"] for row in model.column_map_.describe()][-1] == "category"
-    assert fit(folder, "w.csv", "--columns", "none") == 65
 
 
 def test_a_fault_among_numbers_is_named(folder, table, capsys):
