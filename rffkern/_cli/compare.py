@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     missing = [name for name in arguments.models or () if name not in contestants]
     if missing:
         raise UsageError(f"--models: no model {missing[0]!r} here: expected some of {', '.join(contestants)}")
-    folds = folds_of(rows, arguments.cv or N_FOLDS, arguments.seed or 0)
+    folds, how = folds_of(rows, arguments.cv or N_FOLDS, arguments.seed or 0)
     results: list[Result] = []
     failures: dict[str, str] = {}
     with Progress("comparing", len(contestants)) as bar:
@@ -88,13 +88,13 @@ def run(arguments: argparse.Namespace) -> None:
                     raise
                 failures[name] = str(error).strip().split("\n")[0] or type(error).__name__
     for name, reason in failures.items():
-        say(printable(f"{name} failed: {reason}"))
+        say(f"{name} failed: {reason}")
     for name in _LIBRARIES.values():
         if name not in contestants and rows.y.ndim == 1:
             say(f"{name} is not installed")
     if not results:
         raise UsageError("no model could be trained")
-    _report(arguments, results, failures, f"{len(rows.y)} rows of {table.path} in {folds.how}")
+    _report(arguments, results, failures, f"{len(rows.y)} rows of {table.path} in {how}")
 
 
 def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: TrainingTable, folds: Any) -> Result:

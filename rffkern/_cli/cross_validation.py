@@ -1,7 +1,7 @@
 """Cross-validation of the models of the command line: folds of a table, and predictions by models without them."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +18,7 @@ Mask = NDArray[np.bool_]
 MOST_ROWS, FEWEST_ROWS, N_FOLDS = 1000, 20, 5
 
 
-class Folds(NamedTuple):
-    """Rows that models are trained on and judged by in turn."""
-
-    pairs: list[tuple[Mask, Mask]]
-    how: str  # in words
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def tables(self, rows: TrainingTable) -> Iterator[tuple[TrainingTable, TrainingTable]]:
-        """Copies of the training and validation rows of each fold."""
-        for training, validation in self.pairs:
-            yield rows.taken(training), rows.taken(validation)
+Folds = tuple[list[tuple[Mask, Mask]], str]  # rows to train on and rows to judge by, in turn; and how, in words
 
 
 def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
@@ -57,7 +45,7 @@ def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
         order = shuffled[np.argsort(codes[shuffled], kind="stable")]
         folds, how = np.empty(n_rows, dtype=np.intp), f"{n_folds}-fold cross-validation"
         folds[order] = np.arange(n_rows) % n_folds
-    return Folds([(folds != k, folds == k) for k in range(n_folds)], how)
+    return [(folds != k, folds == k) for k in range(n_folds)], how
 
 
 def _in_order(moments: Indices, n_folds: int) -> Folds:
@@ -68,13 +56,13 @@ def _in_order(moments: Indices, n_folds: int) -> Folds:
         raise InvalidInputError("--cv needs rows of two times or more, got one")
     places, ends = np.arange(len(moments)), [*starts[1:], len(moments)]
     pairs = [(places < start, (places >= start) & (places < end)) for start, end in zip(starts, ends, strict=True)]
-    return Folds(pairs, f"{len(starts)} folds in order of time, each predicted from the rows before it")
+    return pairs, f"{len(starts)} folds in order of time, each predicted from the rows before it"
 
 
-def cross_validated(rows: TrainingTable, folds: Folds, predict: Callable[[TrainingTable, TrainingTable], Predictions]
-                    ) -> Predictions:
+def cross_validated(rows: TrainingTable, pairs: list[tuple[Mask, Mask]],
+                    predict: Callable[[TrainingTable, TrainingTable], Predictions]) -> Predictions:
     """Predictions for the validation rows of all folds; `predict` trains on a table and predicts for another."""
-    return joined([predict(training, validation) for training, validation in folds.tables(rows)])
+    return joined([predict(rows.taken(training), rows.taken(validation)) for training, validation in pairs])
 
 
 def untrained(model: Any) -> Any:

@@ -40,7 +40,7 @@ from .csv_text import (
     split_lines,
     split_rows,
 )
-from .output import RejectedRow, printable, say
+from .output import RejectedRow, say
 from .table import UNKNOWN, Block, ColumnType, CsvFormat, Selection, check_column_names, column_label, infer_types
 
 Double = NDArray[np.float64]
@@ -66,7 +66,7 @@ class CsvTable:
         head = _head(lines)
         self.delimiter = form.delimiter or detect_delimiter(head, form.decimal)
         if form.delimiter is None and self.delimiter != ",":
-            say(f"{printable(self.path)}: using {self.delimiter!r} as delimiter; override with --delimiter")
+            say(f"{self.path}: using {self.delimiter!r} as delimiter; override with --delimiter")
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
         first = list(itertools.islice(numbered, 2))
         self._unread: Iterator[Chunk] | None = itertools.chain(seen, chunks)

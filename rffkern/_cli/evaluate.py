@@ -58,7 +58,7 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
             evaluation: Evaluation) -> None:
     n_known = len(evaluation.predictions.truth)
     if n_known < n_rows:
-        say(printable(f"{table.path}: {n_rows - n_known} of {n_rows} rows have no label or target, and are left out"))
+        say(f"{table.path}: {n_rows - n_known} of {n_rows} rows have no label or target, and are left out")
     name = table.columns[target] if target is not None and table.columns else None
     weighted = "" if evaluation.predictions.weights is None else "weighted "
     sentence = evaluation.sentence(f"{evaluation.figures()['rows']} {weighted}rows of {table.path}")

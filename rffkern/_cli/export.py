@@ -12,7 +12,7 @@ from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from ..errors import InvalidInputError, TrainingStateError
 from .model_rows import load_predictor
-from .output import STDIN, UsageError, check_output, printable, say
+from .output import STDIN, UsageError, check_output, say
 from .verify import judge, read_rows
 
 
@@ -30,8 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
         stem, suffix = os.path.splitext(arguments.output)
         suffixes = TARGETS[arguments.to].suffixes
         if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
-            say(printable(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
-                          f"{stem}{suffixes[0]}"))
+            say(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
+                f"{stem}{suffixes[0]}")
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments.model, arguments.threads)
     rows_and_results = None if arguments.data is None else read_rows(arguments, model, arguments.explain)
     try:

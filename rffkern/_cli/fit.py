@@ -10,7 +10,7 @@ import re
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
-from .output import STDIN, Progress, UsageError, check_output, open_rejected, printable, say
+from .output import STDIN, Progress, UsageError, check_output, open_rejected, say
 from .table import BLOCK_ROWS, csv_format, shortened
 from .training_table import (
     Roles,
@@ -54,19 +54,19 @@ _OF_EVAL = " of eval_set X "
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and save a model, and report its score on the rows that it was not trained on."""
-    models, request = _build_models(arguments)
+    models, asked, categorical = _build_models(arguments)
     _check_outputs(arguments)
     if arguments.workers is not None or arguments.dask is not None:
         from .cluster import fit_on_cluster  # which needs dask
 
-        fit_on_cluster(arguments, models, request.categorical)
+        fit_on_cluster(arguments, models, categorical)
         return
     with open_rejected(arguments.reject) as rejected:
         table = open_table(arguments.data, csv_format(arguments))
         roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
                              arguments.time, arguments.groups)
         rows = read_training(table, roles, next(iter(models)) if len(models) == 1 else None, rejected,
-                             request.categorical if request.allows_map else None)
+                             None if asked is None else categorical)  # without a map, all are numbers
     rejected.report(len(rows.y))
     eval_rows = eval_path = None
     if arguments.eval is not None:
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
         eval_path = other.path
         eval_rows = read_eval(other, matching_roles(roles, table, other), rows)
     model = models[rows.has_labels]
-    columns = _choose_columns(request, rows, table.path, model)
+    columns = _choose_columns(asked, rows, table.path, model)
     model.set_params(columns=columns)
     _warn_identifiers(rows, table.path)
     _remark_dates(arguments, rows, table.path, model)
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
                                 "to train on, which takes at least 2: hold out a smaller share")
     validation, how = _cross_validated(arguments, model, rows, columns, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
-        say(printable(f"training goes on from {arguments.checkpoint}"))
+        say(f"training goes on from {arguments.checkpoint}")
     started = time.perf_counter()
     eval_X = None if eval_rows is None else rows_to_fit(eval_rows, columns)
     try:
@@ -98,9 +98,10 @@ def run(arguments: argparse.Namespace) -> None:
     seconds = time.perf_counter() - started
     evaluations = {}
     if len(held_out_rows.y):
-        evaluations["held_out"] = _evaluate(model, rows_to_fit(held_out_rows, columns), held_out_rows)
+        evaluations["held_out"] = Evaluation.of(
+            predictions_on(model, rows_to_fit(held_out_rows, columns), held_out_rows))
     if eval_rows is not None:
-        evaluations["eval"] = _evaluate(model, eval_X, eval_rows)
+        evaluations["eval"] = Evaluation.of(predictions_on(model, eval_X, eval_rows))
     if validation is not None:
         evaluations["cross_validation"] = validation
     for name in {"held_out", "cross_validation"} & {*evaluations}:  # of which there is one at most
@@ -112,14 +113,14 @@ def run(arguments: argparse.Namespace) -> None:
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
         f"{shown}")
     if arguments.checkpoint is not None:
-        say(printable(f"{arguments.checkpoint} keeps the state of training; delete it to train anew"))
+        say(f"{arguments.checkpoint} keeps the state of training; delete it to train anew")
     if getattr(model, "timed_out_", False):
         say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
             "gone on")
     column_map = getattr(model, "column_map_", None)
     dropped = "" if column_map is None else words_on_dropped(column_map.describe())
     if dropped:
-        say(printable(f"columns not used: {dropped}"))
+        say(f"columns not used: {dropped}")
     which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}", "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])
@@ -152,8 +153,8 @@ def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str,
     dates = [name for name, column in zip(names, rows.columns, strict=True) if column.kind == DATE]
     draws = arguments.holdout or (arguments.eval is None and getattr(model, "validation", None) == "random")
     if dates and draws and arguments.time is None and arguments.groups is None:
-        say(printable(f"{path}: column {dates[0]!r} has dates, but rows are held out at random; if later rows are to "
-                      f"be predicted, hold out the last rows: --time {dates[0]!r}"))
+        say(f"{path}: column {dates[0]!r} has dates, but rows are held out at random; if later rows are to "
+            f"be predicted, hold out the last rows: --time {dates[0]!r}")
 
 
 def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTable, columns: Any,
@@ -175,17 +176,12 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
         return predictions_on(fitted, rows_to_fit(validation, columns), validation)
 
     try:
-        folds = folds_of(rows, n_folds, arguments.seed or 0)
-        return Evaluation.of(cross_validated(rows, folds, predict)), folds.how
+        folds, how = folds_of(rows, n_folds, arguments.seed or 0)
+        return Evaluation.of(cross_validated(rows, folds, predict)), how
     except InvalidInputError as error:
         if arguments.cv is not None:
             raise InvalidInputError(f"{path}: a fold of --cv {n_folds} cannot be trained on: {error}") from error
         return None, ""  # `fit` says what is wrong with all rows, or there are too few of a label
-
-
-def _evaluate(model: Any, X: Any, rows: TrainingTable) -> Evaluation:
-    """Metrics on rows that a model was not trained on, weighted by their weights."""
-    return Evaluation.of(predictions_on(model, X, rows))
 
 
 def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:
@@ -199,9 +195,9 @@ def _report(evaluation: Evaluation, which: str) -> None:
     """Say what a person should think of the model, and the metrics."""
     n_rows = evaluation.figures()["rows"]
     weighted = "" if evaluation.predictions.weights is None else "weighted "
-    say(printable(evaluation.sentence(f"{n_rows} {weighted}{which}")))
+    say(evaluation.sentence(f"{n_rows} {weighted}{which}"))
     for line in evaluation.lines(with_shares=False):
-        say(printable(line))
+        say(line)
 
 
 def _report_held_out(model: Any) -> None:
@@ -211,9 +207,9 @@ def _report_held_out(model: Any) -> None:
         return
     figures = record["figures"]
     guess = model.classes_[figures["guess"]] if "guess" in figures else None
-    say(printable(sentence(figures, f"{figures['rows']} {record['source']}", guess)))
+    say(sentence(figures, f"{figures['rows']} {record['source']}", guess))
     for line in metric_lines(figures):
-        say(printable(line))
+        say(line)
 
 
 def _metadata(arguments: argparse.Namespace, table: Any, roles: Roles, rows: TrainingTable,
@@ -237,7 +233,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that are inputs or cannot be written."""
     stem, ending = os.path.splitext(arguments.output)
     if ending not in ("", ".npz") and not is_stream(arguments.output):
-        say(printable(f"{arguments.output}: model files are .npz archives; a better name is {stem}.npz"))
+        say(f"{arguments.output}: model files are .npz archives; a better name is {stem}.npz")
     outputs = [output for output in (arguments.output, arguments.reject, arguments.checkpoint)
                if output not in (None, STDIN)]
     for output in outputs:
@@ -249,21 +245,11 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 # --- the model and its parameters
 
-class ColumnRequest(NamedTuple):
-    """What the user asks for of columns."""
-
-    columns: Any  # the parameter `columns`: None, "auto", "search", or a ColumnMap
-    explicit: bool  # otherwise it is the default of the model
-    categorical: list[str]  # columns that are categories
-
-    @property
-    def allows_map(self) -> bool:
-        """Whether columns may have missing values, categories and dates."""
-        return self.columns is not None or not self.explicit
+_DEFAULT = "default"  # the parameter `columns`, where nothing is asked for
 
 
-def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], ColumnRequest]:
-    """Untrained models by whether they classify, and what is asked for of columns.
+def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, list[str]]:
+    """Untrained models by whether they classify, the parameter `columns`, and columns that are to be categories.
 
     All parameters are checked before a row is read.  Of the two models of `--model auto`, those that accept the
     parameters are kept; if both do, the table decides.  If neither does, the error is that of the model that knows
@@ -284,8 +270,8 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
             params = {"random_state": 0} | dict(map(_parameter, arguments.set))
             if arguments.columns is not None:
                 params["columns"] = _parameter(f"columns={arguments.columns}")[1]
-            request = _column_request(params, arguments.categorical)
-            params |= {"columns": request.columns} if request.explicit else {}
+            columns, categorical = _column_request(params, arguments.categorical)
+            params |= {} if columns is _DEFAULT else {"columns": columns}
             params |= {} if arguments.seed is None else {"random_state": arguments.seed}
             params |= {} if arguments.threads is None else {"n_jobs": arguments.threads}
             if arguments.time is not None and "validation" in model._param_names():
@@ -319,7 +305,7 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Colum
     if not models:
         _, cause = min(errors, key=operator.itemgetter(0))
         raise UsageError(str(cause)) from cause
-    return models, request
+    return models, columns, categorical
 
 
 def _signs(texts: Sequence[str]) -> dict[str, int]:
@@ -345,18 +331,18 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, {"None": None, "True": True, "False": False}.get(value, value)
 
 
-def _column_request(params: dict[str, Any], categorical: Sequence[str]) -> ColumnRequest:
+def _column_request(params: dict[str, Any], categorical: Sequence[str]) -> tuple[Any, list[str]]:
     """What the parameters of a model ask for of columns; those of the column map are removed from `params`."""
     nested = {name: params.pop(f"columns__{name}") for name in ColumnMap._param_names() if f"columns__{name}" in params}
     explicit = bool(nested) or "columns" in params
-    columns = _columns_parameter(params.pop("columns", "map"), nested) if explicit else None
-    if explicit and columns is None and categorical:
+    columns = _columns_parameter(params.pop("columns", "map"), nested) if explicit else _DEFAULT
+    if columns is None and categorical:
         raise InvalidInputError("--categorical needs a column map: leave out columns none")
     named = list(getattr(columns, "categorical_features", None) or ())
     if not all(isinstance(name, str) for name in named):
         raise InvalidInputError("categorical_features must be names of columns (--categorical also takes indices), got "
                                 f"{named!r}")
-    return ColumnRequest(columns, explicit, [*categorical, *named])
+    return columns, [*categorical, *named]
 
 
 def _columns_parameter(value: Any, nested: dict[str, Any]) -> Any:
@@ -380,13 +366,12 @@ def _columns_parameter(value: Any, nested: dict[str, Any]) -> Any:
     return columns
 
 
-def _choose_columns(request: ColumnRequest, rows: TrainingTable, path: str, model: Any) -> Any:
+def _choose_columns(columns: Any, rows: TrainingTable, path: str, model: Any) -> Any:
     """The parameter `columns` of a model; what the table decides is reported."""
-    columns = request.columns if request.explicit else model.columns
-    if not request.explicit and rows.needs_map():
+    if columns is _DEFAULT and rows.needs_map():
         _report_contents(rows, path)
-        say(f"{printable(path)}: these columns are mapped to numbers; --columns takes another map")
-    return suitable_columns(model, rows, columns)
+        say(f"{path}: these columns are mapped to numbers; --columns takes another map")
+    return suitable_columns(model, rows, model.columns if columns is _DEFAULT else columns)
 
 
 def suitable_columns(model: Any, rows: TrainingTable, columns: Any) -> Any:
@@ -445,7 +430,7 @@ def _report_contents(rows: TrainingTable, path: str) -> None:
     }
     for fact, names in facts.items():
         if names:
-            say(printable(f"{path}: {fact}: {shortened(names)}"))
+            say(f"{path}: {fact}: {shortened(names)}")
 
 
 def _warn_identifiers(rows: TrainingTable, path: str) -> None:
@@ -456,8 +441,8 @@ def _warn_identifiers(rows: TrainingTable, path: str) -> None:
     names = rows.names or list(map(str, rows.features))
     for name, column, values, (low, high) in zip(names, rows.columns, rows.X.T, ranges, strict=True):
         if column.kind == NUMERIC and not column.n_missing and _identifies_rows(name, values, low, high):
-            say(printable(f"{path}: column {name!r} has a different number in each row, like an identifier; to exclude "
-                          f"it, pass --exclude {name!r}"))
+            say(f"{path}: column {name!r} has a different number in each row, like an identifier; to exclude "
+                f"it, pass --exclude {name!r}")
 
 
 def _identifies_rows(name: str, values: NDArray[Any], low: float, high: float) -> bool:

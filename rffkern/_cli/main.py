@@ -17,7 +17,7 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import PRECISIONS, TARGETS
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError, TrainingStateError
-from .output import Finding, JsonLog, UsageError, discard, pointer, printable, say
+from .output import Finding, JsonLog, UsageError, discard, pointer, say
 
 EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse and sysexits.h
 
@@ -88,8 +88,9 @@ def _replace_closed_streams() -> None:
 
 
 def _fail(error: object, code: int) -> int:
-    """Print an error, with its control characters escaped, and where more is said of it."""
-    say("\n".join(map(printable, f"rffkern: error: {error} {pointer(code)}".split("\n"))))
+    """Print an error, and where more is said of it."""
+    for line in f"rffkern: error: {error} {pointer(code)}".split("\n"):
+        say(line)
     return code
 
 

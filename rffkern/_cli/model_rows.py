@@ -12,7 +12,7 @@ from .._files.model_files import load
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .open_table import input_files, open_files
-from .output import Progress, RejectedRows, UsageError, printable, say
+from .output import Progress, RejectedRows, UsageError, say
 from .table import (
     UNKNOWN,
     Block,
@@ -162,7 +162,7 @@ def read_labelled(model: Any, table: Table, target: int | None, dropped: list[in
     if missing.all():
         raise InvalidInputError(f"{table.path}: no row has a label or target")
     if missing.any():
-        say(printable(f"{table.path}: {missing.sum()} rows have no label or target, and are left out"))
+        say(f"{table.path}: {missing.sum()} rows have no label or target, and are left out")
         X, y = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing), y[~missing]
     return X, y, int(missing.sum())
 

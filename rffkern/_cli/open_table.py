@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InvalidInputError
 from .binary_table import ArrayTable, ArrowTable
 from .csv_table import CsvTable
-from .output import STDIN, printable, say
+from .output import STDIN, say
 from .table import Block, CsvFormat, Selection, Table, column_index
 
 _ARROW = (".parquet", ".feather", ".arrow")
@@ -69,8 +69,8 @@ def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
     stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
     found = None if stream or not os.path.exists(path) else _format_of_content(path)
     if found is not None and _FORMATS[found] != _FORMATS.get(format_of_name) and format_of_name != ".npz":
-        say(printable(f"{path}: the name ends in {format_of_name or 'no format'}, but the file contains "
-                      f"{_FORMATS[found]}; it is read as {found}"))
+        say(f"{path}: the name ends in {format_of_name or 'no format'}, but the file contains "
+            f"{_FORMATS[found]}; it is read as {found}")
         format_of_name = found
     if format_of_name in (".npy", ".npz"):
         return ArrayTable(path)

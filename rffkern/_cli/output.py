@@ -87,10 +87,15 @@ def pointer(code: int) -> str:
     return f"[rffkern help E{code}]"
 
 
-def say(text: str, end: str = "\n") -> None:
-    """Write a message to stderr.  A closed or broken stderr is no reason to fail."""
+def say(text: str) -> None:
+    """Write a line to stderr, whose control characters are escaped."""
+    _write(f"{printable(text)}\n")
+
+
+def _write(text: str) -> None:
+    """Write to stderr.  That it is closed or broken is no reason to fail."""
     try:
-        print(text, end=end, file=sys.stderr, flush=True)
+        print(text, end="", file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
 
@@ -146,7 +151,7 @@ class Progress:
             share = min(1.0, done / self.total)
             left = seconds * (1 - share) / share if share else 0.0
             bar = f"[{'#' * round(24 * share):<24}] {100 * share:3.0f} %  {left:4.0f} s left"
-        say(f"\r{self.label} {bar}  {note}\x1b[K", end="")
+        _write(f"\r{self.label} {bar}  {note}\x1b[K")
 
     def show(self, work: str, done: int, total: int | None, note: str) -> None:
         """Draw the bar of another task in place of this one, until the next `update`."""
@@ -161,7 +166,7 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         if self.shown:
-            say("\r\x1b[K", end="")
+            _write("\r\x1b[K")
 
 
 class RejectedRow(NamedTuple):
@@ -197,7 +202,7 @@ class RejectedRows:
     def report(self, n_kept: int) -> None:
         """Print how many rows were rejected, if rows may be rejected."""
         if self.path is not None:
-            say(f"{self.n_rows} of {self.n_rows + n_kept} rows rejected: {printable(self.path)}")
+            say(f"{self.n_rows} of {self.n_rows + n_kept} rows rejected: {self.path}")
 
     def _write(self, rows: list[list[str]]) -> None:
         if self._file is not None and rows:

@@ -7,12 +7,12 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._files.atomic_file import atomic_write
 from ..errors import InvalidInputError
 from .open_table import ending, input_files, open_files
-from .output import JsonLog, Progress, UsageError, check_output, printable, say
+from .output import JsonLog, Progress, UsageError, check_output, say
 from .prediction_files import ARROW_ENDINGS
 from .table import CsvFormat, Selection, Table, csv_format
 
@@ -42,15 +42,8 @@ def check_folder(arguments: argparse.Namespace) -> list[str]:
     return files
 
 
-class _Setup(NamedTuple):
-    """What all workers need of a table."""
-
-    path: str
-    files: Sequence[str]
-    form: CsvFormat
-    names: Sequence[str]
-    selection: Selection
-    scorer: Any
+# What all workers need of a table: its name, files, form, the names of the model's columns, what is read, and a scorer.
+_Setup = tuple[str, Sequence[str], CsvFormat, Sequence[str], Selection, Any]
 
 
 def score_on_cluster(arguments: argparse.Namespace, files: Sequence[str], table: Table, selection: Selection,
@@ -64,7 +57,7 @@ def score_on_cluster(arguments: argparse.Namespace, files: Sequence[str], table:
     path, files = os.path.abspath(arguments.data), [*map(os.path.abspath, files)]
     form = csv_format(arguments)._replace(delimiter=getattr(table, "delimiter", None))
     names = list(getattr(scorer.model, "feature_names_in_", ()))
-    setup, totals = _Setup(path, files, form, names, selection, scorer), scorer.totals()
+    setup, totals = (path, files, form, names, selection, scorer), scorer.totals()
     base = path if os.path.isdir(path) else os.path.commonpath([os.path.dirname(file) for file in files])
     parts = [part if ending(part) == last else part + last for part in (os.path.relpath(file, base) for file in files)]
     sizes, started = [*map(os.path.getsize, files)], time.monotonic()
@@ -81,8 +74,8 @@ def score_on_cluster(arguments: argparse.Namespace, files: Sequence[str], table:
                 if log is not None:
                     log.add(event="part", file=file, part_rows=scored.n_rows, rows=totals.n_rows,
                             done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
-    say(printable(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
-                  f"{time.monotonic() - started:.2f} s: {arguments.output}"))
+    say(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
+        f"{time.monotonic() - started:.2f} s: {arguments.output}")
     return totals
 
 
@@ -118,19 +111,19 @@ def _given(setup: _Setup) -> _Setup:
 
 def _score_part(setup: _Setup, file: str, output: str) -> Any:
     """Score the rows of a file into a part; return the totals of its rows."""
-    totals = setup.scorer.totals()
+    path, files, form, names, selection, scorer = setup
+    totals = scorer.totals()
     try:
-        table = open_files(setup.path, setup.files, setup.form, setup.names, only=file)
-        raw_blocks, parse = table.read(setup.selection)
+        raw_blocks, parse = open_files(path, files, form, names, only=file).read(selection)
 
         def blocks() -> Iterator[bytes]:
             for raw in raw_blocks:
-                block = setup.scorer.score(parse(raw))
+                block = scorer.score(parse(raw))
                 totals.merge(block.totals)
                 yield block.data
 
         with atomic_write(output) as part:
-            setup.scorer.writer.write(part, blocks())
+            scorer.writer.write(part, blocks())
     except InvalidInputError as error:
         if file in str(error):
             raise

@@ -29,7 +29,6 @@ from .output import (
     UsageError,
     check_output,
     open_rejected,
-    printable,
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
@@ -126,7 +125,7 @@ def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: Jso
         log.add(event="drift", largest_shift=found["largest_shift"], column=found["largest_shift_of"])
     line = summary(found)
     if line:
-        say(printable(line))
+        say(line)
 
 
 def _check_outputs(arguments: argparse.Namespace, written: str | None, on_cluster: bool) -> None:
@@ -197,7 +196,7 @@ def _target_column(table: Table, text: str | None) -> int | None:
     if text is None:
         return None
     if table.columns is not None and text not in table.columns and not text.lstrip("+-").isdecimal():
-        say(f"{printable(table.path)}: no column {printable(repr(text))}, so no score is reported")
+        say(f"{table.path}: no column {text!r}, so no score is reported")
         return None
     return column_index(table, text)
 
@@ -325,7 +324,7 @@ class Accuracy:
         if predicted.dtype.kind in "UOb" or labels.dtype.kind == "U":
             labels, predicted = labels.astype(str), predicted.astype(str)
         self.n_rows += int((~missing).sum())
-        self.n_right += int((labels == predicted)[~missing].sum())
+        self.n_right += int((labels == predicted).sum())
 
     def merge(self, other: "Accuracy") -> None:
         """Add other rows."""

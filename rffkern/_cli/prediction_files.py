@@ -4,7 +4,7 @@ import contextlib
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -22,23 +22,8 @@ _NPY_HEADER_BYTES = 128  # whatever the number of rows turns out to be
 _GROUP_ROWS = 1 << 17  # of a Parquet file
 
 
-class Writer(Protocol):
-    """Makes bytes of the predictions of blocks, in any process, and writes a file of them."""
-
-    @property
-    def keeps_text(self) -> bool:
-        """Whether columns that are kept are written as text."""
-
-    def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any],
-             covering: Sequence[NDArray[Any]] = ()) -> bytes:
-        """Predictions, probabilities, and columns that are kept; `covering` are intervals or sets, and reasons."""
-
-    def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
-        """Write what `rows` returned for all blocks, in their order, to an empty file."""
-
-
 def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str,
-                coverage: float | None = None, n_reasons: int = 0) -> Writer:
+                coverage: float | None = None, n_reasons: int = 0) -> "Writer":
     """The writer for a name of a file; None and all names without a known end mean text."""
     if path is not None and path.endswith(".npy"):
         return _npy_writer(model, proba)
@@ -96,6 +81,9 @@ def _distinct(names: list[str]) -> list[str]:
         found.append(name if name not in found else next(other for other in numbered if other not in found + names))
     return found
 
+
+# A writer makes bytes of the predictions of a block, in any process: predictions, probabilities, columns that are kept,
+# and `covering`, which are intervals or sets, and reasons.  Then it writes those of all blocks to an empty file.
 
 class CsvWriter(NamedTuple):
     """Text under a header: a line for each row, with kept columns first, then predictions, then probabilities."""
@@ -209,3 +197,6 @@ class ArrowWriter(NamedTuple):
                     batches = []
             if batches:
                 writer.write_table(pyarrow.Table.from_batches(batches))
+
+
+Writer = CsvWriter | NpyWriter | ArrowWriter

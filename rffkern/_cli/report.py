@@ -12,7 +12,7 @@ from .._report.page import report_page
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
 from .open_table import input_files
-from .output import STDIN, UsageError, check_output, open_rejected, printable, say
+from .output import STDIN, UsageError, check_output, open_rejected, say
 from .table import Table, column_indices
 
 _NO_TARGET = "the table has no column of labels or targets"
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = column_indices(table, arguments.drop)
     target = target_column(table, arguments.target, model, dropped, needed=False)
     if target is None and not table.has_labels:
-        say(printable(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is"))
+        say(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is")
     with open_rejected(arguments.reject) as rejected:
         X, y, n_unlabelled = read_labelled(model, table, target, dropped, rejected)
     try:

@@ -39,7 +39,6 @@ def run(arguments: argparse.Namespace) -> None:
     rows += [[">" if step.n_bytes == size else "", str(step.n_bytes), str(step.n_terms), f"{step.loss:.6g}",
               with_error(step.change, step.change_error)] for step in shown]
     show = say if arguments.output == STDIN else print
-    for line in aligned(rows):
+    for line in [*aligned(rows), f"{sizes[0]} bytes became {size}; losses are of half of the {len(y)} rows, +- one "
+                                 "standard error of the change"]:
         show(printable(line))
-    show(printable(f"{sizes[0]} bytes became {size}; losses are of half of the {len(y)} rows, +- one standard error "
-                   "of the change"))

@@ -13,7 +13,7 @@ import numpy as np
 from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, settled
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
-from .output import RejectedRow, UsageError, printable, say
+from .output import RejectedRow, UsageError, say
 
 BLOCK_ROWS = 8192
 _MOST_LISTED = 12
@@ -152,8 +152,8 @@ def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
     """Warn of integers that float64 rounds."""
     if columns:
         labels = shortened([column_label(j, table.columns) for j in columns])
-        say(printable(f"{table.path}: column {labels} has integers of 2^53 or more, which float64 rounds: if "
-                      f"they are identifiers, {remedy}"))
+        say(f"{table.path}: column {labels} has integers of 2^53 or more, which float64 rounds: if "
+            f"they are identifiers, {remedy}")
 
 
 def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], labels: Callable[[int], str], path: str,
@@ -170,8 +170,8 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
         types[k] = ColumnType(reading.kind, nullable=True, inferred=True, format=format_)
         if reading.ambiguous:
             shown, order = next(filter(None, map(str.strip, cells[k]))), "day" if reading.format == "dmy" else "month"
-            say(printable(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
-                          f"exchanged: read with the {order} first; --dates dmy or --dates mdy settles it"))
+            say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
+                f"exchanged: read with the {order} first; --dates dmy or --dates mdy settles it")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

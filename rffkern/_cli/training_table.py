@@ -30,7 +30,7 @@ from .._rows.row_blocks import RowBlocks, block_size
 from .._rows.validation import NamedRows, integer_dtype
 from ..errors import InvalidInputError
 from .binary_table import ArrayTable
-from .output import Progress, RejectedRows, UsageError, printable, say
+from .output import Progress, RejectedRows, UsageError, say
 from .table import (
     BLOCK_ROWS,
     UNKNOWN,
@@ -232,7 +232,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if classify is None and y.dtype.kind in "iuf":  # text leaves no doubt
         name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
             else f"column {column_label(roles.target, None)}"
-        say(printable(f"{table.path}: target {name} {_task_message(y, has_labels)}"))
+        say(f"{table.path}: target {name} {_task_message(y, has_labels)}")
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None

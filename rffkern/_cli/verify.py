@@ -10,7 +10,7 @@ from .._export.receipts import checked, described, digest, mismatches, run_engin
 from .._files.archive import parse_json
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for
-from .output import Finding, UsageError, printable, say
+from .output import Finding, UsageError, say
 from .table import column_indices
 
 
@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> None:
         rows, expected = read_rows(arguments, load_predictor(arguments.model, arguments.threads), artefact["explain"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
               receipt["tolerance"])
-    say(printable(f"{arguments.artefact}: as {arguments.receipt} says"))
+    say(f"{arguments.artefact}: as {arguments.receipt} says")
 
 
 def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
     """Say what each engine gave; Finding where it is not what the model gives, or where there is none."""
     for line in described(engines):
-        say(printable(line))
+        say(line)
     wrong = mismatches(engines, tolerance)
     if wrong:
         raise Finding(4, "\n".join(wrong))

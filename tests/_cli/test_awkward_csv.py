@@ -9,7 +9,6 @@ import csv
 import io
 import re
 
-import numpy as np
 import pytest
 from helpers.awkward_csv import cases
 from helpers.command_line import blocks_of
@@ -111,7 +110,8 @@ def expected(case):
         if column is not None:
             refuse(i, line, column, names)
         X.append([value_of(cell, case.decimal) for cell in cells[:-1] or cells])
-        labels.append(cells[-1])
+        is_number = case.decimal == "," and value_of(cells[-1], ",") is not None
+        labels.append(cells[-1].replace(",", ".") if is_number else cells[-1])
     return names, X, labels
 
 
@@ -155,8 +155,21 @@ def expected_words(case):
     return names, found
 
 
-def found_words(case, path):
+def form_of(case):
+    return CsvFormat(case.header, None if case.guessed else case.delimiter, case.encoding, case.decimal)
+
+
+def found(case, path):
     """The same by the package."""
+    table = CsvTable(str(path), form_of(case))
+    assert table.delimiter == case.delimiter
+    blocks = blocks_of(table, range(max(1, table.n_columns - 1)), table.n_columns - 1)
+    return table.columns, [row for block in blocks for row in block.X.tolist()], [
+        label for block in blocks for label in block.labels.tolist()]
+
+
+def found_words(case, path):
+    """The same as `expected_words` by the package."""
     table = CsvTable(str(path), form_of(case))
     features = range(max(1, table.n_columns - 1))
     blocks = blocks_of(table, features, table.n_columns - 1, types=[ColumnType(UNKNOWN, nullable=True)] * len(features))
@@ -168,103 +181,48 @@ def found_words(case, path):
     return table.columns, rows
 
 
-def form_of(case):
-    return CsvFormat(case.header, None if case.guessed else case.delimiter, case.encoding, case.decimal)
-
-
-def found(case, path):
-    """The same by the package."""
-    table = CsvTable(str(path), form_of(case))
-    assert table.delimiter == case.delimiter
-    n = table.n_columns
-    blocks = blocks_of(table, range(max(1, n - 1)), n - 1)
-    return table.columns, blocks
-
-
-def arguments(case, path):
+def check(case, path, errors, with_words):
+    """Compare what is found with what is expected; return whether the file can be used.  Some files are fitted too."""
+    path.write_bytes(case.content)
     guessed = [] if case.guessed else ["--delimiter", case.delimiter]
-    return ["fit", str(path), "-o", str(path.parent / "new.npz"), "--header", case.header, *guessed, "--encoding",
-            case.encoding, "--decimal", case.decimal, "--model", "gbrff2", "--columns", "none"]
-
-
-def check(case, path, errors):
-    """Compare what is found with what is expected; return whether the file can be used."""
-    path.write_bytes(case.content)
+    fit = ["fit", str(path), "-o", str(path.parent / "new.npz"), "--header", case.header, *guessed, "--encoding",
+           case.encoding, "--decimal", case.decimal, "--model", "gbrff2"] + ["--columns", "none"] * (not with_words)
+    # Files of one column cannot be trained on.
+    fitted = case.name.startswith(("numbers-with", "dates-with", "truth-with")) if with_words else (
+        len(case.content) < 100_000 and case.content.count(b",") != 2)
+    expect, find = (expected_words, found_words) if with_words else (expected, found)
     try:
-        names, X, labels = expected(case)
+        wanted = expect(case)
     except Fault as raised:
         place = raised.place
     else:
-        place = None
-    if place is not None:
-        with pytest.raises(InvalidInputError) as caught:
-            found(case, path)
-        assert str(caught.value).startswith(str(path))
-        assert place in str(caught.value)
-        if len(case.content) < 100_000 and case.content.count(b",") != 2:  # not of one column, which cannot be trained
-            assert main(arguments(case, path)) == 65
-            message = errors().splitlines()[-1]
-            assert message.startswith("rffkern: error: ")
-        return False
-    columns, blocks = found(case, path)
-    assert columns == names
-    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]) if blocks else [], X)
-    assert [label for block in blocks for label in block.labels.tolist()] == [
-        label.replace(",", ".") if case.decimal == "," and value_of(label, ",") is not None else label
-        for label in labels]
-    return True
-
-
-def check_words(case, path, errors):
-    """The same for columns that may hold anything; some files are fitted as a whole."""
-    path.write_bytes(case.content)
-    fitted = case.name.startswith(("numbers-with", "dates-with", "truth-with"))
-    try:
-        names, rows = expected_words(case)
-    except Fault as raised:
-        place = raised.place
-    else:
-        place = None
-    if place is not None:
-        with pytest.raises(InvalidInputError) as caught:
-            found_words(case, path)
-        assert str(caught.value).startswith(str(path))
-        assert place in str(caught.value)
-        if fitted:
-            assert main(arguments(case, path)[:-2]) == 65
-            assert place in errors()
-        return False
-    assert found_words(case, path) == (names, rows)
+        assert find(case, path) == wanted
+        if with_words and fitted:
+            assert main(fit) == 0
+            (path.parent / "new.npz").unlink()
+        return True
+    with pytest.raises(InvalidInputError) as caught:
+        find(case, path)
+    assert str(caught.value).startswith(str(path))
+    assert place in str(caught.value)
     if fitted:
-        assert main(arguments(case, path)[:-2]) == 0
-        (path.parent / "new.npz").unlink()
-    return True
+        assert main(fit) == 65
+        assert errors().splitlines()[-1].startswith("rffkern: error: ")
+    return False
 
 
-def number_usable(check_case, folder, capsys):
-    """How many files of the corpus are read; all of them agree with what is expected, and nothing is left behind."""
+@pytest.mark.parametrize(("with_words", "least_usable"), [(False, 100), (True, 300)])
+def test_the_corpus(tmp_path, capsys, with_words, least_usable):
+    """Files of both kinds: all agree with what is expected, and nothing is left behind."""
+    assert len({case.name for case in CASES}) == len(CASES)
     wrong, usable = [], 0
     for i, case in enumerate(CASES):
         try:
-            usable += check_case(case, folder / f"{i}.csv", lambda: capsys.readouterr().err)
+            usable += check(case, tmp_path / f"{i}.csv", lambda: capsys.readouterr().err, with_words)
         except BaseException as error:  # all are shown together
             wrong.append((case.name, case.content[:100], str(error)[:500]))
-        (folder / f"{i}.csv").unlink()
+        (tmp_path / f"{i}.csv").unlink()
     assert wrong == []
-    assert list(folder.iterdir()) == []
-    return usable
-
-
-def test_the_corpus_with_words(tmp_path, capsys):
-    """At least 200 files, of both kinds."""
-    usable = number_usable(check_words, tmp_path, capsys)
-    assert usable > 300
-    assert len(CASES) - usable > 100
-
-
-def test_the_corpus(tmp_path, capsys):
-    """At least 200 files, of both kinds."""
-    assert len({case.name for case in CASES}) == len(CASES)
-    usable = number_usable(check, tmp_path, capsys)
-    assert usable > 100
+    assert list(tmp_path.iterdir()) == []
+    assert usable > least_usable
     assert len(CASES) - usable > 100

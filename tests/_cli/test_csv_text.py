@@ -39,10 +39,6 @@ def test_lines_do_not_depend_on_the_pieces(lines, monkeypatch, size, compressed)
     assert found == list(enumerate(["a\u00e9,b\r\n", "\r\n", "1\r", "2\n", "\u20ac\U0001f600\x0b\u2028\r"], 1))
 
 
-def test_an_empty_file_has_no_lines(lines):
-    assert lines(b"") == lines(gzip.compress(b""), "t.csv.gz") == []
-
-
 def test_the_position_is_that_in_the_file(tmp_path):
     content = gzip.compress(b"1,2\n" * 100_000)
     (tmp_path / "t.csv.gz").write_bytes(content)
@@ -55,6 +51,7 @@ def test_the_position_is_that_in_the_file(tmp_path):
 def test_compression_is_told_by_the_bytes(lines):
     packed = gzip.compress(b"1\n") + gzip.compress(b"2\n")  # as `cat` makes of two files
     assert lines(packed, "t.csv") == lines(packed, "t.csv.gz") == [(1, "1\n"), (2, "2\n")]
+    assert lines(b"") == lines(gzip.compress(b""), "t.csv.gz") == []
     for content in (b"1,2\n", b"", b"\x1f"):
         with pytest.raises(InvalidInputError, match="expected a file compressed by gzip, because its name ends in"):
             lines(content, "t.csv.gz")
@@ -132,29 +129,14 @@ def test_records_of_several_lines():
                                                                   ["4", '5" 6']]
 
 
-@pytest.mark.parametrize(("text", "delimiter"), [
+@pytest.mark.parametrize(("text", "delimiter", "decimal"), [*((text, delimiter, ".") for text, delimiter in [
     ("a,b\n1,2\n", ","), ("a;b\n1,5;2,5\n", ";"), ("a\tb\n1\t2\n", "\t"), ("a|b\n1|2\n", "|"), ("a\n1\n", ","),
     ("1,5;2,5\n3,5;4,5\n", ","), ('"a;b",c\n1,2\n', ","), ('"a,b";c\n"1,2";3\n', ";"), ("a;b;c\n1;2\n3;4;5\n", ";"),
     ("a b\n1 2\n", ","), ("", ","), ("\n\na;b\n1;2\n", ";"), ('a;"b\nc"\n1;"2\n3"\n', ";"), ("a,b;c\n1,2\n3,4\n", ","),
     ("a\n1;2\n3;4\n", ","),
-])
-def test_delimiters_are_found(text, delimiter):
-    assert detect_delimiter(list(numbered(text)), ".") == delimiter
-
-
-def test_no_comma_separates_where_it_is_a_decimal_mark():
-    assert detect_delimiter(list(numbered("1,5;2,5\n3,5;4,5\n")), ",") == ";"
-    assert detect_delimiter(list(numbered("1,5\n2,5\n")), ",") == ";"
-
-
-def test_the_delimiter_is_told_unless_it_is_a_comma(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    for text, form, told in (("a\tb\n1\t2\n", CsvFormat(), True), ("a,b\n1,2\n", CsvFormat(), False),
-                             ("a;b\n1;2\n", CsvFormat(delimiter=";"), False)):
-        path.write_text(text)
-        assert CsvTable(str(path), form).columns == ["a", "b"]
-        assert capsys.readouterr().err == (f"{path}: using '\\t' as delimiter; override with --delimiter\n"
-                                           if told else "")
+]), ("1,5;2,5\n3,5;4,5\n", ";", ","), ("1,5\n2,5\n", ";", ",")])
+def test_delimiters_are_found(text, delimiter, decimal):
+    assert detect_delimiter(list(numbered(text)), decimal) == delimiter
 
 
 def test_blocks_are_bounded_by_rows_and_by_characters(monkeypatch):

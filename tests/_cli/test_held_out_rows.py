@@ -34,9 +34,9 @@ def held_out(monkeypatch):
         seen[-1] = (seen[-1][0], rows, seen[-1][1])
         return evaluated(model, X, rows)
 
-    trained, evaluated = fit_command.train, fit_command._evaluate
+    trained, evaluated = fit_command.train, fit_command.predictions_on
     monkeypatch.setattr(fit_command, "train", train)
-    monkeypatch.setattr(fit_command, "_evaluate", evaluate)
+    monkeypatch.setattr(fit_command, "predictions_on", evaluate)
     return seen
 
 

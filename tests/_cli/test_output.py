@@ -21,6 +21,13 @@ class Stream(io.StringIO):
         self.isatty = lambda: is_terminal
 
 
+def terminal(monkeypatch):
+    """What is written to a false terminal."""
+    stream = Stream(True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """A list whose one entry is the time."""
@@ -31,8 +38,7 @@ def clock(monkeypatch):
 
 def test_it_is_drawn_ten_times_a_second(monkeypatch, clock):
     """The first and the last update draw, and between them those a tenth of a second later."""
-    stream = Stream(True)
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream = terminal(monkeypatch)
     with Progress("scoring", 100) as bar:
         for done in range(1, 101):
             clock[0] = done / 32
@@ -44,8 +50,7 @@ def test_it_is_drawn_ten_times_a_second(monkeypatch, clock):
 
 
 def test_a_line(monkeypatch, clock):
-    stream = Stream(True)
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream = terminal(monkeypatch)
     with Progress("training", 8) as bar:
         clock[0] = 3.0
         bar.update(2, note="train loss 0.5")
@@ -62,8 +67,7 @@ def test_nothing_is_drawn_elsewhere(monkeypatch):
 
 
 def test_an_empty_table_and_more_than_all(monkeypatch, clock):
-    stream = Stream(True)
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream = terminal(monkeypatch)
     with Progress("scoring", 0) as bar:
         bar.update(0)
         bar.update(5)
@@ -71,8 +75,7 @@ def test_an_empty_table_and_more_than_all(monkeypatch, clock):
 
 
 def test_a_total_that_nobody_knows(monkeypatch, clock):
-    stream = Stream(True)
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream = terminal(monkeypatch)
     with Progress("scoring", None) as bar:
         clock[0] = 3.0
         bar.update(100, note="7 rows")
@@ -82,8 +85,7 @@ def test_a_total_that_nobody_knows(monkeypatch, clock):
 
 def test_other_work_before(monkeypatch, clock):
     """It has a bar of its own, also where the same work comes again, and no part in the time that rounds take."""
-    stream = Stream(True)
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream = terminal(monkeypatch)
     with Progress("training", 10) as bar:
         for seconds, done in ((2.0, 1), (4.0, 2), (8.0, 4), (10.0, 1), (11.0, 2)):
             clock[0] = seconds
