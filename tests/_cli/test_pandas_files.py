@@ -8,7 +8,7 @@ import pytest
 import rffkern
 
 pandas = pytest.importorskip("pandas")
-pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
 
 N = 120
 DATES = pandas.Series(pandas.date_range("2021-01-01", periods=N))
@@ -61,41 +61,21 @@ def test_a_column_that_is_called_like_the_rows_of_eval(command, folder):
     assert said.splitlines()[-1].startswith("rffkern: error: t.parquet: ")
 
 
-polars = pytest.importorskip("polars")
-
 LABELS = {"words": ["yes", "no", "perhaps so"], "whole numbers": [0, 1, 7], "large numbers": [2**53 + 1, 2**53, 5]}
-
-
-def model():
-    return rffkern.FourierBoostingClassifier(4, kernel_ridge=False, random_state=0)
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_same_bytes(labels, command, folder):
     rng = np.random.default_rng(0)
     x, word = rng.standard_normal(N), rng.choice(["a", "b"], N)
-    y = [labels[k] for k in (x > 0).astype(int) + (word == "a")]
-    frame = pandas.DataFrame({"x": x, "c": word, "y": y})
-    tables = {"pandas": frame, "object": frame.astype({"c": object, "y": object}),
-              "category": frame.astype({"y": "category"}), "nullable": frame.convert_dtypes(),
-              "polars": polars.DataFrame({"x": x, "c": word.tolist(), "y": y}),
-              "arrow": pyarrow.table({"x": x, "c": word.tolist(), "y": y}),
-              "dict": {"x": x, "c": word.tolist(), "y": y}}
-    frame.to_csv(folder / "t.csv", index=False)
-    frame.to_parquet(folder / "t.parquet")
-    found = {}
+    frame = pandas.DataFrame({"x": x, "c": word, "y": [labels[k] for k in (x > 0).astype(int) + (word == "a")]})
+    fitted = rffkern.FourierBoostingClassifier(4, kernel_ridge=False, random_state=0).fit(frame[["x", "c"]], frame["y"])
+    assert fitted.score(frame[["x", "c"]], frame["y"]) > 0.9
     for name in ("t.csv", "t.parquet"):
+        write_frame(folder / name, frame)
         assert command("fit", name, "-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel_ridge=false",
                        "--set", "n_estimators=4")[0] == 0
-        found[name] = (folder / "n.npz").read_bytes()
-    for name, table in tables.items():
-        X = table.select(["x", "c"]) if name in ("polars", "arrow") else {"x": table["x"], "c": table["c"]} \
-            if name == "dict" else table[["x", "c"]]
-        fitted = model().fit(X, table["y"])
-        found[name] = rffkern.dumps(fitted)
-        assert fitted.score(X, table["y"]) > 0.9
-        assert fitted.predict(X).dtype.kind == ("U" if isinstance(labels[0], str) else "i")
-    assert [name for name, content in found.items() if content != found["t.csv"]] == []
+        assert (folder / "n.npz").read_bytes() == rffkern.dumps(fitted)
 
 
 def test_wide_labels_stay_objects():
