@@ -56,6 +56,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery", "gallery_dirs": "gallery", "filename_pattern": "",
     "abort_on_example_error": True, "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "gallery/uses", "doc_module": ("rffkern",), "reset_modules": ("matplotlib", plot_style),
+    "matplotlib_animations": (True, "jshtml"),
     "download_all_examples": False, "show_signature": False, "write_computation_times": False, "min_reported_time": 1e9,
 }
 
@@ -103,6 +104,11 @@ def visit_formula(translator, node):
     raise nodes.SkipNode
 
 
+def without_icons_from_elsewhere(app, page, template, context, document):
+    """Buttons of animations have the signs of site.css, in place of a font that a page would load."""
+    context["body"] = re.sub(r'<link rel="stylesheet"\s+href="http[^>]*>', "", context.get("body", ""))
+
+
 def index_questions(app, document):
     """A heading that is a question is an entry of the index, which the search shows first."""
     for title in document.findall(nodes.title):
@@ -116,6 +122,7 @@ def setup(app):
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))
     app.connect("autodoc-process-docstring", as_restructured_text, priority=0)
     app.connect("doctree-read", index_questions)
+    app.connect("html-page-context", without_icons_from_elsewhere)
     app.connect("source-read", add_menu)
     app.connect("source-read", to_pages)
     app.connect("include-read", lambda app, path, name, content: to_pages(app, name, content))
