@@ -470,7 +470,7 @@ def _of_levels(levels: LevelStatistics, settings: MapSettings) -> tuple[Levels, 
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
               settings: MapSettings, row_folds: NDArray[np.intp] | None = None) -> tuple[FittedMap, OutOfFold]:
     """The map that follows from statistics, and the out-of-fold target statistics of the training rows."""
-    built = [build_column(each, collector.weight, settings) for each in statistics]
+    built = [_checked_column(each, collector.weight, settings) for each in statistics]
     first: dict[bytes, int] = {}
     for j, (each, (column, _)) in enumerate(zip(statistics, built, strict=True)):
         earlier = first.setdefault(each.digest, j)
@@ -495,6 +495,19 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
     places = {j: {level: k for k, level in enumerate(each.levels.names)} for j, (each, (column, _)) in enumerate(
         zip(statistics, built, strict=True)) if column.text is not None and each.levels is not None}
     return found, OutOfFold([folds for _, folds in built], row_folds, places)
+
+
+def _checked_column(statistics: ColumnStatistics, weight: float, settings: MapSettings
+                    ) -> tuple[FittedColumn, dict[int, Double]]:
+    """A column, or an error that names it where weights lie so far apart that no form of it can be made."""
+    try:
+        return build_column(statistics, weight, settings)
+    except InvalidInputError:
+        raise
+    except ValueError as error:
+        raise InvalidInputError(
+            f"sample_weight must be of sizes that can be added up, got some beside which the rest of {statistics.name} "
+            f"counts for nothing ({error}): leave out rows that weigh next to nothing, or weigh them more") from error
 
 
 def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -> FittedMap:

@@ -292,14 +292,15 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
     for j, column in enumerate(mapping.columns):
         reading = column.reading
         members = [f".kind = RFF_COLUMN_{column.kind.upper()}", f".is_used = {int(column.kind != cells.EMPTY)}",
-                   f".has_rare = {int(column.other == column.other)}", f".format = {c_text(reading.format)}"]
-        if column.kind == cells.NUMERIC and reading.format not in ("time", "duration"):
-            members += [f".decimal = '{reading.format[:1] or '.'}'", f".unit = {c_text(reading.format[1:])}"]
+                   f".has_rare = {int(column.other == column.other)}"]  # in the order of `rff_column`, as C++ asks for
         for member, each in (("levels", column.levels), ("words", reading.words)):
             if each:
                 spans = (f"{{(const uint8_t *){c_text(text)}, {len(text.encode())}}}" for text in each)
                 tables.append(_c_table("rff_span", f"{member}{j}", spans))
                 members.append(f".{member} = {{{len(each)}, {member}{j}}}")
+        members.append(f".format = {c_text(reading.format)}")
+        if column.kind == cells.NUMERIC and reading.format not in ("time", "duration"):
+            members += [f".decimal = '{reading.format[:1] or '.'}'", f".unit = {c_text(reading.format[1:])}"]
         if j in texts:
             form = texts[j]
             tables.append(_c_table("double", f"text{j}", map(number, form.numbers[1:].tolist())))

@@ -87,12 +87,12 @@ class Column(NamedTuple):
         values.
         """
         found: dict[str, float] = {level: float(k) for k, level in enumerate(self.levels)}
-        words: dict[str, float] = {**dict.fromkeys(MISSING, math.nan), **{
+        words: dict[str, float] = {**dict.fromkeys(sorted(MISSING), math.nan), **{
             word: float(k) for pair in _BOOLEAN_WORDS for word, k in zip(pair, self.truth_values(), strict=True)
             if k is not None}}
         numbers = {text: float(k) for value, k in self.numbers().items() if value.is_integer()
                    for text in (repr(value), repr(int(value))) if abs(value) < 2.0**53}
-        cases = {case: value for word, value in words.items() for case in _cases(word)}
+        cases = {case: value for word, value in words.items() for case in sorted(_cases(word))}
         return cases | numbers | found
 
 

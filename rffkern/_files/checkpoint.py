@@ -183,7 +183,7 @@ def _from_tree(tree: Any, types: Mapping[str, type], arrays: BinaryIO) -> Any:
         require(dtype.kind in _KINDS and all(type(n) is int and n >= 0 for n in shape),
                 "not a valid checkpoint: an array is malformed")
         size = dtype.itemsize * math.prod(shape)
-        data = bytearray(arrays.read(size))
+        data = bytearray(arrays.read(min(size, 1 << 62)))  # a larger one would be an OverflowError
         require(len(data) == size, "not a valid checkpoint: an array is cut off")
         return np.frombuffer(data, dtype=dtype).reshape(shape)
     if kind == "bytes":

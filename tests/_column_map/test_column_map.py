@@ -242,6 +242,12 @@ def test_parameters_are_checked(params, message):
         ColumnMap(**params).fit([[1.0], [2.0]])
 
 
+@pytest.mark.parametrize(("numeric", "values"), [("standard", [np.nan, *range(9)]), ("bins", [0.0, *[1.0] * 9])])
+def test_weights_beside_which_others_count_for_nothing_are_refused_with_the_column(numeric, values):
+    with pytest.raises(InvalidInputError, match=r"sample_weight must be .* column 'a' of X counts for nothing"):
+        ColumnMap((numeric,)).fit({"a": values, "b": np.arange(10.0)}, None, [1.0, *[1e-30] * 9])
+
+
 def test_y_and_weights_are_checked():
     X = [[1.0], [2.0]]
     for y in ([1.0], [1.0, 2.0, 3.0]):

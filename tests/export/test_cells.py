@@ -116,6 +116,8 @@ def in_c(folder, mapping, cells):
                                     + C_MAIN.replace("N_COLUMNS", str(len(mapping.columns))), encoding="utf-8")
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined",
                     folder / "cells.c", "-lm", "-o", folder / "cells"], check=True)
+    if shutil.which("g++"):  # programs in C++ include such files, too
+        subprocess.run(["g++", "-x", "c++", "-fsyntax-only", folder / "cells.c"], check=True)
     data = b"".join(np.array([j, len(text.encode())], np.uint32).tobytes() + text.encode() for j, text in cells)
     return subprocess.run([folder / "cells"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
