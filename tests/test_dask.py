@@ -158,6 +158,15 @@ def test_a_partition_that_takes_its_workers_down_is_named(table, tmp_path, colum
         assert not client.futures
 
 
+def test_an_error_waits_for_nothing_that_cannot_end(client, monkeypatch):
+    """As where the only worker has died, and its nanny does not start it again."""
+    monkeypatch.setattr(dask_workers, "SECONDS_WITHOUT_WORK", 1.0)
+    futures = [client.submit(divmod, 1, 0, pure=False), client.submit(int, workers=["tcp://127.0.0.1:1"], pure=False)]
+    with pytest.raises(ZeroDivisionError):
+        dask_workers.gather(client, futures)
+    client.cancel(futures)
+
+
 @pytest.mark.parametrize(("lost", "expected"), [
     ("scheduler", r"the scheduler .* was lost, and with it what its workers held: start a cluster"),
     ("workers", r"the scheduler .* has had no worker for 1\.0 s: start some, and run this again"),

@@ -75,6 +75,8 @@ def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
                 wait(futures, timeout=min(5.0, limit))
             break
         except TimeoutError:
+            if any(future.status == "error" for future in futures):
+                break  # others may wait for workers that never come
             workers = client.sync(client.scheduler.identity)["workers"].values()
             counts = [worker["metrics"].get("task_counts", {}) for worker in workers]  # by the state of the tasks
             is_working = any(each.get(state) for each in counts for state in ("executing", "long-running", "flight"))
