@@ -62,6 +62,23 @@ def test_experiments_go_on_where_they_were_interrupted(tmp_path):
     assert "seeds 1; a quick run, whose figures mean nothing" in run("reproduce", "page", "-o", tmp_path)
 
 
+def test_figures_of_the_papers_are_drawn(tmp_path):
+    """A line for each method that the log has; the same log makes the same bytes."""
+    log = tmp_path / "ecml-figure-3.jsonl"
+    with log.open("w") as file:
+        for method in ("K = 1", "K = 20"):
+            for seed in (1, 2):
+                cell = {"set": "wine", "method": method, "seed": seed}
+                print(json.dumps({"cell": cell, "figures": {"curve": [90 + seed] * 6}}), file=file)
+    page = run("reproduce", "page", "-o", tmp_path, "--plot")
+    assert "| K = 20 | 91.50 ± 0.50 |" in page
+    assert f"]({tmp_path.name}/ecml-figure-3.svg)" in page
+    drawing = (tmp_path / "ecml-figure-3.svg").read_bytes()
+    assert b"K = 20" in drawing
+    run("reproduce", "page", "-o", tmp_path, "--plot")
+    assert (tmp_path / "ecml-figure-3.svg").read_bytes() == drawing
+
+
 def test_experiments_say_what_they_lack(tmp_path):
     done = subprocess.run([sys.executable, TOOLS / "reproduce.py", "ecml-table-2", "--data", tmp_path, "-o", tmp_path,
                            "--quick"], capture_output=True, text=True, check=True)

@@ -3,7 +3,7 @@
     python tools/reproduce.py all --data DIR -o results            everything, hours; it goes on where it was stopped
     python tools/reproduce.py all --data DIR -o results --quick    a little of each, minutes: whether all of it runs
     python tools/reproduce.py ecml-table-2 --data DIR -o results --seeds 1-20 --methods GBRFF1 GBRFF2
-    python tools/reproduce.py page -o results > results.md         the tables of what is measured
+    python tools/reproduce.py page -o results --plot > results.md  the tables of what is measured, and its figures
 
 DIR has files NAME.npz (`tools/data.py`). results/EXPERIMENT.jsonl gets a line for each cell, a method on a split of a
 data set; cells run in processes beside each other, one thread each. Needs scikit-learn; lightgbm and xgboost where a
@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import pathlib
 import sys
+import textwrap
 import time
 import warnings
 
@@ -37,12 +38,21 @@ def key_of(cell):
     return json.dumps(cell, sort_keys=True)
 
 
+def rounded(figures):
+    """Figures of six digits: logs stay small."""
+    if isinstance(figures, dict):
+        return {name: rounded(value) for name, value in figures.items()}
+    if isinstance(figures, list):
+        return [rounded(value) for value in figures]
+    return float(f"{figures:.6g}") if isinstance(figures, float) else figures
+
+
 def run_cell(task):
     """A cell with its figures, or with the reason why there are none."""
     name, folder, cell = task
     warnings.simplefilter("ignore")  # of constant columns, and of other libraries
     try:
-        return name, cell, EXPERIMENTS[name].run(folder, cell), None
+        return name, cell, rounded(EXPERIMENTS[name].run(folder, cell)), None
     except (ImportError, FileNotFoundError) as error:
         return name, cell, None, str(error)
 
@@ -90,17 +100,35 @@ gallery.
 
 
 def page(names, folder):
-    """The tables of what is measured; quick cells stand in no table with others."""
+    """The tables of what is measured, with the figures that are drawn; quick cells stand in no table with others."""
     for name in names:
+        experiment = EXPERIMENTS[name]
         records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
         for is_quick in (False, True):
             chosen = [record for record in records if record.get("quick", False) == is_quick]
             if chosen:
                 seeds = sorted({record["seed"] for record in chosen})
+                seeds = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
-                print(f"## {EXPERIMENTS[name].title}\n\n`python tools/reproduce.py {name}`, seeds "
-                      f"{', '.join(map(str, seeds))}{note}.\n\n{EXPERIMENTS[name].report(chosen)}"
-                      + (f"\n{EXPERIMENTS[name].note}\n" if EXPERIMENTS[name].note and not is_quick else ""))
+                print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{note}.\n\n"
+                      f"{experiment.report(chosen)}")
+                if not is_quick and (folder / f"{name}.svg").exists():
+                    print(f"![{experiment.title}]({folder.name}/{name}.svg)\n")
+                if not is_quick and experiment.note:
+                    print(textwrap.fill(experiment.note, 120) + "\n")
+
+
+def draw(names, folder):
+    """Write the figures of what is measured; the same records make the same bytes."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "rffkern", "font.size": 9})
+    for name in names:
+        records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
+        records = [record for record in records if not record.get("quick")]
+        if records and EXPERIMENTS[name].draw:
+            EXPERIMENTS[name].draw(records).savefig(folder / f"{name}.svg", metadata={"Date": None}, facecolor="w")
 
 
 def main():
@@ -113,6 +141,7 @@ def main():
     parser.add_argument("--seeds", type=numbers_of, default=[1, 2, 3, 4, 5], help="FIRST-LAST (default: 1-5)")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="some of the methods, as tables name them")
     parser.add_argument("--quick", action="store_true", help="one seed, few sets, rows, parameters and rounds")
+    parser.add_argument("--plot", action="store_true", help="draw the figures as RESULTS/EXPERIMENT.svg")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one a CPU)")
     options = parser.parse_args()
     names = list(EXPERIMENTS) if options.what in ("all", "page") else [options.what]
@@ -122,6 +151,8 @@ def main():
         options.seeds = options.seeds[:1] if options.quick else options.seeds
         options.output.mkdir(parents=True, exist_ok=True)
         measure(names, options)
+    if options.plot:
+        draw(names, options.output)
     if options.what == "page":
         print(HEAD)
     page(names, options.output)

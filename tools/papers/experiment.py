@@ -14,6 +14,7 @@ class Experiment(NamedTuple):
     run: Callable  # (folder, cell) -> figures, a dict; a random seed is that of the cell
     report: Callable  # (records, each a cell with its figures) -> Markdown
     note: str = ""  # what the table shows
+    draw: Callable | None = None  # (records) -> a figure of matplotlib
 
 
 def cells(seeds, **axes):
@@ -56,10 +57,25 @@ def ranks(means):
     return (above + (equal + 1) / 2).mean(axis=0)
 
 
+def means_of_seeds(records, figure="curve"):
+    """A figure, its mean over data sets, one row for each seed that has as many as any has; and how many these are."""
+    by_seed = {seed: {record.get("set"): record[figure] for record in records if record["seed"] == seed}
+               for seed in names_of(records, "seed")}
+    n_sets = max(map(len, by_seed.values()))
+    return np.array([np.mean(list(each.values()), axis=0) for each in by_seed.values() if len(each) == n_sets]), n_sets
+
+
+def error_of(values):
+    """Standard error of the mean along the first axis; none of a single row."""
+    return np.std(values, axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0 * values[0]
+
+
 def curves(records, sizes, label, series="method", figure="curve"):
-    """Mean over sets and seeds of curves, one row for each series."""
+    """Mean over sets of curves, with standard errors over seeds, one row for each series."""
     rows = []
     for name in names_of(records, series):
-        found = values_of(records, figure, **{series: name})
-        rows.append([name, *(f"{value:.2f}" for value in found.mean(axis=0)), len(found)])
-    return table([label, *sizes, "runs"], rows)
+        found, n_sets = means_of_seeds([record for record in records if record[series] == name], figure)
+        rows.append([name, *(f"{mean:.2f}" + f" ± {error:.2f}" * (len(found) > 1)
+                             for mean, error in zip(found.mean(axis=0), error_of(found), strict=True)),
+                     n_sets, len(found)])
+    return table([label, *sizes, "sets", "seeds"], rows)

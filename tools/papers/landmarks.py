@@ -7,8 +7,20 @@ cross-validation on the training rows, for each number of landmarks.
 import numpy as np
 from common.data import load, split, standardised
 from common.measure import cpu
-from papers.experiment import Experiment, cells, curves, names_of, ranks, spread, table, values_of
-from papers.peers import BMKR, LightGBM, XGBoost, judge
+from papers import figures
+from papers.experiment import (
+    Experiment,
+    cells,
+    curves,
+    error_of,
+    means_of_seeds,
+    names_of,
+    ranks,
+    spread,
+    table,
+    values_of,
+)
+from papers.peers import BMKR, GFC, LightGBM, MKBoost, XGBoost, judge
 
 GAMMA_FACTORS = [2.0**k for k in range(-2, 3)]  # times 1 / n_features
 QUICK_STEP = 9  # a quick run tries one in so many parameters
@@ -102,6 +114,7 @@ def grid_pbrff_2019(n_features):
 
 METHODS = {  # of ECML 2020
     "BMKR": BMKR(range(-2, 3)),
+    "GFC": GFC(range(-2, 3)),
     "PBRFF": Own("PBRFFClassifier", grid_pbrff),
     "GBRFF1": Own("GBRFF1Classifier", grid_gbrff1),
     "GBRFF1 exact": Own("GBRFF1Classifier", grid_gbrff1, step="exact", learning_rate=0.5),
@@ -112,6 +125,7 @@ METHODS = {  # of ECML 2020
 METHODS_2019 = {
     "XGB": XGBoost(range(1, 6)),
     "LGBM": LightGBM(range(1, 6)),
+    "MKBOOST": MKBoost(range(-5, 4)),
     "BMKR": BMKR(range(-5, 4)),
     "PBRFF": Own("PBRFFClassifier", grid_pbrff_2019, n_components=100),
     "GBRFF": Own("GBRFFClassifier", grid_gbrff, n_components=100),
@@ -127,6 +141,7 @@ def published(names, **rows):
 ECML = published(
     "wine sonar newthyroid heart bupa iono wdbc balance australian pima vehicle german splice spambase occupancy",
     BMKR="99.5 78.8 96.5 85.6 68.1 94.2 96.1 96.0 85.9 76.4 96.6 72.3 87.5 93.5 99.3",
+    GFC="99.3 76.6 96.5 79.4 64.7 91.5 95.8 95.1 80.9 68.7 95.9 64.3 87.0 91.3 98.9",
     PBRFF="98.1 76.7 96.5 85.4 69.0 94.2 96.5 98.9 84.6 76.1 96.5 72.4 83.5 91.6 98.9",
     GBRFF1="98.3 81.8 95.3 83.6 70.3 88.2 96.8 97.7 86.7 76.5 96.3 73.7 83.9 90.7 98.8",
     LGBM="96.6 82.4 94.8 83.0 72.0 93.3 95.8 93.5 85.5 75.5 96.7 73.5 97.0 95.6 99.3",
@@ -137,6 +152,7 @@ SQUARES = published(  # glass without its id column, from which the label follow
     "wine sonar glass_noid newthyroid heart bupa iono wdbc balance australian pima german splice spambase",
     XGB="94.92 76.34 79.70 90.79 79.71 66.10 89.25 94.60 94.13 85.33 75.34 71.51 96.35 94.20",
     LGBM="95.72 76.10 78.33 83.01 80.74 67.19 88.64 95.24 95.02 85.65 74.81 71.60 96.26 94.25",
+    MKBOOST="98.56 77.77 78.27 91.26 77.67 58.39 91.77 95.16 83.89 80.46 73.06 69.84 82.70 90.45",
     BMKR="99.08 71.78 77.93 94.17 83.15 62.11 92.40 96.20 93.36 85.70 75.02 71.18 86.42 92.34",
     PBRFF="97.92 75.82 77.27 95.89 83.02 65.48 93.21 95.99 96.12 85.66 75.36 71.79 85.27 91.60",
     GBRFF="96.80 76.10 75.70 93.18 82.54 67.58 85.55 96.40 94.77 85.72 75.66 72.36 88.16 92.33")
@@ -145,7 +161,7 @@ FEW = [1, 2, 3, 5, 10, 15, 20, 25, 50]
 FEW_2019 = [1, 3, 5, 10, 25, 200]
 TOTALS = [20, 40, 60, 100, 200, 1000]  # features of all rounds together
 QUICK_SETS = ["wine", "newthyroid"]
-BMKR_SETS = 10  # the first sets, of at most 1,000 rows: others take hours
+SLOW, SLOW_SETS = ["BMKR", "MKBOOST"], 10  # on the first sets, of at most 1,000 rows: others take hours
 
 
 def cells_of_table(paper):
@@ -153,7 +169,8 @@ def cells_of_table(paper):
     def made(seeds, quick):
         sets = list(next(iter(paper.values()))) + (["bankmarketing"] if paper is ECML else [])
         return [cell for cell in cells(seeds, set=QUICK_SETS if quick else sets, method=list(paper))
-                if (cell["method"] != "BMKR" or (not quick and cell["set"] in sets[:BMKR_SETS]))
+                if (cell["method"] not in SLOW or cell["set"] in sets[:SLOW_SETS])
+                and not (quick and (cell["method"] == "BMKR" or (cell["method"], cell["set"]) == ("MKBOOST", "wine")))
                 and (cell["set"] != "bankmarketing" or cell["set"] in paper[cell["method"]])]
 
     return made
@@ -170,27 +187,44 @@ def run_2019(folder, cell, sizes=FEW_2019):
     (X,) = standardised(X)  # all rows together, as the paper does
     data = split(X, y, cell["seed"], "authors", 0.7)
     method = METHODS_2019[cell["method"]]
-    return {"curve": tuned_curve(method, data, list(sizes) if isinstance(method, Own) else [200], cell.get("quick"))}
+    sizes = list(sizes) if isinstance(method, Own) else [20 if cell.get("quick") else 200]
+    return {"curve": tuned_curve(method, data, sizes, cell.get("quick"))}
 
 
 def report_table(paper):
-    """Of each set and method the paper's accuracy in % and ours; mean and average rank over the sets of all methods."""
+    """Of each set and method the paper's accuracy in % and ours; means and average ranks.
+
+    Means are over the sets that our own methods have, of the methods that have all of them, and over the sets that all
+    methods have.
+    """
     def report(records):
         methods = [name for name in paper if name in names_of(records, "method")]
-        found = {name: {method: values_of(records, "curve", set=name, method=method) for method in methods}
-                 for name in names_of(records, "set")}
-        last = {name: {method: curve[:, -1] if len(curve) else [] for method, curve in each.items()}
-                for name, each in found.items()}
+        found = {name: {method: np.array([curve[-1] for curve in values_of(records, "curve", set=name, method=method)])
+                        for method in methods} for name in names_of(records, "set")}
         rows = [[name, *(f"{paper[method].get(name, '-')} / {spread(each[method])}" for method in methods)]
-                for name, each in last.items()]
-        complete = [name for name, each in last.items() if all(map(len, each.values()))]
-        means = np.array([[np.mean(last[name][method]) for method in methods] for name in complete])
-        printed = np.array([[paper[method][name] for method in methods] for name in complete])
-        if complete:
-            rows.append([f"mean of {len(complete)}", *(f"{a:.1f} / {b:.1f}" for a, b in zip(
-                printed.mean(axis=0), means.mean(axis=0), strict=True))])
-            rows.append(["average rank", *(f"{a:.2f} / {b:.2f}" for a, b in zip(
-                ranks(printed), ranks(means), strict=True))])
+                for name, each in found.items()]
+        own = [name for name, each in found.items()
+               if name in paper["PBRFF"] and all(len(each[method]) for method in methods if "RFF" in method)]
+        shared = [name for name in own if all(len(found[name][method]) for method in methods)]
+        for sets in [own, shared] if 0 < len(shared) < len(own) else [own]:
+            complete = [method for method in methods if sets and all(len(found[name][method]) for name in sets)]
+            if not complete:
+                continue
+            ours = np.array([[np.mean(found[name][method]) for method in complete] for name in sets])
+            printed = np.array([[paper[method][name] for method in complete] for name in sets])
+            errors = []
+            for method in complete:
+                seeds, _ = means_of_seeds([{**record, "curve": record["curve"][-1]} for record in records
+                                           if record["method"] == method and record["set"] in sets])
+                errors.append(f" ± {error_of(seeds):.1f}" if len(seeds) > 1 else "")
+            for label, form, a, b, tails in (
+                    (f"mean of {len(sets)}", ".1f", printed.mean(axis=0), ours.mean(axis=0), errors),
+                    (f"average rank of {len(complete)}", ".2f", ranks(printed), ranks(ours), [""] * len(complete))):
+                texts = {method: f"{x:{form}} / {y:{form}}{tail}"
+                         for method, x, y, tail in zip(complete, a, b, tails, strict=True)}
+                rows.append([label, *(texts.get(method, "-") for method in methods)])
+        counts = {method: [len(each[method]) for each in found.values() if len(each[method])] for method in methods}
+        rows.append(["splits", *(f"{min(n)}" + f" to {max(n)}" * (max(n) > min(n)) for n in counts.values())])
         return table(["paper / ours", *methods], rows)
 
     return report
@@ -215,7 +249,8 @@ def report_by_set(sizes):
 # --- time against rows, and toys
 
 FIXED = {"PBRFF": {"gamma": 1.0, "beta": 1.0, "C": 1.0}, "GBRFF1": {"gamma": 1.0, "beta": 1.0},
-         "GBRFF2": {"gamma": 1.0, "reg_lambda": 0.0}, "LGBM": {"max_depth": 5, "num_leaves": 32}, "BMKR": {"C": 1.0}}
+         "GBRFF2": {"gamma": 1.0, "reg_lambda": 0.0}, "LGBM": {"max_depth": 5, "num_leaves": 32}, "BMKR": {"C": 1.0},
+         "GFC": {"C": 1.0}}
 ROWS = [int(150 * 1.5**k) for k in range(0, 19, 2)]
 BMKR_ROWS = 1000
 
@@ -289,22 +324,26 @@ EXPERIMENTS = {
         "ECML 2020, Figure 2: accuracy with few landmarks",
         lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else FEW_SETS,
                                    method=["PBRFF", "GBRFF1", "GBRFF1 exact", "GBRFF2"]),
-        lambda folder, cell: run_ecml(folder, cell, FEW), lambda records: curves(records, FEW, "landmarks")),
+        lambda folder, cell: run_ecml(folder, cell, FEW), lambda records: curves(records, FEW, "landmarks"),
+        draw=lambda records: figures.curves(records, FEW, "landmarks")),
     "ecml-figure-3": Experiment(
         "ECML 2020, Figure 3: GBRFF1 with K features a round, by the features of all rounds",
         lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else FEW_SETS,
                                    method=[f"K = {k}" for k in (1, 5, 10, 20)]),
         lambda folder, cell: run_ecml(folder, cell, [total // int(cell["method"][4:]) for total in TOTALS]),
-        lambda records: curves(records, TOTALS, "features")),
+        lambda records: curves(records, TOTALS, "features"),
+        draw=lambda records: figures.curves(records, TOTALS, "features of all rounds", logarithmic=True)),
     "ecml-figure-4": Experiment("ECML 2020, Figure 4: CPU seconds of a fit and predictions", cells_of_growth,
-                                run_growth, report_growth),
+                                run_growth, report_growth, draw=figures.growth),
     "ecml-figure-5": Experiment("ECML 2020, Figure 5: accuracy on spirals, circles and a board", cells_of_toys,
-                                run_toy, report_toys),
-    "2019-table-2": Experiment("2019, Table 2 and Figure 2: accuracy of 200 landmarks or trees, and of fewer",
-                               cells_of_table(SQUARES), run_2019, report_squares),
+                                run_toy, report_toys, draw=figures.toys),
+    "2019-table-2": Experiment(
+        "2019, Table 2 and Figure 2: accuracy of 200 landmarks or trees, and of fewer", cells_of_table(SQUARES),
+        run_2019, report_squares, draw=lambda records: figures.bars_by_size(records, FEW_2019)),
     "2019-figure-1": Experiment(
         "2019, Figure 1: landmarks that are learned, and random ones",
         lambda seeds, quick: cells(seeds, set=["newthyroid"] if quick else ["sonar", "newthyroid", "bupa"],
                                    method=["PBRFF", "GBRFF", "GBRFF random"]),
-        run_2019, report_by_set(FEW_2019)),
+        run_2019, report_by_set(FEW_2019),
+        draw=lambda records: figures.curves(records, FEW_2019, "landmarks", panel="set", logarithmic=True)),
 }

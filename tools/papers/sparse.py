@@ -5,6 +5,7 @@ import time
 import numpy as np
 from common.data import load, permuted_split, standardised
 from common.measure import cpu
+from papers import figures
 from papers.experiment import Experiment, cells, names_of, spread, table, values_of
 
 ALONE = {"basis_size": 1, "max_samples": None, "n_estimators": 1000}  # basis vectors one by one, from all rows
@@ -160,16 +161,18 @@ def report_covtype(records):
 EXPERIMENTS = {
     "sparse-tables-4-5": Experiment(
         "Sun and Yao 2010, Figures 2 and 3, Tables IV and V: selection rules and ensembles", cells_of_regression,
-        run_regression, report_regression),
+        run_regression, report_regression, draw=figures.rules),
     "sparse-figure-4": Experiment(
         "Sun and Yao 2010, Figure 4: error and time by the number of basis vectors",
-        cells_by_size(["RANDOM", "MP", "MAX-RES", "Ensemble"]), run_regression, report_by_size),
+        cells_by_size(["RANDOM", "MP", "MAX-RES", "Ensemble"]), run_regression, report_by_size,
+        draw=lambda records: figures.by_size(records, METHODS)),
     "sparse-figure-5": Experiment(
         "Sun and Yao 2010, Figure 5: ensembles from T rows, with T / 10 basis vectors each",
-        cells_by_size(["T = 200", "T = 500", "T = 1000", "T = 2000"]), run_regression, report_by_size),
+        cells_by_size(["T = 200", "T = 500", "T = 1000", "T = 2000"]), run_regression, report_by_size,
+        draw=lambda records: figures.by_size(records, METHODS)),
     "sparse-figure-6": Experiment(
         "Sun and Yao 2010, Figure 6: COVTYPE",
         lambda seeds, quick: cells(seeds[:1], set=["covtype_a"], method=[
             *list(CLASSIFIERS)[: 1 if quick else None], *([] if quick else ["SVC on 10,000 rows"])]),
-        run_covtype, report_covtype),
+        run_covtype, report_covtype, draw=figures.by_time),
 }
