@@ -261,15 +261,34 @@ class _RFFNet(Model):
         scores = [self._restricted(order[:size]).score(X, y, sample_weight) for size in checked]
         return SelectionPath(np.array(checked, np.intp), order, np.array(scores))
 
+    def truncated(self, k: int) -> Self:
+        """Return a model of its own on the columns of largest relevance alone, without training again.
+
+        The other columns are held at their means, and their relevances are 0.
+
+        Parameters
+        ----------
+        k : int in [1, n_features]
+            Number of columns.
+
+        Returns
+        -------
+        model of the same class, like one that is read from a file
+        """
+        return self._restricted(self.select_top_k(k))
+
     def _restricted(self, columns: NDArray[np.intp]) -> Any:
         """A model of the same class that predicts from some columns only."""
         arrays, column_map = self.expansion_.arrays(), vars(self).get("column_map_")
-        omegas = np.zeros_like(arrays["omegas"])
         used = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))
-        omegas[:, used] = arrays["omegas"][:, used]
+        is_used = np.isin(np.arange(len(self.relevances_)), used)
+        expansion = Expansion._of_arrays(arrays | {"omegas": np.where(is_used, arrays["omegas"], 0.0)})
+        curves = {name: getattr(self, name) for name in self._fitted_curves}
+        curves["relevances_"] = np.where(is_used, self.relevances_, 0.0)
+        classes = getattr(self, "classes_", None)
         copied = type(self)(**self.get_params(deep=False))
-        copied._keep(Fitted(getattr(self, "feature_names_in_", None), getattr(self, "classes_", None),
-                            Expansion._of_arrays(arrays | {"omegas": omegas}), {}, column_map=column_map,
+        copied._keep(Fitted(getattr(self, "feature_names_in_", None), classes, expansion,
+                            curves | copied._restored(expansion, curves, classes), column_map=column_map,
                             reference=vars(self).get("_reference")))
         return copied
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor
+from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetRegressor, load, save
 
 
 @pytest.mark.parametrize(("relevances", "expected"), [([1.0, 4.0, 0.0], [0.25, 1.0, 0.0]), ([0.0, 0.0], [0.0, 0.0])])
@@ -28,6 +28,7 @@ def test_selection_path(rffnet, few_columns):
 @pytest.mark.parametrize(("call", "message"), [
     (lambda model: model.select_top_k(0), "k must be an integer >= 1 and <= 8, got 0"),
     (lambda model: model.select_top_k(2.5), "k must be an integer"),
+    (lambda model: model.truncated(9), "k must be an integer >= 1 and <= 8, got 9"),
     (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=[9]), "sizes must be an integer >= 0 and <= 8"),
     (lambda model: model.selection_path(np.eye(8), np.ones(8), sizes=3), "sizes must be an iterable"),
 ])
@@ -54,6 +55,23 @@ def test_a_restricted_model_sees_some_columns_only(rffnet, few_columns, rng):
     np.testing.assert_allclose(expected, rffnet.predict(means), rtol=0, atol=1e-9)
     assert all(vars(rffnet)[name] is value for name, value in before.items())
     assert model.get_params() == rffnet.get_params()
+
+
+def test_a_truncated_model_is_a_model(rffnet, few_columns, tmp_path):
+    """It predicts from its columns alone, with the score of the path, is saved and loaded, and truncated again."""
+    X, y = few_columns[2:]
+    model = rffnet.truncated(2)
+    kept = rffnet.select_top_k(2)
+    assert model.score(X, y) == rffnet.selection_path(X, y, [2]).scores[0]
+    assert np.flatnonzero(model.relevances_).tolist() == sorted(kept)
+    np.testing.assert_array_equal(model.relevances_[kept], rffnet.relevances_[kept])
+    np.testing.assert_array_equal(model.train_loss_, rffnet.train_loss_)
+    save(model, tmp_path / "small.npz")
+    again = load(tmp_path / "small.npz")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.truncated(2).predict(X), model.predict(X))
+    others = np.where(np.isin(np.arange(8), kept), X, 7.0)
+    np.testing.assert_allclose(model.predict(others), model.predict(X), rtol=0, atol=1e-12)
 
 
 def test_selection_path_of_classes_and_names(few_columns):
