@@ -73,9 +73,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     limit, writer = TimeLimit(model.max_seconds), CheckpointWriter(model, _STATE_TYPES)
 
     # Checked rows, mapped to numbers, and the loss.
-    division = Division(model.validation, None if groups is None or y is None else
-                        check_groups(groups, len(np.atleast_1d(to_array(y, "y")))))
-    training = model._check_training(X, y, sample_weight, eval_set, division=division)
+    has_groups = groups is not None and y is not None  # without y the rows are refused
+    numbers = check_groups(groups, len(np.atleast_1d(to_array(y, "y")))) if has_groups else None
+    training = model._check_training(X, y, sample_weight, eval_set, division=Division(model.validation, numbers))
     classes = training.classes
     loss = loss_of(model, None if classes is None else training.rows.n_classes, len(training.center))
     if loss.link == "log":
@@ -83,13 +83,16 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
     # Columns in single precision, and their bins; of sparse rows the fullest columns.
     training, sparse = dense_training(training)
-    numbers = None if groups is None else _groups_of_rows(groups, y, sample_weight, training.rows.X.shape[0])
+    if numbers is not None:
+        numbers = _groups_to_train_on(numbers, sample_weight, training.rows.X.shape[0])
     table = read_table(model, training, loss, sparse, numbers)
     prints = _row_prints(training, table) if model.warm_start else None
     if state is not None and state.prints is not None and prints is not None:
         state.prints.check(prints)
-    set_names, center, scale = [name for name, _ in training.eval_sets] or ["valid_0"], training.center, training.scale
-    training = training._replace(rows=None, eval_sets=())  # mapped rows take twice what columns take
+    set_names = [name for name, _ in training.eval_sets] or ["valid_0"]
+    names, column_map, reference = training.names, training.column_map, training.reference
+    center, scale = training.center, training.scale
+    del training  # mapped rows take twice what columns take
 
     # Each bag validates on one fold and trains on the others; with an evaluation set all bags validate on it.
     sizes = resolve_hyperparameters(model, len(table.learned), loss.rates, len(table.data.intercept))
@@ -98,7 +101,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         checkpoints = [Checkpoint(np.random.default_rng(seed)) for seed in rng.integers(1 << 63, size=sizes.n_bags)]
         state = WarmStart(fixed_params(model), prints, draw_folds(model, table, sizes, rng), checkpoints)
     orders = state.orders
-    evaluation_orders = [RowOrder.of_evaluation(rows) for rows in table.evaluation[1:]]
+    evaluation_orders = [RowOrder.of_evaluation(rows) for rows in table.evaluation[1:]]  # the first one is in `orders`
     in_order = model.validation == "last" and not table.evaluation  # an evaluation set decides alone
     table_of_bags = _clipped_to_training(table, orders[0]) if in_order else table
 
@@ -115,7 +118,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         table, table_of_bags = table.with_pairs(pairs), table_of_bags.with_pairs(pairs)
 
     # Bags: rounds of boosting until the validation loss falls no further.
-    start = state
+    start: WarmStart = state
 
     def save(make_checkpoints: Callable[[], Sequence[Checkpoint]], has_ended: bool) -> None:
         writer.offer(lambda: start._replace(checkpoints=make_checkpoints()), has_ended)
@@ -131,12 +134,12 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     stack = stack_kernel_ridge(model, table, bags, orders, sizes, (rows, scores), factor, was_stopped or timed_out,
                                limit)
-    timed_out = timed_out or bool(stack.report[0] == Reason.STOPPED and not was_stopped)
+    timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     quantiles = quantile_shifts(data, scores, weights[rows])
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
     stacked = stack.scores(scores[:, : len(rows)] + quantiles[:, None], data, rows)
-    record = out_of_fold_record(stacked, stack.terms**2 * excess, data, rows, weights[rows], center, scale,
+    record = out_of_fold_record(stacked, stack.weight_of_bags**2 * excess, data, rows, weights[rows], center, scale,
                                 model._quantiles() if classes is None else None, bool(table.evaluation))
 
     # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
@@ -147,15 +150,16 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         bags = train_again(model, table.columns, sizes, bags, open_all, limit)
 
     # The mean of the bags, as one function of raw rows.
-    intercept = center + scale * (stack.terms * (data.intercept + quantiles) + stack.shifts)
-    kernels = None if stack.regression is None else stack.regression.kernel_terms(table.scaling, scale * stack.kernels)
-    expansion, attributes = function_of_bags(table, bags, shares, intercept, stack.terms * scale, kernels, set_names)
+    intercept = center + scale * (stack.weight_of_bags * (data.intercept + quantiles) + stack.shifts)
+    kernels = None if stack.regression is None else stack.regression.kernel_terms(
+        table.scaling, scale * stack.weight_of_regression)
+    expansion, attributes = function_of_bags(table, bags, shares, intercept, scale * stack.weight_of_bags, kernels,
+                                             set_names)
     attributes |= {"_kernel_ridge_report": stack.report, "timed_out_": timed_out, "_out_of_fold": record}
     if model.warm_start:
         state = state._replace(params=fixed_params(model), prints=prints, checkpoints=[
             bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
-    return Fitted(training.names, classes, expansion, attributes, state if model.warm_start else None,
-                  training.column_map, training.reference)
+    return Fitted(names, classes, expansion, attributes, state if model.warm_start else None, column_map, reference)
 
 
 def check_callback(callback: Any) -> None:
@@ -164,9 +168,8 @@ def check_callback(callback: Any) -> None:
         raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
 
 
-def _groups_of_rows(groups: Any, y: Any, sample_weight: Any, n_train: int) -> Indices:
+def _groups_to_train_on(numbers: Indices, sample_weight: Any, n_train: int) -> Indices:
     """The groups of the rows to train on, of which those without weight are gone unless they are streamed."""
-    numbers = check_groups(groups, len(to_array(y, "y")))
     if len(numbers) > n_train:
         numbers = numbers[np.ravel(as_numeric(sample_weight, "sample_weight")) > 0]
     if (numbers == numbers[0]).all():
@@ -200,7 +203,8 @@ def read_table(model: Any, training: Training, loss: Loss, sparse: SparseColumns
         weights = merge_copies(columns.values, targets, weights, learned,
                                None if groups is None else groups[learned])
         learned = learned[weights[learned] > 0]
-    data = loss.data(targets, weights[: starts[min(2, len(starts) - 1)]])  # initial scores are also of the first set
+    n_with_first_set = starts[min(2, len(parts))]  # initial scores are also of the validation rows
+    data = loss.data(targets, weights[:n_with_first_set])
     if sparse is not None:
         sources, n_raw_columns = sparse.dense, sparse.rows.n_columns
     return Table(columns, scaling, sources, n_raw_columns, targets, weights, data, learned, evaluation, groups,

@@ -284,16 +284,17 @@ _QUANTILE = number(float, 1e-6, 1 - 1e-6)
 PARAMETERS = (
     shared.N_ESTIMATORS.described("Largest number of rounds of a bag."),
     Parameter("n_bags", number(int, 1, MAX_BAGS, optional=True),
-              "Number of bags, boosted models whose mean is the model.  None: 10 on up to 1,000 rows, 5 from 3,000 to "
-              "5,000, 2 on 30,000, and 1 from 300,000 on; of more than 25 classes fewer, four tenths from 200 on.  If "
-              "each row can be held out twice, as by ten bags with folds of a fifth, half of the bags add trees alone, "
-              "and held-out rows choose the share of these in the mean."),
+              "Number of bags, boosted models whose mean is the model.  If None, it depends on the number of rows: 10 "
+              "for up to 1,000, 5 for 3,000 to 5,000, 2 for 30,000, 1 for 300,000 or more, and in between in "
+              "proportion.  With more than 25 classes there are fewer, down to 40 % for 200 classes or more.  If there "
+              "are at least twice as many bags as folds, such as 10 bags and 5 folds, the second half of the bags adds "
+              "trees alone; their weight in the mean is chosen on held-out rows."),
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
-              "interpolated in between.  Linear functions take three times as much, at most 1.  Trees take a sixth of "
-              "it on up to 1,000 rows and three fifths on 30,000 or more.  Losses multiply this by a factor, on few "
-              "and on many rows: 2 and 0.6 (trees 4 and 1.2) for more than two classes, 2 and 1 (trees 4 and 2) for "
-              "quantiles, 1 and 0.8 (trees 2 and 1.5) for other losses of regressors."),
+              "interpolated in between.  The rate of linear functions is three times as large, at most 1; that of "
+              "trees is a sixth of it for up to 1,000 rows and three fifths for 30,000 or more.  With more than two "
+              "classes the rates are multiplied by 2 (trees by 4) for up to 1,000 rows, and by 0.6 (1.2) for 30,000 or "
+              "more; for quantiles by 2 (4) and 1 (2); for other losses of regressors by 1 (2) and 0.8 (1.5)."),
     Parameter("base_learners", distinct("base_learners", BASE_LEARNERS),
               'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
@@ -302,32 +303,32 @@ PARAMETERS = (
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i exp(-r), '
               'with r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2.  1 / length_scale_l^2 is '
               'proportional to the relevance of column l; the constant is chosen by the squared error on held-out '
-              'rows.  '
-              "The weights of both in the sum are those of the lowest loss on out-of-fold rows.  \"auto\" "
-              f'tries it on n >= {FEWEST_ROWS:,} rows of d mapped columns with n d up to {MOST_NUMBERS:,} and, for n '
-              f'up to {MOST_ROWS:,}, n^2 (2 d + 16) up to {MOST_WORK:.0e}; it keeps it where this loss falls by '
-              f'{LEAST_SHARE:.0%} and by {STANDARD_ERRORS:.0f} standard errors.  A trial on regions of 256, then 512 '
-              'and 1,024 rows comes first.  It ends when the outcome is clear, and costs a fifth of the operations of '
-              'the bags at most, or three fifths where much may be gained.  '
-              f'More than {MOST_ROWS:,} rows are '
-              f'divided by a binary tree of thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}. '
-              'Each has a regression of its own, trained on its rows and on the nearest rows of other regions; three '
-              'regions are trained first, and the others only if these lower the loss enough.  A model with it holds '
-              'its rows and takes longer to score.  True: stacked however little '
-              f'it gains, on {FEWEST_AT_ALL} rows or more.  False: the terms alone, a smaller model.'),
+              'rows.  The bags and the regression are added with two weights, those of the lowest loss on rows that '
+              f'neither was trained on.  "auto" tries it if there are at least {FEWEST_ROWS:,} rows and at most '
+              f'{MOST_NUMBERS:,} numbers after mapping, n rows times d columns, and for up to {MOST_ROWS:,} rows if '
+              f'n^2 (2 d + 16) is at most {MOST_WORK:.0e}.  It is kept if this loss falls by {LEAST_SHARE:.0%} and by '
+              f'{STANDARD_ERRORS:.0f} standard errors.  A trial on regions of 256, then 512 and 1,024 rows comes '
+              'first.  It stops as soon as the outcome is clear, and takes at most 20 % of the operations of the bags, '
+              f'or 60 % if a large gain is possible.  More than {MOST_ROWS:,} rows are divided by a binary tree of '
+              f'thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}.  Each has a regression of '
+              'its own, trained on its rows and on the nearest rows of other regions; three regions are trained first, '
+              'and the others only if these lower the loss enough.  A model with kernel ridge regression holds its '
+              f'training rows and takes longer to score.  If True, it is kept however little it gains, on '
+              f'{FEWEST_AT_ALL} rows or more; if False, the model is the terms alone, and smaller.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
-              'Columns of numbers with which the score, and so the target or the probability of the second of two '
+              "Columns of numbers with which the score, and so the target or the probability of the second of two "
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
-              "each column.  This holds exactly, for any two rows that differ in such columns alone and have values "
-              "there.  Trees keep the order; no other term and no kernel reads such a column.  Several targets or "
-              "quantiles all keep it; more than two classes are refused."),
+              "each column.  If two rows differ in such columns alone, and none of these cells is missing, their "
+              "scores are in this order exactly, without a rounding error.  Trees keep the order; no other term and no "
+              "kernel reads such a column.  Several targets or quantiles all keep it; more than two classes are "
+              "refused."),
     Parameter("interaction_constraints", INTERACTION_CONSTRAINTS,
               'Sets of columns that may occur together in a term, by name or index: [["age", "price"], ["size"]].  '
               'Columns that are in no set are one more set.  "no_interactions": each column by itself, so that the '
-              'score is a sum of functions of one column; "pairwise": sets of two; a number: each by itself, and at '
-              "most so many pairs, those that lower the training loss of an additive model most, if by more than noise "
-              "would.  Kernel ridge regression, which reads all columns, is not used.  With constraints of either kind "
-              "missing values are not imputed from other columns."),
+              'score is a sum of functions of one column.  "pairwise": sets of two.  An integer n: each column by '
+              "itself, and the n pairs that lower the training loss of such a model most; fewer, if a pair gains no "
+              "more than chance would.  Kernel ridge regression, which reads all columns, is not used.  With "
+              "constraints of either kind missing values are not imputed from other columns."),
     shared.MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
@@ -341,10 +342,10 @@ PARAMETERS = (
               '"auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
               "or more."),
     Parameter("validation", choice("random", "last"),
-              'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: the '
-              "last rows for all bags, so that rounds, calibration and kernel ridge regression are chosen by rows that "
-              "are later than those learned from; then bags are trained once more, on all rows, and no column is "
-              "extrapolated.  Rows of one group of `fit(groups=)` are never on both sides."),
+              'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: all '
+              "bags hold out the same last rows, so that rounds, calibration and kernel ridge regression are chosen by "
+              "rows that are later than those learned from.  Then each bag is trained again on all rows, by as many "
+              "rounds, and no column is extrapolated.  Rows of one group of `fit(groups=)` are never on both sides."),
     Parameter("warm_start", choice(True, False),
               "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to "
               "`n_estimators` rounds in all.  The model is the same to the last bit as after one call with the last "
@@ -361,10 +362,8 @@ PARAMETERS = (
         "place; None takes columns as they are, finite numbers, in units of their standard deviation.  A copy of the "
         "map is fitted on the rows of `fit`, is `column_map_` afterwards, and maps the rows of every call."),
     shared.RANDOM_STATE.described(
-        "Random number generator or its seed.  `fit` draws a seed for each bag (`integers`).  Without an `eval_set` it "
-        "then draws, for each division of the rows into folds, a number for each row (`random`) and one `integers`, "
-        "or of groups a number for each group, "
-        "and for each bag a `permutation` of its training rows."),
+        "Random number generator or its seed; a seed always gives the same model.  docs/algorithms/fourier_boosting.md "
+        "has the order of the draws."),
     shared.N_JOBS.described(
         "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  Bags are "
         "trained side by side, and share threads beyond their number.  The result is the same to the last bit for any "
@@ -383,13 +382,13 @@ ATTRIBUTES = (
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
-              "For each cosine of `expansion_`, and then for each tree, the round of its bag that added it, from 1."),
+              "The round, 1, 2, ..., in which a bag added each term: first those of the cosines of `expansion_`, then "
+              "those of its trees."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
-              "For each column of the raw table, its share in the improvement of the validation loss.  The improvement "
-              "by each base learner is distributed over the columns in proportion to their relevance for it: the sum "
-              "of (amplitude * omega)^2 of Fourier terms, of the gains of splits of trees, of squared coefficients of "
-              "linear terms.  The shares sum to 1, or to 0 where there is no term.  A column that is constant or "
-              "dropped has 0."),
+              "For each column of the raw table, its share in the improvement of the validation loss.  What each base "
+              "learner improved is divided among the columns in proportion to the sum of (amplitude * omega)^2 of "
+              "Fourier terms, of the gains of splits of trees, of squared coefficients of linear functions.  The "
+              "shares sum to 1, or to 0 where there is no term.  A column that is constant or dropped has 0."),
     Attribute("interaction_pairs_", "list of tuples",
               "Pairs of columns, by name or index, that a term, or kernel ridge regression, reads together: with "
               "`interaction_constraints` given as a number, those that were chosen and used."),

@@ -50,22 +50,27 @@ _PRIOR_ROWS, _PRIOR_OF_KERNEL = 50.0, 1.0
 
 
 class Stack(NamedTuple):
-    """The score: terms H + kernels (sum of kernels) + shifts, each (n_outputs,)."""
+    """The score: a weight times the mean of the bags, a weight times the regression, and a shift, each (n_outputs,)."""
 
-    terms: Double
-    kernels: Double
+    weight_of_bags: Double
+    weight_of_regression: Double
     shifts: Double
     regression: "StackedRegression | None"  # None where kernel ridge regression is not used
     report: Double  # numbers of `KernelRidgeReport`
     out_of_fold: Double | None = None  # (n_outputs, n_rows) predictions of the regression for the out-of-fold rows
 
+    @property
+    def reason(self) -> Reason:
+        """Why kernel ridge regression is used or not."""
+        return Reason(int(self.report[0]))
+
     def scores(self, of_bags: Double, data: LossData, rows: Indices) -> Double:
         """Scores of the out-of-fold rows from those of the bags, which of values are less the targets, as these."""
-        scores: Double = self.terms[:, None] * of_bags + self.shifts[:, None]
+        scores: Double = self.weight_of_bags[:, None] * of_bags + self.shifts[:, None]
         if self.out_of_fold is not None:
-            scores += self.kernels[:, None] * self.out_of_fold
+            scores += self.weight_of_regression[:, None] * self.out_of_fold
             if data.loss.link == "identity":
-                scores -= self.kernels[:, None] * regression_targets(data, rows)
+                scores -= self.weight_of_regression[:, None] * regression_targets(data, rows)
         return scores
 
 
