@@ -19,7 +19,7 @@ Double = NDArray[np.float64]
 NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
 
 # How programs write a missing value, in lower case.
-MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "?", "."))
+MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "+nan", "?", "."))
 
 # What C's strtod reads, except hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)",

@@ -21,6 +21,7 @@ from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.tables import RawColumn, category_of_numbers
 from .function import Array
 from .html_file import MODULE_BEGINS, MODULE_ENDS
+from .sql_file import quoted, table_name
 
 Double = NDArray[np.float64]
 
@@ -325,28 +326,38 @@ def _of_input(cells: Sequence[Any], kind: str) -> Array:
 _SQL_TYPES = {CATEGORY: "text", NUMERIC: "double precision", EMPTY: "double precision", DATE: "timestamp"}
 
 
-def sql_columns(rows: Rows, key: str = "id") -> str:
-    """The columns of a table of rows."""
-    columns = (f"{quoted(name)} {_SQL_TYPES[kind]}" for name, kind in zip(rows.names, rows.kinds, strict=True))
-    return f"{quoted(key)} integer, {', '.join(columns)}"
+class SqlColumn(NamedTuple):
+    """A column of a table in a database."""
+
+    name: str
+    type: str
+    values: Sequence[Any]  # dates are ISO text
 
 
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
+def sql_columns(rows: Rows, key: str = "id") -> list[SqlColumn]:
+    """The columns of a table of rows, among them that of the key: numbers, unless the model has a column of its name.
+
+    Databases do not tell upper from lower case in names.
+    """
+    columns = [SqlColumn(name, _SQL_TYPES[kind], [
+        None if cell is None or cell != cell else
+        (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE else cell for cell in cells])
+        for name, kind, cells in zip(rows.names, rows.kinds, rows.cells, strict=True)]
+    has_key = key.lower() in map(str.lower, rows.names)
+    return columns if has_key else [SqlColumn(key, "integer", range(rows.n_rows)), *columns]
 
 
-def sql_rows(rows: Rows) -> list[tuple[Any, ...]]:
-    """Rows of values of a database, in which dates are ISO text."""
-    columns = [[None if cell is None or cell != cell else
-                (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE else cell for cell in cells]
-               for cells, kind in zip(rows.cells, rows.kinds, strict=True)]
-    return [*zip(range(rows.n_rows), *columns, strict=True)]
+def create_table(table: str, columns: Sequence[SqlColumn]) -> str:
+    """The statement that creates a table."""
+    return f"CREATE TABLE {table} ({', '.join(f'{quoted(each.name)} {each.type}' for each in columns)})"
 
 
-def of_sql(found: Sequence[Sequence[Any]], expected: Results) -> Results:
-    """Results of a SELECT: the key, then a label, probabilities and scores, or predictions."""
-    ordered = sorted(found, key=lambda row: row[0])
+def of_sql(found: Sequence[Sequence[Any]], keys: Sequence[Any], expected: Results) -> Results:
+    """Results of a SELECT: the key, then a label, probabilities and scores, or predictions; `keys` are in order."""
+    row_of = {row[0]: row for row in found}
+    if len({*keys}) < len(keys):
+        raise ValueError("the column that identifies rows, which export --key names, has the same value in several")
+    ordered = [row_of[key] for key in keys]
     if expected.classes is None:
         n = 1 + expected.answers.shape[1]  # ends of intervals are behind
         return Results(None, np.array([row[1:n] for row in ordered], dtype=np.float64))
@@ -364,10 +375,11 @@ def run_sqlite(path: str, rows: Rows, expected: Results, options: Options = _DEF
     import sqlite3
 
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        table = quoted(options["table"])
-        connection.execute(f"CREATE TABLE {table} ({sql_columns(rows, options['key'])})")
-        connection.executemany(f"INSERT INTO {table} VALUES (?{', ?' * len(rows.names)})", sql_rows(rows))
-        return of_sql(connection.execute(_statement(path)).fetchall(), expected)
+        table, columns = table_name(options["table"]), sql_columns(rows, options["key"])
+        connection.execute(create_table(table, columns))
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})",
+                               zip(*(each.values for each in columns), strict=True))
+        return _selected(connection, path, expected, options)
 
 
 def run_duckdb(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
@@ -375,14 +387,20 @@ def run_duckdb(path: str, rows: Rows, expected: Results, options: Options = _DEF
     import duckdb
 
     with duckdb.connect() as connection:
-        table = quoted(options["table"])
-        connection.execute(f"CREATE TABLE {table} ({sql_columns(rows, options['key'])})")
-        given = {f"c{j}": np.array(column, dtype=object) for j, column in
-                 enumerate(zip(*sql_rows(rows), strict=True))}
-        casts = ", ".join(f"CAST(c{j} AS {_SQL_TYPES[kind]})" for j, kind in enumerate(rows.kinds, 1))
-        if given:
-            connection.execute(f"INSERT INTO {table} SELECT CAST(c0 AS integer), {casts} FROM given")
-        return of_sql(connection.execute(_statement(path)).fetchall(), expected)
+        table, columns = table_name(options["table"]), sql_columns(rows, options["key"])
+        connection.execute(create_table(table, columns))
+        given = {f"c{j}": np.array(each.values, dtype=object) for j, each in enumerate(columns)}
+        casts = ", ".join(f"CAST(c{j} AS {each.type})" for j, each in enumerate(columns))
+        if len(given["c0"]):
+            connection.execute(f"INSERT INTO {table} SELECT {casts} FROM given")
+        return _selected(connection, path, expected, options)
+
+
+def _selected(connection: Any, path: str, expected: Results, options: Options) -> Results:
+    """What the statement of a file selects from the table of a connection, in the order of its rows."""
+    found = connection.execute(_statement(path)).fetchall()
+    keys = connection.execute(f"SELECT {quoted(options['key'])} FROM {table_name(options['table'])}").fetchall()
+    return of_sql(found, [key for key, in keys], expected)
 
 
 Run = Callable[[str, Rows, Results, Options], Results]

@@ -57,9 +57,14 @@ _FUNCTIONS = {name: f"({pattern})" for name, pattern in _FUNCTIONS.items()}
 _WRITER = TextWriter(_FUNCTIONS, "{}({})", _exact)
 
 
-def _name(text: str) -> str:
-    """An identifier as it is."""
-    return '"' + text.replace('"', '""') + '"'
+def quoted(name: str) -> str:
+    """A name as it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def table_name(table: str) -> str:
+    """The name of a table, which may have that of a schema and a point before it."""
+    return ".".join(map(quoted, table.split(".")))
 
 
 def _literal(value: Any) -> str:
@@ -112,7 +117,7 @@ def sql_file(function: Function, table: str, key: str) -> str:
     if n_numbers > _MOST_NUMBERS:
         raise InvalidInputError(f"a SELECT would hold {n_numbers} numbers, which databases take minutes to read (more "
                                 f"than {_MOST_NUMBERS}); train a smaller model, or export it to another target")
-    stages = [*_raw(function, ".".join(map(_name, table.split("."))), key)]
+    stages = [*_raw(function, table_name(table), key)]
     if function.mapping is None:
         features, source = [f"x{j} AS z{j}" for j in range(function.n_columns)], "rff_x"
     else:
@@ -144,7 +149,7 @@ def sql_file(function: Function, table: str, key: str) -> str:
     if labels is not None and len(labels) > 2:
         stages.append(_stage("rff_odds", ["*", *(f"{_answer(function, h)} AS o{k}" for k, h in enumerate(outputs))],
                              "rff_scores"))
-    columns = [f"id AS {_name(key)}", *(_predictions if labels is None else _classes)(function, outputs)]
+    columns = [f"id AS {quoted(key)}", *(_predictions if labels is None else _classes)(function, outputs)]
     source = "rff_scores" if labels is None or len(labels) == 2 else "rff_odds"
     if function.intervals is not None:
         stages += _ends(function, function.intervals, outputs)
@@ -160,10 +165,10 @@ def sql_file(function: Function, table: str, key: str) -> str:
 
 def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     """Table rff_x of the values of the columns that are read: numbers, seconds of dates and places of levels."""
-    names = [f"t.{_name(name)}" for name in function.column_names()]
+    names = [f"t.{quoted(name)}" for name in function.column_names()]
     if function.mapping is None:
         columns = [f"CAST({name} AS double precision) AS x{j}" for j, name in enumerate(names)]
-        yield _stage("rff_x", [f"t.{_name(key)} AS id", *columns], f"{table} t")
+        yield _stage("rff_x", [f"t.{quoted(key)} AS id", *columns], f"{table} t")
         return
     used = {output.column for output in function.mapping.outputs}.union(*function.mapping.differences)
     kinds = {j: function.mapping.columns[j] for j in sorted(used)}
@@ -171,7 +176,7 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     texts = {j: f"TRIM(CAST({names[j]} AS varchar), {_BLANKS}) AS t{j}" for j in [*dates, *categories]}
     others = {j: f"CAST({'NULL' if column.kind == EMPTY else names[j]} AS double precision) AS x{j}"
               for j, column in kinds.items() if j not in texts}
-    yield _stage("rff_t", [f"t.{_name(key)} AS id", *texts.values(), *others.values()], f"{table} t")
+    yield _stage("rff_t", [f"t.{quoted(key)} AS id", *texts.values(), *others.values()], f"{table} t")
     source, read = "rff_t", [f"x{j}" for j in others]  # columns whose values are there
     if dates:
         parts = [part for j in dates for part in _parts_of_date(f"t{j}", str(j))]
@@ -413,7 +418,7 @@ def _classes(function: Function, outputs: Sequence[str]) -> Iterator[str]:
         odds = _columns("o", len(labels))
         probabilities = ["1e0 / " + _sum([write("exp(min(700, a - b))", _WRITER, a=other, b=own) for other in odds])
                          for own in odds]
-    names = [_name(f"probability_{label}") for label in given]
+    names = [quoted(f"probability_{label}") for label in given]
     yield from (f"{value} AS {name}" for value, name in zip(probabilities, names, strict=True))
     yield from (f"{h} AS {'score' if len(outputs) == 1 else f'score_{k}'}" for k, h in enumerate(outputs))
 

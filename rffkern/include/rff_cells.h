@@ -102,7 +102,7 @@ static int rff_is_among(const rff_word *word, const char *list)
 
 /* --- levels */
 
-static const char rff_missing_words[] = "na n/a #n/a nan null none nat <na> -nan ? .";
+static const char rff_missing_words[] = "na n/a #n/a nan null none nat <na> -nan +nan ? .";
 static const char rff_words_of_no[] = "false no n f nein falsch non faux falso";
 static const char rff_words_of_yes[] = "true yes y t ja wahr oui vrai s\355 si s\354 verdadero vero";
 
@@ -668,7 +668,7 @@ static rff_error rff_read_text(const rff_column *column, rff_span text, double *
     } else if (!column->decimal) {
         if ((*column->format == 'd' ? rff_read_seconds : rff_read_time)(text, value)) return RFF_OK;
     } else if (column->decimal == '.' && is_number) {
-        if (fabs(plain) <= RFF_LARGEST_CELL || (plain != plain && !*column->format && !has_mark)) {
+        if (fabs(plain) <= RFF_LARGEST_CELL) {
             *value = plain;
             return RFF_OK;
         }

@@ -167,4 +167,12 @@ static uint32_t rff_little32(const uint8_t *at) { return rff_little16(at) | rff_
 
 static uint64_t rff_little64(const uint8_t *at) { return rff_little32(at) | (uint64_t)rff_little32(at + 4) << 32; }
 
+RFF_API size_t rff_find_column(const rff_model *model, const char *name, size_t length)
+{
+    size_t j;
+    for (j = 0; model && name && model->feature_names && j < model->info.n_features; j++)
+        if (strlen(model->feature_names[j]) == length && memcmp(model->feature_names[j], name, length) == 0) return j;
+    return RFF_NO_COLUMN;
+}
+
 #endif

@@ -1024,12 +1024,4 @@ RFF_API rff_error rff_predict_proba_cells(const rff_model *model, const rff_cell
                     model ? model->info.n_classes : 0, probabilities, scratch, scratch_size, row, column);
 }
 
-RFF_API size_t rff_find_column(const rff_model *model, const char *name, size_t length)
-{
-    size_t j;
-    for (j = 0; model && name && model->feature_names && j < model->info.n_features; j++)
-        if (strlen(model->feature_names[j]) == length && memcmp(model->feature_names[j], name, length) == 0) return j;
-    return RFF_NO_COLUMN;
-}
-
 #endif

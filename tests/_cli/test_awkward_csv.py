@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 CASES = cases()
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-MISSING = {"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "nat", "<na>", "?", "."}
+MISSING = {"", "na", "n/a", "#n/a", "nan", "-nan", "+nan", "null", "none", "nat", "<na>", "?", "."}
 FOREIGN = re.compile("[\0\udc80-\udcff]")
 
 

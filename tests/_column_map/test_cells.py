@@ -130,3 +130,11 @@ def test_durations_are_seconds_in_any_table():
         spans, [*map(str, spans)], (np.arange(9) * 5000).astype("m8[s]"), np.arange(9) * 5000.0)]
     for each in found[1:]:
         np.testing.assert_array_equal(each, found[0])
+
+
+@pytest.mark.parametrize("cells", [["1", "2.5"], ["1 kg", "2 kg"], ["$1", "$2"], ["2024-01-01", "2024-01-02"],
+                                   ["12:30", "12:45"], ["red", "blue"]])
+def test_nan_of_either_sign_is_missing_in_every_column(cells):
+    raw = read_table({"a": np.array([*cells, "+NaN", "-nan"], dtype=object)}).columns[0]
+    assert np.isnan(raw.values).tolist() == [False, False, True, True]
+    assert "+NaN" not in raw.levels

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from helpers import damaged_files
 from helpers.c_cells import Cell, ColumnInfo, Info
-from helpers.c_reader import SANITIZERS, STRICT, CReader, build, compiler
+from helpers.c_reader import ACCEPTED, SANITIZERS, STRICT, CReader, build, compiler
 from helpers.compressed import Compressed
 from helpers.damaged_files import members_of, sign
 from helpers.expansions import fourier_expansion
@@ -360,6 +360,14 @@ def test_compilers_have_nothing_to_say(name, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", name)
     build(tmp_path, ("-O2", "-shared", "-fPIC", *STRICT, "-Wconversion", "-DRFF_READER_ONLY"),
           pathlib.Path(rffkern.get_include(), "rffscore.c"))
+
+
+def test_the_reader_alone_is_a_whole_library(tmp_path):
+    """Without what scores, all functions that describe a model are there."""
+    content = (DATA / "1" / "gbrff2.npz").read_bytes()
+    with CReader(build(tmp_path, ("-DRFF_READER_ONLY",))) as reader:
+        assert reader.verdict(content) == (ACCEPTED, "")
+        assert not reader.accepts(content[:-1])
 
 
 def test_the_documentation_has_all_codes_and_functions_and_programs(tmp_path):

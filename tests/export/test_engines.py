@@ -1,5 +1,6 @@
 """Exported models, of numbers and of tables, give what the models give, in the programs that run them."""
 
+import numpy as np
 import pytest
 from helpers import exported
 from helpers.engines import ENGINES, TARGETS, errors_of, lacking, results_of, rows_of
@@ -45,3 +46,20 @@ def test_all(engine, case, tmp_path):
 @pytest.mark.parametrize("case", [*QUICK, *(case for case in FEW if case not in CASES)])
 def test_in_postgresql(case, server, tmp_path):
     check(case, "postgresql", server, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
+    """Databases do not tell Id from id; the key must differ from row to row."""
+    if lacking(engine):
+        pytest.skip(f"{', '.join(lacking(engine))} not found")
+    rng, options = np.random.default_rng(0), {"table": "main.some rows", "key": "Id"}
+    table = {"id": rng.permutation(200) + 1.0, "x": rng.standard_normal(200)}
+    model = rffkern.GBRFF2Classifier(10, columns=rffkern.ColumnMap(), random_state=0).fit(table, table["id"] > 80)
+    rffkern.export(model, tmp_path / "model.sql", to="sql", **options)
+    expected = results_of(model, table)
+    found = ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)
+    assert errors_of(found, expected).ulp <= exported.rounding_of(model)
+    table["id"][3] = table["id"][5]
+    with pytest.raises(ValueError, match="has the same value in several"):
+        ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)

@@ -52,7 +52,7 @@ HEADERS = [
     "p,p,q", ",,", "p,,q", '"p","q","r"', '"p,1",q,r', '"p\n1",q,r', " p , q , r ", "0,1,2", "p", "p,q", "p,q,r,s",
     '"p', "p,q,r\0", "P,p,q", "p, p,q",
 ]
-GAPS = ["", "NA", "na", "N/A", "#N/A", "nan", "NaN", "-nan", "null", "NULL", "None", "NaT", "<NA>", "?", ".", "  ",
+GAPS = ["", "NA", "na", "N/A", "#N/A", "nan", "NaN", "-nan", "+nan", "null", "NULL", "None", "NaT", "<NA>", "?", ".", "  ",
         '""', '"NA"', " NA ", "\u00a0", '"\n"', "NAN", "nA"]
 WORDS = ["red", "light blue", '"a,b"', '"a""b"', "\u00e9", "1a", "TRUE", "false", "e5", "0x10", "-", "--", "n.a.",
          "NAs", "1_000", "\uff11", "inf", "1e400", "1,5", "1.5", "007", '"x\ny"', "True ", "??"]

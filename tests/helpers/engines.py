@@ -16,12 +16,12 @@ from rffkern._export.engines import (
     Errors,
     Results,
     Rows,
+    create_table,
     errors_of,
     of_sql,
     results_of,
     rows_of,
     sql_columns,
-    sql_rows,
 )
 
 __all__ = ["ENGINES", "TARGETS", "Errors", "Results", "Rows", "errors_of", "lacking", "postgresql", "results_of",
@@ -61,15 +61,16 @@ def postgresql(folder: pathlib.Path) -> Iterator[Run]:
 
 
 def _run_postgresql(socket: pathlib.Path, path: pathlib.Path, rows: Rows, expected: Results) -> Results:
-    lines = "\n".join("\t".join(_copied(value) for value in row) for row in sql_rows(rows))
-    script = (f"BEGIN;\nCREATE TABLE rows ({sql_columns(rows)});\nCOPY rows FROM STDIN;\n{lines}\n\\.\n"
+    columns = sql_columns(rows)
+    lines = "\n".join("\t".join(map(_copied, row)) for row in zip(*(each.values for each in columns), strict=True))
+    script = (f"BEGIN;\n{create_table('rows', columns)};\nCOPY rows FROM STDIN;\n{lines}\n\\.\n"
               f"{path.read_text(encoding='utf-8')}ROLLBACK;\n")
     done = subprocess.run(["psql", "-h", socket, "-qt", "--csv", "-v", "ON_ERROR_STOP=1", "postgres", "rffkern"],
                           input=script.encode(), capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode())
     found = csv.reader(io.StringIO(done.stdout.decode(), newline=""))
-    return of_sql([[int(row[0]), *row[1:]] for row in found], expected)
+    return of_sql([[int(row[0]), *row[1:]] for row in found], range(rows.n_rows), expected)
 
 
 def _copied(value: Any) -> str:
