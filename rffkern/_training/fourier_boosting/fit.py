@@ -7,9 +7,14 @@ import numpy as np
 
 from ..._column_map.cells import DATE
 from ..._estimator.base import Fitted
-from ..._estimator.checkpoints import CheckpointWriter
+from ..._estimator.checkpoints import (
+    CheckpointWriter,
+    RowFingerprints,
+    fixed_params,
+    marks_of_sets,
+    state_to_continue,
+)
 from ..._estimator.monitor import TimeLimit
-from ..._estimator.training_rows import RowFingerprints, fixed_params, marks_of_sets, state_to_continue
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms, Part
 from ..._native.array_types import Double, Indices, Mask, NDArray

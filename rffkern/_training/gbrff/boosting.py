@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._estimator.checkpoints import CheckpointWriter
-from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
-from ..._estimator.training_rows import (
+from ..._estimator.checkpoints import (
     Checkpoint,
+    CheckpointWriter,
     RowFingerprints,
-    check_training,
     fixed_params,
     sources_of_draws,
     state_to_continue,
 )
+from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
+from ..._estimator.training_rows import check_training
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native.array_types import Double

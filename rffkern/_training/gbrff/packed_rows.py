@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._estimator.training_rows import RowFingerprints
+from ..._estimator.checkpoints import RowFingerprints
 from ..._native import gbrff, scoring
 from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import RowBlocks

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._estimator.checkpoints import RowFingerprints, sources_of_draws
 from ..._estimator.monitor import TimeLimit
-from ..._estimator.training_rows import RowFingerprints, sources_of_draws
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, pack, tiled

@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.base import Fitted
-from ..._estimator.checkpoints import CheckpointWriter
-from ..._estimator.monitor import Monitor, TimeLimit
-from ..._estimator.training_rows import (
+from ..._estimator.checkpoints import (
     Checkpoint,
+    CheckpointWriter,
     RowFingerprints,
-    check_training,
     fixed_params,
     sources_of_draws,
     state_to_continue,
 )
+from ..._estimator.monitor import Monitor, TimeLimit
+from ..._estimator.training_rows import check_training
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._native.array_types import Double, NDArray
