@@ -16,7 +16,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.column_map import ColumnMap
 from .._estimator.evaluation import Evaluation, Predictions, aligned, metric_name, with_error
-from .._estimator.metrics import ASCENDING, constant_classifier, label_codes
+from .._estimator.metrics import ASCENDING, class_shares, label_codes
 from .._estimator.registry import AUTOMATIC, FAMILIES
 from .._files.model_files import dumps
 from .._native import solvers
@@ -140,7 +140,7 @@ def _constant(training: TrainingTable) -> Fitted:
     """Shares of the labels, or the mean."""
     if training.has_labels:
         classes, codes = np.unique(training.y, return_inverse=True)
-        shares = constant_classifier(codes, len(classes), training.weights)[0]
+        shares = class_shares(codes, len(classes), training.weights)
         return shares, lambda rows: Predictions(label_codes(rows.y, classes), np.tile(shares, (len(rows.y), 1)), None,
                                                 classes)
     mean = np.average(training.y, axis=0, weights=training.weights)

@@ -5,23 +5,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.weights import weighted_quantile
 from .conformal import record_of_labels, record_of_targets
 from .metrics import (
     ASCENDING,
     Metrics,
+    class_shares,
     classification_metrics,
     confusion,
-    constant_classifier,
     figures,
     label_codes,
+    own_probabilities,
     quantile_metrics,
     regression_metrics,
     reliability,
 )
-
-Double = NDArray[np.float64]
 
 _CLEAR = 2.0  # standard errors, by which a difference is taken for more than chance
 _DOUBT = "; these rows do not show that the model is better than a guess"
@@ -51,8 +50,7 @@ class Predictions(NamedTuple):
         """What a model keeps of rows that it was not trained on, for intervals and sets."""
         weights = None if self.weights is None or (self.weights == self.weights[0]).all() else self.weights
         if self.classes is not None:
-            own = np.where(self.truth < 0, 0.0, self.predicted[np.arange(len(self.truth)), self.truth])
-            return record_of_labels(own, weights, source)
+            return record_of_labels(own_probabilities(self.truth, self.predicted), weights, source)
         predicted = np.atleast_2d(self.predicted.T)
         return record_of_targets(predicted, self.truth.T - predicted, weights, len(self.quantiles or "1") == 1, source)
 
@@ -65,7 +63,7 @@ class Predictions(NamedTuple):
             return self._replace(predicted=np.broadcast_to(values, (len(self.truth), len(values)))).metrics()
 
         if self.classes is not None:
-            return of_constants(constant_classifier(self.truth, len(self.classes), self.weights)[0])
+            return of_constants(class_shares(self.truth, len(self.classes), self.weights))
         w = np.ones(len(self.truth)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
         if self.quantiles is not None:
             return of_constants([weighted_quantile(self.truth, w, q) for q in self.quantiles])
@@ -75,7 +73,7 @@ class Predictions(NamedTuple):
 
     def guess(self) -> int:
         """The index of the class that is guessed without looking at rows."""
-        return int(constant_classifier(self.truth, self.predicted.shape[1], self.weights)[0].argmax())
+        return int(class_shares(self.truth, self.predicted.shape[1], self.weights).argmax())
 
 
 def predictions_of(model: Any, X: Any, y: NDArray[Any], weights: Double | None = None) -> Predictions:

@@ -13,12 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._rows.weights import weighted_quantile
 from ..errors import InvalidInputError
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Bins of equal numbers of rows, in which mean probabilities are compared with observed shares.
 N_BINS = 10
@@ -93,6 +90,21 @@ def known_label_codes(labels: NDArray[Any], classes: NDArray[Any]) -> Indices:
     return codes
 
 
+def own_probabilities(codes: Indices, proba: Double) -> Double:
+    """The probability of the label of each row; 0 of one that is no class."""
+    return np.where(codes < 0, 0.0, proba[np.arange(len(codes)), codes])
+
+
+def log_losses(codes: Indices, proba: Double) -> Double:
+    """The log loss of each row."""
+    return -np.log(np.maximum(own_probabilities(codes, proba), _LEAST_PROBABILITY))
+
+
+def most_likely(proba: Double) -> Indices:
+    """The index of the most likely class of each row; of two equally likely ones the first."""
+    return (proba[:, 1] > 0.5).astype(np.intp) if proba.shape[1] == 2 else proba.argmax(axis=1)
+
+
 def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -> Metrics:
     """Metrics of class probabilities.
 
@@ -115,14 +127,12 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
     n_rows, n_classes = proba.shape
     w = _weights(weights, n_rows)
     is_class = codes[:, None] == np.arange(n_classes)
-    chosen = (proba[:, 1] > 0.5).astype(np.intp) if n_classes == 2 else proba.argmax(axis=1)
-    right = (chosen == codes).astype(np.float64)
-    own = np.where(is_class, proba, 0.0).sum(axis=1)
+    right = (most_likely(proba) == codes).astype(np.float64)
     squares = (proba - is_class) ** 2
     metrics = {
         "accuracy": _mean(right, w),
         "balanced_accuracy": _mean_of([_mean_within(right, codes == code, w) for code in np.unique(codes[w > 0])]),
-        "log_loss": _mean(-np.log(np.maximum(own, _LEAST_PROBABILITY)), w),
+        "log_loss": _mean(log_losses(codes, proba), w),
         "brier": _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w),
         "calibration_error": _calibration_error(codes, proba, w),
     }
@@ -213,21 +223,19 @@ def confusion(codes: Indices, proba: Double, weights: Any = None) -> Double:
     The last row is of labels that the model does not know.
     """
     n_rows, n_classes = proba.shape
-    chosen = (proba[:, 1] > 0.5).astype(np.intp) if n_classes == 2 else proba.argmax(axis=1)
-    place = np.where(codes < 0, n_classes, codes) * n_classes + chosen
+    place = np.where(codes < 0, n_classes, codes) * n_classes + most_likely(proba)
     sums = np.bincount(place, _weights(weights, n_rows), minlength=(n_classes + 1) * n_classes)
     return sums.reshape(-1, n_classes).astype(np.float64)
 
 
-def constant_classifier(codes: Indices, n_classes: int, weights: Any = None) -> Double:
-    """Probabilities (n_samples, n_classes) that do not look at the rows: the shares of the classes among them.
+def class_shares(codes: Indices, n_classes: int, weights: Any = None) -> Double:
+    """The shares of the classes among the rows, (n_classes,).
 
-    It is the best constant with hindsight, so that no model gains on it by chance.
+    As probabilities of all rows they are the best constant with hindsight, so that no model gains on it by chance.
     """
     known = codes >= 0
     shares = np.bincount(codes[known], _weights(weights, len(codes))[known], minlength=n_classes).astype(np.float64)
-    shares = shares / shares.sum() if shares.sum() > 0 else np.full(n_classes, 1 / n_classes)
-    return np.broadcast_to(shares, (len(codes), n_classes))
+    return shares / shares.sum() if shares.sum() > 0 else np.full(n_classes, 1 / n_classes)
 
 
 # --- numbers

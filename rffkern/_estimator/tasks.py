@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._model.expansion import Expansion
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
 from .base import Model
@@ -19,8 +19,6 @@ if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.training_rows import Training
     from .counterfactual import Counterfactual
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _ROUNDING = 1e-14  # of exponentials of scores, in units of them
 
@@ -383,11 +381,10 @@ class Classifier(Predictor):
 
     def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
         from .conformal import record_of_labels
-        from .metrics import known_label_codes
+        from .metrics import known_label_codes, own_probabilities
 
-        proba = probabilities(self._link(), scores)
         codes = known_label_codes(self._checked_truth(y, len(scores)), self.classes_)
-        own = np.where(codes >= 0, proba[np.arange(len(codes)), codes], 0.0)
+        own = own_probabilities(codes, probabilities(self._link(), scores))
         return lambda rows, weights: record_of_labels(own[rows], weights, "conformalize")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

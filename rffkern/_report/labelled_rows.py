@@ -10,17 +10,12 @@ from .._column_map.cells import CATEGORY, DATE, NUMERIC
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
 from .._estimator.evaluation import Evaluation, Predictions, quantiles_of
 from .._estimator.links import probabilities
-from .._estimator.metrics import known_label_codes, pinball
-from .._native.array_types import NDArray
+from .._estimator.metrics import known_label_codes, log_losses, pinball
+from .._native.array_types import Double, Indices, NDArray
 from .._rows.validation import NamedRows, check_array, check_targets, feature_names, to_array
 from ..errors import InvalidInputError
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
 BINARY, MULTICLASS, REGRESSION, QUANTILES = "binary", "multiclass", "regression", "quantiles"
-
-_LEAST_PROBABILITY = 1e-15  # of a label in the log loss
 
 
 class LabelledRows:
@@ -217,10 +212,7 @@ class LabelledRows:
     @cached_property
     def surprises(self) -> Double:
         """By what rows are ranked as the worst: the log loss of their label, or `losses`."""
-        if not self.classes:
-            return self.losses
-        own = np.where(self.codes >= 0, self.predictions[np.arange(len(self)), self.codes], 0.0)
-        return -np.log(np.maximum(own, _LEAST_PROBABILITY))
+        return log_losses(self.codes, self.predictions) if self.classes else self.losses
 
     # --- values as a person reads them
 

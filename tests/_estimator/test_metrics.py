@@ -6,9 +6,9 @@ import pytest
 from rffkern._estimator.evaluation import Predictions
 from rffkern._estimator.metrics import (
     Metric,
+    class_shares,
     classification_metrics,
     confusion,
-    constant_classifier,
     figures,
     quantile_metrics,
     regression_metrics,
@@ -161,7 +161,7 @@ def test_edges():
     unknown = classification_metrics(np.array([-1, 0, 1]), np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]]))
     assert unknown["accuracy"].value == pytest.approx(2 / 3)
     assert confusion(np.array([-1]), np.array([[0.9, 0.1]])).tolist() == [[0, 0], [0, 0], [1, 0]]
-    assert constant_classifier(np.array([-1]), 2).tolist() == [[0.5, 0.5]]
+    assert class_shares(np.array([-1]), 2).tolist() == [0.5, 0.5]
     constant = regression_metrics(np.ones(3), np.ones(3))
     assert (constant["r2"].value, constant["rmse"].value, constant["rmse"].standard_error) == (1, 0, 0)
     assert regression_metrics(np.ones(3), np.zeros(3))["r2"].value == 0
