@@ -309,7 +309,7 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
             first += len(form.shifts)
         rows.append(f"{{{', '.join(members)}}}")
     derived = [f"    x[{value}] = x[{j}] - x[{other}];\n"
-               for value, (j, other) in enumerate(mapping.differences, first)]
+               for value, (j, other) in enumerate(mapping.differences, mapping.first_difference)]
     tables.append(_c_table("rff_column", "raw_columns", rows))
     return c_source_of("rff_read_cell", *["rff_score_cell"] * bool(texts)) + "\n" + "".join(tables) + Template(
         _C_READ_ROW).substitute(name=name, n_columns=len(rows), derived="".join(derived),
@@ -353,7 +353,7 @@ def _js_derived(mapping: RowMap) -> Iterator[str]:
     for k, (j, form) in enumerate(mapping.texts):
         yield f"    x.set(scores_of_text(by_place ? cells[{j}] : cells[columns[{j}]], x[{j}], text{k}), {first});\n"
         first += len(form.shifts)
-    for value, (j, other) in enumerate(mapping.differences, first):
+    for value, (j, other) in enumerate(mapping.differences, mapping.first_difference):
         yield f"    x[{value}] = x[{j}] - x[{other}];\n"
 
 

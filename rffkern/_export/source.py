@@ -1,6 +1,7 @@
 """Functions of this package as text of files that do without it."""
 
 import ast
+import functools
 import inspect
 import os
 import re
@@ -57,11 +58,25 @@ def c_source_of(*names: str) -> str:
 
     Where a name stands for the first time, it is declared, as C wants it.
     """
+    statements, declared = _c_statements()
+    wanted, queue = set(), [declared[name] for name in names]
+    while queue:
+        place = queue.pop()
+        if place not in wanted:
+            wanted.add(place)
+            queue += [declared[name] for name in statements[place][1]]
+    return "\n/* Of the C library of rffkern (BSD-3-Clause). */\n" + "".join(
+        f"\n{statements[place][0]}\n" for place in sorted(wanted))
+
+
+@functools.cache
+def _c_statements() -> tuple[list[tuple[str, set[str]]], dict[str, int]]:
+    """The statements of the C library, with the names in each, and which one declares a name."""
     folder, text = get_include(), ""
     for name in ("rffkern.h", "rffscore.c"):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             text += _FOR_C_PLUS_PLUS.sub("", _NOT_CODE.sub(lambda found: found[1] or " ", file.read()))
-    statements: list[tuple[str, set[str]]] = []  # of the whole library, and the names in each
+    statements: list[tuple[str, set[str]]] = []
     lines: list[str] = []
     depth = 0
     for line in map(str.strip, text.splitlines()):
@@ -76,11 +91,4 @@ def c_source_of(*names: str) -> str:
     declared: dict[str, int] = {}
     for place, (_, each) in enumerate(statements):
         declared |= {name: place for name in each if name not in declared}
-    wanted, queue = set(), [declared[name] for name in names]
-    while queue:
-        place = queue.pop()
-        if place not in wanted:
-            wanted.add(place)
-            queue += [declared[name] for name in statements[place][1]]
-    return "\n/* Of the C library of rffkern (BSD-3-Clause). */\n" + "".join(
-        f"\n{statements[place][0]}\n" for place in sorted(wanted))
+    return statements, declared
