@@ -24,7 +24,7 @@ from .._column_map.cells import (
 )
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
-from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers
+from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers, recoded
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
 from .._rows.validation import NamedRows, integer_dtype
@@ -326,8 +326,7 @@ class CategoryIndex:
         for k in columns:
             index = self._codes.setdefault(k, {})
             table = np.array([*(self._code(index, level) for level in block.levels[k]), np.nan])
-            codes = block.X[:, k]
-            block.X[:, k] = table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
+            block.X[:, k] = recoded(block.X[:, k], table)
 
     def _code(self, index: dict[str, int], level: str) -> int:
         # A column map drops a category of more levels than this: the others share a code, so that memory is bounded.

@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.validation import LARGEST_VALUE
-
-Double = NDArray[np.float64]
 
 NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
 

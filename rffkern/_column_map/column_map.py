@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._protocol.arguments import Check, check_all, choice, distinct, number
 from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
@@ -23,7 +23,6 @@ from .tables import check_table, column_name, in_blocks, tables
 if TYPE_CHECKING:  # not needed where rows are mapped
     from .learning import StatisticsCollector
 
-Double = NDArray[np.float64]
 
 NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
 DateOrder: TypeAlias = Literal["auto", "dmy", "mdy"]
@@ -275,18 +274,16 @@ class ColumnMap(Parametrised):
             if array is not None and len(array) != collector.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
                                         f"{len(array)}")
-        return self._learned(names, collector, targets is not None, row_folds, imputes)
+        return self._learned(names, collector, row_folds, imputes)
 
-    def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector", has_targets: bool,
+    def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector",
                  row_folds: NDArray[np.intp] | None = None, imputes: bool = True) -> FitResult:
         """What follows from the statistics of all training rows."""
         from .drift import Reference
-        from .learning import MapSettings, build_map
+        from .learning import build_map
 
-        statistics, unit = collector.statistics(), min(1.0, collector.weight / collector.n_positive)
-        settings = MapSettings(tuple(self.numeric), self.n_knots, self.n_bins, self.max_levels,
-                               self.min_level_rows * unit, self.date_parts, unit, has_targets, imputes)
-        return (*build_map(names, statistics, collector, settings, row_folds),
+        statistics = collector.statistics()
+        return (*build_map(names, statistics, collector, self.get_params(), row_folds, imputes),
                 Reference.of(statistics, collector.weight, collector.n_positive).to_json())
 
     def _keep(self, fitted_map: FittedMap, reference: dict[str, Any] | None) -> None:

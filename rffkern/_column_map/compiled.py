@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native import unfused
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .cells import EMPTY, NUMERIC
@@ -16,7 +16,6 @@ from .fitted_column import NUMERIC_FORMS, FittedColumn
 from .text import TextForm
 from .transforms import DifferenceForm, Entry, Form
 
-Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 _NONE = np.empty(0)
@@ -146,10 +145,10 @@ def mapped_values(columns: Sequence[FittedColumn], values: Sequence[Double]) -> 
 
     The difference of two dates is neutral where only one column is given.
     """
-    return np.ascontiguousarray(function_of(columns)(values))  # whose sums have an order
+    return np.ascontiguousarray(compiled_function(columns)(values))  # whose sums have an order
 
 
-def function_of(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Double]], Double]:
+def compiled_function(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Double]], Double]:
     """The same as a function of values, which several blocks of rows share."""
     layout = Values.of(columns)
     kernel = unfused.ColumnForms(*FormArrays.of(columns, layout))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.row_blocks import take_rows
 from .._rows.weights import RowWeights
 from ..errors import InvalidInputError
@@ -34,7 +34,6 @@ from .text import Grams, TextForm
 if TYPE_CHECKING:  # rows are compared without what learns a map
     from .learning import ColumnStatistics
 
-Double = NDArray[np.float64]
 
 N_QUANTILES, MOST_LEVELS = 10, 200
 
@@ -149,6 +148,14 @@ class Reference(NamedTuple):
                     or not (value_shares >= 0).all() or (len(values) and abs(value_shares.sum() - 1) > 1e-6)):
                 raise ValueError("the values of the reference of a column are malformed")
         return cls(int(entry["rows"]), columns)
+
+
+def read_reference(kept: Any, n_columns: int, owner: str, what: str) -> Reference:
+    """The reference that an owner keeps; InvalidInputError where it is malformed, with what follows from that."""
+    try:
+        return Reference.from_json(kept, n_columns)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise InvalidInputError(f"the reference of this {owner} is malformed, so that {what}: {error}") from error
 
 
 def coarser(kept: dict[str, Any], n_values: int) -> dict[str, Any]:

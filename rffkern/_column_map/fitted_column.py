@@ -7,16 +7,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError
 from . import transforms
 from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
 from .imputation import Imputation
-from .tables import RawColumn, category_of_numbers
+from .tables import RawColumn, category_of_numbers, recoded
 from .text import TextForm, text_form
 from .transforms import PARTS, Form, largest_slope, require, thinned
-
-Double = NDArray[np.float64]
 
 NUMERIC_FORMS: dict[str, Callable[..., Form]] = {
     "raw": transforms.raw, "standard": transforms.standard, "bounded": transforms.bounded, "rank": transforms.rank,
@@ -222,10 +220,9 @@ def imputations_of(entry: Any) -> list[tuple[int, list[int]]]:
 
 def _codes(column: RawColumn, index: Mapping[str, float], other: float) -> Double:
     """The code of the level of each row; nan where it is missing."""
-    table = np.array([*(index.get(level, other) for level in column.levels), np.nan])
-    return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
+    return recoded(column.values, np.array([*(index.get(level, other) for level in column.levels), np.nan]))
 
 
-def is_missing(values: Double) -> NDArray[np.bool_]:
+def missing_rows(values: Double) -> NDArray[np.bool_]:
     """Which rows have no value, of what `values_of` gives."""
     return np.isnan(values if values.ndim == 1 else values[0])

@@ -6,17 +6,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.validation import check_names
 from ..errors import InvalidInputError
 from .cells import DATE
-from .compiled import function_of
-from .fitted_column import FittedColumn, form_sizes, imputations_of, is_missing
+from .compiled import compiled_function
+from .fitted_column import FittedColumn, form_sizes, imputations_of, missing_rows
 from .imputation import impute
 from .tables import RawTable, column_name, read_table
 from .transforms import DifferenceForm, require
-
-Double = NDArray[np.float64]
 
 
 class OutOfFold(NamedTuple):
@@ -102,7 +100,7 @@ class FittedMap(NamedTuple):
 
         With `folds` they are the training rows, in their order from `first_row` on.
         """
-        values, mapped = self.values_of(table, {} if folds is None else folds.places), function_of(self.columns)
+        values, mapped = self.values_of(table, {} if folds is None else folds.places), compiled_function(self.columns)
         imputations = [imputation for column in self.columns for imputation in column.imputations]
         neutral = self.neutral(mapped) if any(column.imputations and np.isnan(each).any() for column, each
                                         in zip(self.columns, values, strict=True)) else None
@@ -111,7 +109,7 @@ class FittedMap(NamedTuple):
             of_block = [each[..., start : start + _BLOCK_ROWS] for each in values]
             block = self.outputs_of(of_block, folds, first_row + start, mapped)
             if neutral is not None:
-                missing = {imputation.output: is_missing(each)
+                missing = {imputation.output: missing_rows(each)
                            for column, each in zip(self.columns, of_block, strict=True)
                            for imputation in column.imputations}
                 impute(block, imputations, missing, neutral)
@@ -128,9 +126,9 @@ class FittedMap(NamedTuple):
         """Outputs for such values, (n_outputs, n_rows), neutral where they are missing.
 
         With `folds` the forms that have learned from targets are those of the training rows from `first_row` on.
-        `mapped` is `function_of` the columns, where many calls share it.
+        `mapped` is `compiled_function` the columns, where many calls share it.
         """
-        outputs = (mapped or function_of(self.columns))(values)
+        outputs = (mapped or compiled_function(self.columns))(values)
         if folds is None:
             return outputs
         start = 0

@@ -11,12 +11,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, Mask
 from .._rows.validation import LARGEST_VALUE
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 MAX_PREDICTORS = 8  # outputs from which one is imputed, at most
 

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
-from .fitted_column import AS_ALL, FittedColumn, is_missing
+from .fitted_column import AS_ALL, FittedColumn, missing_rows
 from .fitted_map import FittedMap, OutOfFold
 from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
-from .tables import LARGEST_INTEGER, RawColumn, RawTable, category
+from .tables import LARGEST_INTEGER, RawColumn, RawTable, category, recoded
 from .text import learn_text
 from .transforms import (
     PARTS,
@@ -40,8 +40,6 @@ from .transforms import (
     raw,
     standard,
 )
-
-Double = NDArray[np.float64]
 
 # Levels of a category at most; a column of more is taken for an identifier.
 MAX_KEPT_LEVELS = 100_000
@@ -91,8 +89,7 @@ class _LevelCounts:
         self.index |= {level: k for k, level in enumerate(new, len(self.index))}
         digests = [hashlib.blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8).digest() for level in new]
         self.digests = np.concatenate([self.digests, np.frombuffer(b"".join(digests), np.uint64)])
-        table = np.array([self.index[level] for level in column.levels] + [np.nan])
-        return table[np.where(np.isnan(column.values), -1, column.values).astype(np.intp)]
+        return recoded(column.values, np.array([*map(self.index.__getitem__, column.levels), np.nan]))
 
     def add(self, codes: NDArray[np.intp], folds: NDArray[np.intp], weights: Double, targets: Double) -> None:
         """Count a block of codes, none of them missing."""
@@ -207,7 +204,7 @@ class _ColumnCollector:
         for j, moments in other._differences.items():
             self._differences[j] = self._differences.get(j, Moments()) + moments
         if other.kind == CATEGORY and self._levels is not None and other._levels is not None:
-            sampled = self._levels.merge(other._levels)[np.where(np.isnan(sampled), -1, sampled).astype(np.intp)]
+            sampled = recoded(sampled, self._levels.merge(other._levels))
         if other._levels is None or (self._levels is not None and len(self._levels.index) > MAX_KEPT_LEVELS):
             self._levels = None
         return sampled
@@ -315,25 +312,15 @@ class StatisticsCollector:
 _LARGEST_INVERSE = 1e305
 
 
-class MapSettings(NamedTuple):
-    """The parameters of a `ColumnMap` that say which forms a column takes."""
-
-    numeric: tuple[str, ...]
-    n_knots: int
-    n_bins: int
-    max_levels: int
-    min_level_rows: float  # in units of weight
-    date_parts: bool | str  # True, False, "auto" or "differences"
-    unit: float  # weight of one row
-    has_targets: bool
-    imputes: bool  # whether missing values may be imputed from other columns
+Parameters = Mapping[str, Any]  # those of a `ColumnMap`
 
 
-def build_column(statistics: ColumnStatistics, total: float,
-                 settings: MapSettings) -> tuple[FittedColumn, dict[int, Double]]:
+def build_column(statistics: ColumnStatistics, total: float, unit: float,
+                 parameters: Parameters) -> tuple[FittedColumn, dict[int, Double]]:
     """The forms that a column takes, from the statistics of a pass over rows of some total weight.
 
-    And, by form, the out-of-fold target statistics of its training rows, by level and fold.
+    And, by form, the out-of-fold target statistics of its training rows, by level and fold.  `unit` is the weight of a
+    row.
     """
     folds: dict[int, Double] = {}
     forms: list[Form] = []
@@ -344,20 +331,20 @@ def build_column(statistics: ColumnStatistics, total: float,
     if statistics.kind == CATEGORY:
         if statistics.levels is None:
             return FittedColumn(CATEGORY, (), dropped="too many levels"), {}
-        found, forms, folds = _of_levels(statistics.levels, settings)
+        found, forms, folds = _of_levels(statistics.levels, unit, parameters)
         levels, has_rare = found.kept, bool(found.weights[-1].sum() > 0)
         if not levels and np.count_nonzero(statistics.levels.weights.any(axis=1)) > 1:
-            reason = _reason_of_rare(statistics.levels, settings)
+            reason = _reason_of_rare(statistics.levels, unit, parameters["max_levels"])
     elif statistics.moments.deviation * _LARGEST_INVERSE <= 1:
         if abs(statistics.moments.mean) >= LARGEST_INTEGER:
             reason = "constant in float64, which rounds integers of 2^53 or more"
     else:
-        _warn_of_outliers(statistics, settings)
-        forms += [_numeric_form(name, statistics, settings) for name in settings.numeric]
-    if statistics.kind == DATE and settings.date_parts is not False:
+        _warn_of_outliers(statistics, parameters["numeric"])
+        forms += [_numeric_form(name, statistics, parameters) for name in parameters["numeric"]]
+    if statistics.kind == DATE and parameters["date_parts"] is not False:
         span = statistics.range[1] - statistics.range[0]
         forms += [part(name, np.empty(0)) for name in statistics.varying_parts
-                  if settings.date_parts is True or span >= _SPANS[name]]
+                  if parameters["date_parts"] is True or span >= _SPANS[name]]
     if statistics.missing > 0:
         forms.append(missing(np.array([statistics.missing / total])))
     column = FittedColumn(statistics.kind, tuple(forms), levels, has_rare, "" if forms else reason)
@@ -403,18 +390,18 @@ def words_on_dropped(described: Sequence[Mapping[str, Any]], show: Callable[[Any
     return ", ".join(f"{each} ({reason}: {advice_on(reason)})" for each, reason in zip(listed, names, strict=True))
 
 
-def _reason_of_rare(levels: LevelStatistics, settings: MapSettings) -> str:
+def _reason_of_rare(levels: LevelStatistics, unit: float, max_levels: int) -> str:
     """Why a category of rare levels is dropped."""
-    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.weights.sum(axis=1).max()) > settings.unit:
+    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.weights.sum(axis=1).max()) > unit:
         return _RARE
     if sum(len(name.split()) for name in levels.names) < _WORDS_OF_TEXT * len(levels.names):
         return _IDENTIFIER
-    return _SILENT_TEXT if settings.has_targets and len(levels.names) > settings.max_levels else _TEXT
+    return _SILENT_TEXT if levels.has_targets and len(levels.names) > max_levels else _TEXT
 
 
-def _warn_of_outliers(statistics: ColumnStatistics, settings: MapSettings) -> None:
+def _warn_of_outliers(statistics: ColumnStatistics, numeric: Sequence[str]) -> None:
     """Warn of a column whose standard deviation comes from a few outliers, if no form separates the other rows."""
-    if {*settings.numeric} <= {"raw", "standard"}:
+    if {*numeric} <= {"raw", "standard"}:
         low, high = statistics.summary.quantile(OUTLIER_SHARE / 2), statistics.summary.quantile(1 - OUTLIER_SHARE / 2)
         if 0 < (high - low) * OUTLIER_RATIO < statistics.moments.deviation:
             values = statistics.summary.values
@@ -426,7 +413,7 @@ def _warn_of_outliers(statistics: ColumnStatistics, settings: MapSettings) -> No
                 DataConversionWarning, stacklevel=2)
 
 
-def _numeric_form(name: str, statistics: ColumnStatistics, settings: MapSettings) -> Form:
+def _numeric_form(name: str, statistics: ColumnStatistics, parameters: Parameters) -> Form:
     _, mean, deviation = statistics.moments
     if name == "raw":
         return raw(np.array([mean]))
@@ -435,32 +422,34 @@ def _numeric_form(name: str, statistics: ColumnStatistics, settings: MapSettings
     if name == "bounded":
         return learn_bounded(statistics.summary)
     if name == "rank":
-        return learn_rank(statistics.summary, settings.n_knots)
-    return learn_bins(statistics.summary, settings.n_bins)
+        return learn_rank(statistics.summary, parameters["n_knots"])
+    return learn_bins(statistics.summary, parameters["n_bins"])
 
 
-def _of_levels(levels: LevelStatistics, settings: MapSettings) -> tuple[Levels, list[Form], dict[int, Double]]:
+def _of_levels(levels: LevelStatistics, unit: float,
+               parameters: Parameters) -> tuple[Levels, list[Form], dict[int, Double]]:
     """The levels kept, their forms, and what these are on training rows; no form where only one group occurs."""
-    found = Levels.of(levels, settings.min_level_rows, None)
+    max_levels, least_weight = parameters["max_levels"], parameters["min_level_rows"] * unit
+    found = Levels.of(levels, least_weight, None)
     forms: list[Form] = []
     folds: dict[int, Double] = {}
-    if len(levels.names) <= settings.max_levels or not settings.has_targets:
-        found = Levels.of(levels, settings.min_level_rows, settings.max_levels)
+    if len(levels.names) <= max_levels or not levels.has_targets:
+        found = Levels.of(levels, least_weight, max_levels)
         return found, [learn_indicators(found)] if len(found.shares()) > 1 else [], folds
-    if len(found.kept) <= settings.max_levels:
+    if len(found.kept) <= max_levels:
         if len(found.shares()) > 1:
             forms.append(learn_indicators(found))
     else:
-        found = Levels.of(levels, min(_FEWEST_ROWS * settings.unit, settings.min_level_rows), None)
-        target = learn_target(found, settings.unit)
+        found = Levels.of(levels, min(_FEWEST_ROWS * unit, least_weight), None)
+        target = learn_target(found, unit)
         if target is not None:
             folds[len(forms)] = target[1]
             forms.append(target[0])
-        frequency = learn_frequency(found, settings.unit)
+        frequency = learn_frequency(found, unit)
         forms += [] if frequency is None else [frequency]
     totals = levels.weights.sum(axis=1)
-    if totals[totals < settings.min_level_rows].sum() >= _SHARE_OF_RARE * totals.sum():
-        text = learn_text(levels.names, levels.weights, levels.targets, settings.unit)
+    if totals[totals < least_weight].sum() >= _SHARE_OF_RARE * totals.sum():
+        text = learn_text(levels.names, levels.weights, levels.targets, unit)
         if text is not None:
             folds[len(forms)] = text[1]
             forms.append(text[0])
@@ -468,16 +457,20 @@ def _of_levels(levels: LevelStatistics, settings: MapSettings) -> tuple[Levels, 
 
 
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
-              settings: MapSettings, row_folds: NDArray[np.intp] | None = None) -> tuple[FittedMap, OutOfFold]:
-    """The map that follows from statistics, and the out-of-fold target statistics of the training rows."""
-    built = [_checked_column(each, collector.weight, settings) for each in statistics]
+              parameters: Parameters, row_folds: NDArray[np.intp] | None, imputes: bool) -> tuple[FittedMap, OutOfFold]:
+    """The map that follows from statistics, and the out-of-fold target statistics of the training rows.
+
+    `imputes` says whether missing values may be imputed from other columns.
+    """
+    unit = min(1.0, collector.weight / collector.n_positive)
+    built = [_checked_column(each, collector.weight, unit, parameters) for each in statistics]
     first: dict[bytes, int] = {}
     for j, (each, (column, _)) in enumerate(zip(statistics, built, strict=True)):
         earlier = first.setdefault(each.digest, j)
         if column.forms and earlier < j:
             other = repr(names[earlier]) if names else f"column {earlier}"
             built[j] = FittedColumn(column.kind, (), dropped=f"equal to {other}"), {}
-    if settings.date_parts == "differences":
+    if parameters["date_parts"] == "differences":
         dates = [j for j, (column, _) in enumerate(built) if column.kind == DATE and column.forms]
         for before, j in itertools.pairwise(dates):
             moments = statistics[j].differences.get(before, Moments())
@@ -489,19 +482,19 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
         built[0] = FittedColumn(EMPTY, (standard(np.array([0.0, 1.0])),)), {}
     found = FittedMap(names, tuple(column for column, _ in built))
     has_missing = any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True))
-    if settings.imputes and has_missing:
+    if imputes and has_missing:
         table, weights = collector.sample()
-        found = _with_imputations(found, table, weights / settings.unit)
+        found = _with_imputations(found, table, weights / unit)
     places = {j: {level: k for k, level in enumerate(each.levels.names)} for j, (each, (column, _)) in enumerate(
         zip(statistics, built, strict=True)) if column.text is not None and each.levels is not None}
     return found, OutOfFold([folds for _, folds in built], row_folds, places)
 
 
-def _checked_column(statistics: ColumnStatistics, weight: float, settings: MapSettings
-                    ) -> tuple[FittedColumn, dict[int, Double]]:
+def _checked_column(statistics: ColumnStatistics, total: float, unit: float,
+                    parameters: Parameters) -> tuple[FittedColumn, dict[int, Double]]:
     """A column, or an error that names it where weights lie so far apart that no form of it can be made."""
     try:
-        return build_column(statistics, weight, settings)
+        return build_column(statistics, total, unit, parameters)
     except InvalidInputError:
         raise
     except ValueError as error:
@@ -515,7 +508,7 @@ def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -
     columns, values = fitted_map.columns, fitted_map.values_of(table)
     of_values = np.array([form != "missing" for column in columns for form, _ in column.outputs])
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
-    missing = {j: is_missing(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
+    missing = {j: missing_rows(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
     outputs = np.ascontiguousarray(fitted_map.outputs_of(values))  # whose sums have an order
     imputations = learn_imputations(outputs, weights, sources, fitted_map.neutral(), missing, of_values)

@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
-
-Double = NDArray[np.float64]
+from .._native.array_types import Double, Indices, NDArray
 
 BLOCK_ROWS = 4096
 N_ENTRIES = 2048  # of a summary at most
@@ -121,6 +119,11 @@ class LevelStatistics(NamedTuple):
     weights: Double  # (n_levels, N_FOLDS)
     targets: Double  # (n_levels, N_FOLDS, n_outputs) weighted sums; no outputs without targets
 
+    @property
+    def has_targets(self) -> bool:
+        """Whether the rows have targets."""
+        return self.targets.shape[2] > 0
+
 
 class Moments(NamedTuple):
     """Weight, mean and standard deviation of some values; the deviation is never squared, which could overflow."""
@@ -159,7 +162,6 @@ class Moments(NamedTuple):
         return Moments(total, self.mean + theirs * apart, unit * math.sqrt(spread))
 
 
-Indices = NDArray[np.intp]
 Priorities = NDArray[np.uint64]
 
 # Limits on the number of rows in the sample, and on the numbers in them.

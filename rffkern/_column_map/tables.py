@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._rows.row_blocks import RowBlocks, row_slices
 from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from .._rows.validation import (
@@ -43,8 +43,6 @@ from .cells import (
     read_column,
     settled,
 )
-
-Double = NDArray[np.float64]
 
 # The first integer whose neighbour is not a double.
 LARGEST_INTEGER = 2.0**53
@@ -84,6 +82,11 @@ def category(codes: NDArray[Any], levels: Iterable[Any]) -> RawColumn:
     table[present] = [position[names[code]] for code in present.tolist()]
     values = table[np.maximum(codes, -1)]
     return RawColumn(CATEGORY, values, tuple(kept)) if kept else _empty(len(codes))
+
+
+def recoded(codes: Double, table: Double) -> Double:
+    """The entry of a table for each code; its last one is that of missing values, whose code is nan."""
+    return table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
 
 
 def category_of_numbers(column: RawColumn) -> RawColumn:
@@ -615,9 +618,6 @@ def _of_pandas(series: Any, name: str) -> RawColumn | Cells:
     return of_array(np.asarray(series), name)
 
 
-Indices = NDArray[np.intp]
-
-
 def in_blocks(X: Any) -> Any:
     """A memory map as RowBlocks; all else as it is."""
     return RowBlocks(X) if isinstance(X, np.memmap) and X.ndim == 2 else X
@@ -694,8 +694,7 @@ def _concatenated_column(parts: list[RawColumn]) -> RawColumn:
         return RawColumn(kinds.pop() if kinds else EMPTY, np.concatenate([part.values for part in parts]))
     levels = sorted({level for part in parts for level in part.levels})
     position = {level: float(index) for index, level in enumerate(levels)}
-    coded = [np.array([*map(position.__getitem__, part.levels), np.nan])[
-        np.where(np.isnan(part.values), -1, part.values).astype(np.intp)] for part in parts]
+    coded = [recoded(part.values, np.array([*map(position.__getitem__, part.levels), np.nan])) for part in parts]
     return RawColumn(CATEGORY, np.concatenate(coded), tuple(levels))
 
 

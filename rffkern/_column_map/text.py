@@ -18,11 +18,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .transforms import Form, require
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Words = NDArray[np.uint64]
 
 _WORD = re.compile(r"[^\W_]+")

@@ -16,10 +16,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .._native import unfused
-from .._native.array_types import NDArray
+from .._native.array_types import Double
 from .sketch import LevelStatistics, Summary
 
-Double = NDArray[np.float64]
 # Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank and a table c is their largest magnitude.
 Entry = tuple[str, float, float, float, float, float]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._model.expansion import Expansion
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._protocol.arguments import check_all
 from .._protocol.parameters import Parametrised, not_fitted
 from .._rows.row_blocks import RowBlocks
@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # a model that scores loads no training, and no map unless it
     from .._rows.groups import Division
     from .._rows.training_rows import Training
 
-Double = NDArray[np.float64]
 Check = Callable[[Any, Any, Any], "Training"]  # of rows, labels or targets, and weights
 
 # What a trial of a column map takes of these parameters at most.

@@ -14,12 +14,12 @@ import numpy as np
 from .._column_map.cells import DATE, NUMERIC
 from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows, warn_of_dropped
 from .._column_map.compiled import CompiledMap
-from .._column_map.drift import Reference, added, count_rows, report
+from .._column_map.drift import Reference, added, count_rows, read_reference, report
 from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawTable, in_blocks, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Mask, NDArray
 from .._rows.groups import Division, group_folds, start_of_last, start_with_all_labels
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
@@ -28,8 +28,6 @@ from .._rows.validation import as_numeric, check_labels, check_targets, to_array
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .monitor import Steps, listening, printing
-
-Double = NDArray[np.float64]
 
 # Bytes of mapped rows for each thread: few enough to stay in the cache until they are scored.
 _BLOCK_BYTES = 1 << 21
@@ -54,11 +52,8 @@ def reference_of(column_map: ColumnMap | None, owner: str) -> tuple[FittedMap, R
         raise InvalidInputError(f"this {owner} keeps no reference of its training rows: train it with a column map, as "
                                 "Fourier boosting does by default and columns=ColumnMap() does in any family")
     fitted_map = column_map._fitted_map()
-    try:
-        return fitted_map, Reference.from_json(column_map._reference, len(fitted_map.columns))
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise InvalidInputError(f"the reference of this {owner} is malformed, so that rows cannot be compared with "
-                                f"it: {error}") from error
+    return fitted_map, read_reference(column_map._reference, len(fitted_map.columns), owner,
+                                      "rows cannot be compared with it")
 
 
 def map_training(model: Any, X: Any, y: Any, sample_weight: Any, division: Division) -> tuple[Any, ColumnMap | None]:
@@ -115,8 +110,6 @@ def _score_compiled(compiled: CompiledMap, expansion: Expansion, X: NDArray[Any]
         scores[start : start + len(rows)] = expansion._scorer.score_tiles(mapped, len(rows), n_threads)
     return scores
 
-
-Mask = NDArray[np.bool_]
 
 # Forms of numeric columns that are compared with the plainest ones, from few to many.
 _FORMS: tuple[tuple[NumericForm, ...], ...] = (("standard", "rank"), ("standard", "bounded", "rank"))

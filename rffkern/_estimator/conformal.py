@@ -17,14 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._rows.groups import check_groups
 from .._rows.validation import as_column
 from .._rows.weights import weighted_quantile
 from ..errors import InvalidInputError, TrainingStateError
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Numbers that are kept of a sample; more are thinned out, least in the tails.
 MOST_QUANTILES = 256

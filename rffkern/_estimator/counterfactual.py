@@ -18,14 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.tables import RawTable
-from .._native.array_types import NDArray
+from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .base import index_of
 from .explanations import names_of, reference_of_columns, sources_of
 from .links import probabilities
 from .neighbours import SLACK, Neighbours, lower_bound
-
-Double = NDArray[np.float64]
 
 # Shares of what is missing to the target that a step must gain to be taken for its cheapness: from either a search
 # starts.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._protocol.arguments import check_choice
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
@@ -14,9 +14,6 @@ if TYPE_CHECKING:  # a model that scores loads neither what explains it nor a ma
     from .._column_map.drift import Reference
     from .._column_map.fitted_map import FittedMap
     from .._model.shapley import Background, Explainer
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class Explanation(NamedTuple):
@@ -149,17 +146,13 @@ _NO_REFERENCE = ("this {} keeps no distributions of its columns, as models train
 
 def reference_of_columns(model: Any, refused: str = "") -> "Reference":
     """What a model keeps of the distributions of its raw columns; InvalidInputError, in these words, for nothing."""
-    from .._column_map.drift import Reference
+    from .._column_map.drift import read_reference
 
     column_map = vars(model).get("column_map_")
     kept = vars(model).get("_reference") if column_map is None else column_map._reference
     if kept is None:
         raise InvalidInputError(refused or _NO_REFERENCE.format(type(model).__name__))
-    try:
-        return Reference.from_json(kept, model.n_features_in_)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise InvalidInputError(f"the reference of this {type(model).__name__} is malformed, so that it has no "
-                                f"distributions of its columns: {error}") from error
+    return read_reference(kept, model.n_features_in_, type(model).__name__, "it has no distributions of its columns")
 
 
 def _marginals(model: Any, sources: Indices) -> "Background":
@@ -190,7 +183,7 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
     """
     from .._column_map.compiled import mapped_values
     from .._column_map.drift import values_of_training
-    from .._column_map.fitted_column import is_missing
+    from .._column_map.fitted_column import missing_rows
 
     points, shares, missing = [], [], []
     for column, kept in zip(fitted_map.columns, reference.columns, strict=True):
@@ -201,7 +194,7 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
             values, of_values = values_of_training(column, kept)
         points.append(mapped_values([column], [values]).T)
         shares.append(of_values)
-        missing.append(is_missing(values))
+        missing.append(missing_rows(values))
     means = np.concatenate([each @ of_points for of_points, each in zip(points, shares, strict=True)])
     neutral = fitted_map.neutral()
     starts = np.cumsum([0, *(of_points.shape[1] for of_points in points)])

@@ -5,9 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._native.array_types import NDArray
-
-Double = NDArray[np.float64]
+from .._native.array_types import Double
 
 # Where the squared loss predicts less than this above the surest "no", its probability falls off exponentially.
 TAIL = 1e-3

@@ -9,16 +9,14 @@ import numpy as np
 from .._column_map.cells import CATEGORY, NUMERIC
 from .._column_map.compiled import mapped_values
 from .._column_map.drift import ColumnReference
-from .._column_map.fitted_column import LARGEST_SLOPE, is_missing
+from .._column_map.fitted_column import LARGEST_SLOPE, missing_rows
 from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawColumn, RawTable, as_given, category_of_numbers
 from .._model.expansion import Expansion
 from .._model.gradients import Neighbourhood, gradient_of_row
 from .._model.parts import KernelTerms, LinearTerms
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 IsExcluded = Callable[[Double, Double, bool], bool]  # of a row, moves of its numbers, and whether they move together
 
 _N_HALVINGS = 50  # of intervals that have a threshold
@@ -50,9 +48,9 @@ def _slopes(fitted: FittedMap, low: Sequence[Double],
     outputs that are imputed.
     """
     own = [column.slopes(below, above) for column, below, above in zip(fitted.columns, low, high, strict=True)]
-    imputed = [(imputation.output, int(k), float(factor), is_missing(values))
+    imputed = [(imputation.output, int(k), float(factor), missing_rows(values))
                for column, values in zip(fitted.columns, low, strict=True) if column.imputations
-               if is_missing(values).any() for imputation in column.imputations
+               if missing_rows(values).any() for imputation in column.imputations
                for k, factor in zip(imputation.predictors, imputation.factors, strict=True)]
     return np.concatenate(own).T, imputed
 

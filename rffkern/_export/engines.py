@@ -15,15 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.tables import RawColumn, category_of_numbers
+from .._native.array_types import Double
 from .function import Array
 from .html_file import MODULE_BEGINS, MODULE_ENDS
 from .sql_file import quoted, table_name
-
-Double = NDArray[np.float64]
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _ROWS_TOGETHER = 500  # in ONNX Runtime

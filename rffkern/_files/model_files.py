@@ -17,7 +17,7 @@ from .._estimator.base import Fitted, Model
 from .._estimator.registry import FAMILIES, Family
 from .._model.expansion import Expansion
 from .._model.parts import PARTS
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._protocol.arguments import check_scalar
 from .._protocol.parameters import Parametrised
 from ..errors import FormatError, InvalidInputError, InvalidTypeError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Saved: TypeAlias = "Model | ColumnMap | Expansion"
 T = TypeVar("T", bound=Saved)
-Double = NDArray[np.float64]
 Labels = NDArray[Any]
 FileOrPath = str | bytes | os.PathLike[Any] | IO[bytes]
 Buffer = bytes | bytearray | memoryview
@@ -472,7 +471,6 @@ def _names_from_json(names: Any, n_features: int) -> list[str] | None:
                               and all(isinstance(name, str) and is_printable(name) for name in names)),
             "the feature names are malformed")
     return list(names) if names is not None else None
-
 
 
 _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size

@@ -31,15 +31,12 @@ from .._estimator.metrics import (
 from .._model.expansion import Expansion
 from .._model.parts import FourierTerms, KernelTerms, LinearTerms, Part, TreeTerms
 from .._model.tree_layout import UNREACHED, rounded_down
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._protocol.arguments import check_scalar
 from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
 from .archive import encode
 from .model_files import _arrays_of, _describe, loads
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Families whose number of terms is free.
 _FAMILIES = ("fourier_boosting", "fourier_boosting_regressor", "kernel_ridge", "kernel_ridge_regressor", "rffnet",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import ArrayLike, NDArray
+from .._native.array_types import ArrayLike, Double, NDArray
 from .._rows.sparse_rows import FEWEST_SPARSE, SparseRows
 from .._rows.threads import check_n_threads
 from .._rows.validation import check_array
@@ -14,7 +14,6 @@ from .parts import PARTS, FourierTerms, Immutable, KernelTerms, LinearTerms, Par
 from .scoring import Scorer
 from .tree_layout import UNREACHED
 
-Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 
 

@@ -8,13 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .expansion import Expansion
 from .parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from .shapley import boxes
-
-Double = NDArray[np.float64]
 
 _LARGEST = 2.0**1020  # of an entry of the gradient of a part
 

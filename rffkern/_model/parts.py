@@ -10,14 +10,12 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import ArrayLike, NDArray
+from .._native.array_types import ArrayLike, Double, Indices, NDArray
 from .._rows.validation import LARGEST_FLOAT64
 from ..errors import InvalidInputError
 from .regions import Regions
 from .tree_layout import UNREACHED, TreeLayout
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Real = NDArray[Any]  # float32 or float64
 
 MAX_DEPTH = 12  # of trees

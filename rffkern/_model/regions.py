@@ -4,11 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
+from .._native.array_types import Double, Indices, NDArray
 
 # Rows that kernel ridge regression learns from together, and those that regions have on average at most where there are
 # more. Of five sets of 32,000 to 87,000 rows, 3,000 were better for classes, 6,000 for values, and all rows together no

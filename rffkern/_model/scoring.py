@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.threads import check_n_threads
 from .parts import Part
 
-Double = NDArray[np.float64]
 Real = NDArray[Any]  # float32 or float64
 RowParts = list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]  # rows, and their places among all
 

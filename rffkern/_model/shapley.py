@@ -28,14 +28,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._native.explain import ProductTerms, add_leaves
 from ..errors import InvalidInputError
 from .expansion import Expansion
 from .parts import LARGEST_LINEAR_PART, FourierTerms, KernelTerms, LinearTerms, TreeTerms
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Numbers of a block of intermediate results.
 _BLOCK = 1 << 20

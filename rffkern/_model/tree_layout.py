@@ -6,10 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import NDArray
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from .._native.array_types import Double, Indices, NDArray
 
 # The threshold of a depth of a tree that splits nothing: no row is above it.
 UNREACHED = float(np.finfo(np.float64).max)

@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.cells import CATEGORY
-from .._native.array_types import NDArray
+from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .labelled_rows import BINARY, MULTICLASS, LabelledRows
-
-Double = NDArray[np.float64]
 
 _MOST_ROWS, _FEWEST_ROWS = 200, 20
 _MOST_FACTORS = 2e8  # of kernel functions, by column and node of quadrature, over all rows

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError
 from .labelled_rows import LabelledRows
-
-Double = NDArray[np.float64]
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 

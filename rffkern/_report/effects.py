@@ -8,11 +8,9 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.tables import RawColumn
 from .._estimator.metrics import Metric
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices
 from .labelled_rows import LabelledRows, value_text
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Facts = dict[str, Any]
 
 N_REPEATS = 5

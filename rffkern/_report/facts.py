@@ -16,7 +16,7 @@ from .._column_map.drift import summary
 from .._column_map.learning import advice_on
 from .._estimator.head import kept_figures, task_of, terms_of, training_rows
 from .._estimator.metrics import confusion, reliability
-from .._native.array_types import NDArray
+from .._native.array_types import Double
 from .._version import __version__
 from ..errors import InvalidInputError, TrainingStateError
 from .contributions import (
@@ -34,7 +34,6 @@ from .effects import dependence, importance_metric, pair_dependence, permutation
 from .labelled_rows import BINARY, LabelledRows, value_text
 from .slices import worst_rows, worst_slices
 
-Double = NDArray[np.float64]
 Facts = dict[str, Any]
 
 N_STRONGEST = 8  # columns whose dependence is shown

@@ -10,8 +10,6 @@ from .._column_map.cells import CATEGORY
 from .._native.array_types import NDArray
 from .labelled_rows import LabelledRows, value_text
 
-Double = NDArray[np.float64]
-
 _LEAST_ROWS = 20  # of a slice
 _N_BINS, _MOST_LEVELS = 5, 50
 

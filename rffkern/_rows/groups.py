@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Indices, NDArray
 from ..errors import InvalidInputError
 from .validation import as_column
-
-Indices = NDArray[np.intp]
 
 
 class Division(NamedTuple):

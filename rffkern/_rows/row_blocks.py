@@ -11,12 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, is_sparse
 from .validation import check_array, check_sparse_rows, feature_names
 
-Double = NDArray[np.float64]
 PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
 
 # About how many numbers a block holds.

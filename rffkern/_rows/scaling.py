@@ -8,13 +8,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from ..errors import DataConversionWarning, InvalidInputError
 from .row_blocks import RowBlocks
 from .threads import check_n_threads
 from .weights import RowWeights
 
-Double = NDArray[np.float64]
 Blocks = Callable[[], Iterable[tuple[NDArray[Any], Double]]]
 
 # A column whose spread is below one part in this counts as constant: its omegas would overflow in its own unit.

@@ -9,10 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Indices, NDArray
 from ..errors import InvalidInputError, InvalidTypeError
-
-Indices = NDArray[np.intp]
 
 # Bytes that sparse rows may take where all are made dense together, and about how many numbers a block of them has.
 DENSE_BYTES, BLOCK_NUMBERS = 1 << 30, 1 << 20

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Indices, NDArray
 from .row_blocks import RowBlocks
 from .scaling import Scaling
 from .weights import RowWeights
@@ -16,7 +16,6 @@ TILE = scoring.TILE_ROWS
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
-Indices = NDArray[np.intp]
 
 _NO_ORDER = np.empty(0, np.intp)
 

@@ -5,15 +5,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from ..errors import InvalidInputError
 from .row_blocks import RowBlocks, check_rows
 from .scaling import standardised_targets, target_scaling
 from .validation import check_known_labels, check_labels, check_names, check_targets
 from .weights import RowWeights, check_weights
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class LabelledRows(NamedTuple):

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, dense_rows, is_sparse
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Twice this is a finite double, so that the difference of any two accepted values is finite.
 LARGEST_VALUE = 2.0**1022

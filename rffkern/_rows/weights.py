@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, Indices, NDArray
 from ..errors import InvalidInputError
 from .validation import LARGEST_VALUE, as_column, as_numeric, check_finite
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _NONE = np.empty(0)
 

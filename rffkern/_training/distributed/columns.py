@@ -64,7 +64,7 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
             collector.merge(other)
         except InvalidInputError as error:
             raise type(error)(f"X of partition {number}: {error}") from error
-    fitted_map, folds, reference = fitted._learned(names, collector, True, imputes=model._imputes())
+    fitted_map, folds, reference = fitted._learned(names, collector, imputes=model._imputes())
     fitted._keep(fitted_map, reference)
     warn_of_dropped(fitted_map)
     return fitted, folds
