@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._estimator.explanations import _marginals, sources_of
 from .._model.parts import KernelTerms
-from .._model.shapley import Background, Explainer, boxes, mixture, rules_of
+from .._model.shapley import Background, Explainer, mixture, rules_of
 from ..errors import InvalidInputError
 
 Array = NDArray[Any]
@@ -78,8 +78,8 @@ def _of_cosines(omegas: Array, center: Array, sources: Array, background: Backgr
 
 def _of_kernels(part: KernelTerms, sources: Array, background: Background) -> tuple[Array, dict[str, Array]]:
     """Which raw columns kernels read in each region, (n_regions, n_columns), and means of their factors."""
-    n_columns, (lows, highs) = len(background.shares), boxes(part)
-    region = np.repeat(np.arange(part.n_regions), np.diff(part.regions.starts))
+    n_columns, region = len(background.shares), part.regions.of_centers()
+    lows, highs = part.regions.boxes(part.centers.shape[1])
     is_read = (part.inverse_length_scales != 0) | (lows > -np.inf) | (highs < np.inf)
     reads = np.zeros((part.n_regions, n_columns), dtype=np.int64)
     means = np.zeros((part.n_terms, n_columns))

@@ -12,7 +12,6 @@ from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .expansion import Expansion
 from .parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
-from .shapley import boxes
 
 _LARGEST = 2.0**1020  # of an entry of the gradient of a part
 
@@ -103,7 +102,7 @@ class Neighbourhood(NamedTuple):
         if kernels is None:
             return min(self._along(gradient) + remainder, alone)
         here = int(kernels.regions.of_rows(row[None])[0])
-        lows, highs = boxes(kernels)
+        lows, highs = kernels.regions.boxes(len(row))
         extent = self.reaches.max(axis=1, initial=0.0)
         bounds, values = {}, {}
         for region in np.flatnonzero(((row + extent > lows) & (row - extent <= highs)).all(axis=1)).tolist():

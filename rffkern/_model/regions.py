@@ -43,6 +43,21 @@ class Regions(NamedTuple):
             node = 2 * node + 1 + (rows[every, self.columns[node]] > self.thresholds[node])
         return node - len(self.columns)
 
+    def of_centers(self) -> Indices:
+        """The region of each center."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def boxes(self, n_features: int) -> tuple[Double, Double]:
+        """Bounds (n_regions, n_features) of the regions, the lower ones exclusive."""
+        n_nodes = len(self.columns)
+        lows, highs = (np.full((2 * n_nodes + 1, n_features), bound) for bound in (-np.inf, np.inf))
+        for node, (column, threshold) in enumerate(zip(self.columns.tolist(), self.thresholds.tolist(), strict=True)):
+            for child in (2 * node + 1, 2 * node + 2):
+                lows[child], highs[child] = lows[node], highs[node]
+            highs[2 * node + 1, column] = min(highs[node, column], threshold)
+            lows[2 * node + 2, column] = max(lows[node, column], threshold)
+        return lows[n_nodes:], highs[n_nodes:]
+
     def pieces(self, rows: NDArray[Any]) -> list[tuple[int, Indices]]:
         """Regions that rows fall into, and which rows these are."""
         regions = self.of_rows(rows)

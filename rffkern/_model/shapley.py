@@ -294,26 +294,11 @@ def _kernels(part: KernelTerms, sources: Indices, background: Background, weight
     The region of a center is a box: a column is above `lows` and not above `highs`.
     """
     scales = math.sqrt(rate / math.log(2)) * part.inverse_length_scales  # the kernel takes powers of 2
-    lows, highs = boxes(part)
-    region = np.repeat(np.arange(part.n_regions), np.diff(part.regions.starts))
+    (lows, highs), region = part.regions.boxes(part.centers.shape[1]), part.regions.of_centers()
     reads = (scales != 0) | ((lows > -np.inf) | (highs < np.inf))[region]
     own_lows, own_highs = (None, None) if part.n_regions == 1 else (lows[region], highs[region])
     return _Products(sources, background, None, reads, np.broadcast_to(scales, reads.shape), part.centers, own_lows,
                      own_highs, np.empty((0, 2)), weight * part.weights)
-
-
-def boxes(part: KernelTerms) -> tuple[Double, Double]:
-    """Bounds (n_regions, n_features) of the regions of kernels, the lower ones exclusive."""
-    n_regions, n_features = part.n_regions, part.centers.shape[1]
-    lows = np.full((2 * n_regions - 1, n_features), -np.inf)
-    highs = np.full((2 * n_regions - 1, n_features), np.inf)
-    for node, (column, threshold) in enumerate(zip(part.regions.columns.tolist(), part.regions.thresholds.tolist(),
-                                                   strict=True)):
-        for child in (2 * node + 1, 2 * node + 2):
-            lows[child], highs[child] = lows[node], highs[node]
-        highs[2 * node + 1, column] = min(highs[node, column], threshold)
-        lows[2 * node + 2, column] = max(lows[node, column], threshold)
-    return lows[n_regions - 1 :], highs[n_regions - 1 :]
 
 
 class _Trees:
