@@ -69,11 +69,6 @@ class Scorer:
         """Whether single precision suffices for cosines and for kernels, where float32 rows are not far out."""
         return self._of(np.dtype(np.float32)).fits_single
 
-    @property
-    def fits_single(self) -> bool:
-        """Whether it suffices for both."""
-        return all(self.fits)
-
     def _of(self, dtype: np.dtype[Any]) -> scoring.Scorer:
         made = self._made.get(dtype)
         return made or self._made.setdefault(dtype, scoring.Scorer(self._arrays, self._trees, dtype == np.float32))

@@ -73,7 +73,7 @@ def test_which_rows_are_far_does_not_depend_on_the_unit_of_the_amplitudes(rng, f
 @pytest.mark.parametrize("amplitudes", [np.zeros((2, 1)), np.full((2, 1), 1e-320), np.full((2, 1), 1e29)])
 def test_any_amplitudes(amplitudes):
     scorer = fourier_expansion(np.ones((2, 1)), np.zeros(2), amplitudes, np.zeros(1), np.zeros(1))._scorer
-    assert scorer.fits_single
+    assert all(scorer.fits)
     assert len(scorer.in_precisions(np.ones((3, 1), np.float32))) == 1
 
 

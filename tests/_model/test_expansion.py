@@ -86,15 +86,15 @@ def test_many_threads_prepare_an_expansion_at_once(make, rng):
 @FORMS
 def test_float32_rows_are_scored_in_double_where_single_does_not_suffice(make, rng):
     expansion, X = make(rng, scale=1e31), rng.standard_normal((20, 4)).astype(np.float32)
-    assert not expansion._scorer.fits_single
-    assert make(rng)._scorer.fits_single
+    assert not all(expansion._scorer.fits)
+    assert all(make(rng)._scorer.fits)
     np.testing.assert_allclose(expansion.score(X), value_at(expansion, X.astype(np.float64)), rtol=1e-9, atol=1e20)
 
 
 def test_weights_that_cancel_need_double():
     """Two centers next to each other, with weights that are large and opposite."""
     near = kernel_expansion([[0.0], [1e-4]], [[1e8], [-1e8]], [0.0], [1.0])
-    assert not near._scorer.fits_single
+    assert not all(near._scorer.fits)
     X = np.linspace(-2, 2, 50, dtype=np.float32)[:, None]
     np.testing.assert_allclose(near.score(X), value_at(near, X.astype(np.float64)), rtol=1e-6, atol=1e-4)
 
@@ -193,4 +193,4 @@ def test_a_region_may_have_no_centers(rng):
     left = X[:, 0] <= 0
     np.testing.assert_array_equal(found.score(X[left]), np.tile(found.intercept, (left.sum(), 1)))
     np.testing.assert_allclose(found.score(X[~left]), Expansion._of_arrays(arrays).score(X[~left]), rtol=1e-12)
-    assert found._scorer.fits_single
+    assert all(found._scorer.fits)

@@ -43,17 +43,17 @@ def test_centers_far_apart_are_told_apart_in_double(length, fits):
     """In units of 2^-|x - z|^2, half of the way between the outermost."""
     scale = sparse.UNITS[2] * np.array([0.5, 2.0])
     centers = np.array([[0.0, 0.0], [2 * length, 0.0]]) / scale + [7.0, -3.0]
-    assert kernel_expansion(centers, [[1.0], [1.0]], [0.0], [0.5, 2.0])._scorer.fits_single == fits
+    assert all(kernel_expansion(centers, [[1.0], [1.0]], [0.0], [0.5, 2.0])._scorer.fits) == fits
 
 
 def test_weights_that_cancel_are_scored_in_double():
     centers = np.linspace(0, 1, 30)[:, None]
     weights = np.linalg.solve(reference.gaussian_kernel(centers, centers) + 1e-11 * np.eye(30), np.sin(3 * centers))
     expansion = kernel_expansion(centers, weights, [0.0], [1.0])
-    assert not expansion._scorer.fits_single
+    assert not all(expansion._scorer.fits)
     rows = np.linspace(0, 1, 50, dtype=np.float32)[:, None]
     np.testing.assert_array_equal(expansion.score(rows), expansion.score(rows.astype(np.float64)))
-    assert random_expansion(0, 30, 1, 2)._scorer.fits_single
+    assert all(random_expansion(0, 30, 1, 2)._scorer.fits)
 
 
 @pytest.mark.parametrize("exponent", [[0.0], [1.5], [2.0, 2.0], []])
@@ -70,7 +70,7 @@ def test_single_precision_moves_scores_by_little_or_is_not_used(distance):
     exact = expansion.score(rows.astype(np.float64))
     assert np.abs(expansion.score(rows) - exact).max() <= 1e-4 * np.abs(exact).max()
     if distance in (1.0, 0.01):
-        assert expansion._scorer.fits_single == (distance == 1.0)
+        assert all(expansion._scorer.fits) == (distance == 1.0)
 
 
 def test_a_bare_kernel_expansion_is_saved(tmp_path):

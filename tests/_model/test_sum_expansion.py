@@ -101,4 +101,4 @@ def test_single_precision_must_suffice_for_both(terms_are_small, kernels_are_sma
     weights = kernels.kernels.weights * (1 if kernels_are_small else 1e31)
     both = with_kernels(Expansion._of_arrays(terms.arrays() | {"amplitudes": amplitudes}),
                         Expansion._of_arrays(kernels.arrays() | {"weights": weights}))
-    assert both._scorer.fits_single == (terms_are_small and kernels_are_small)
+    assert all(both._scorer.fits) == (terms_are_small and kernels_are_small)
