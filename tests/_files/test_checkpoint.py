@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from helpers.command_line import run, write_csv
-from helpers.families import X, known, quick, same_state, target_of
+from helpers.families import RESUMABLE, X, resumable, same_training, target_of
 from helpers.processes import PATIENCE, started
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,10 +33,6 @@ from rffkern._estimator import checkpoints
 from rffkern._estimator.registry import FAMILIES
 from rffkern._files.checkpoint import CheckpointFile, decode, encode
 
-NAMES = sorted(name for name, entry in FAMILIES.items()
-               if {"warm_start", "n_estimators"} <= set(entry.load()._param_names()))
-CURVES = ("train_loss_", "eval_loss_", "feature_importances_", "landmarks_")
-
 
 class End(KeyboardInterrupt):
     """What ends a training, as Ctrl-C does."""
@@ -46,16 +42,6 @@ class End(KeyboardInterrupt):
 def every_round(monkeypatch):
     """A checkpoint after every round."""
     monkeypatch.setattr(checkpoints, "_PAUSE", 0.0)
-
-
-def made(cls, **params):
-    return cls(**{"random_state": 5, "warm_start": True} | quick(cls) | known(cls, n_components=4)
-               | {"n_estimators": 9} | params)
-
-
-def same(one, other):
-    return same_state(one, other) and all(np.array_equal(getattr(one, name, None), getattr(other, name, None))
-                                          for name in CURVES)
 
 
 def ends_after(n_rounds):
@@ -82,7 +68,7 @@ def in_pieces(make, path, X, y, n_rounds=4, **fit_params):
     raise AssertionError("the training has not gone on")
 
 
-CASES = [(name, {}) for name in NAMES] + [
+CASES = [(name, {}) for name in RESUMABLE] + [
     ("fourier_boosting", {"n_bags": 3, "kernel_ridge": True, "columns": "auto", "n_estimators": 20}),
     ("fourier_boosting_regressor", {"base_learners": ("linear", "tree", "fourier")}),
     ("gbrff1", {"landmarks": "random", "max_samples": 128, "validation_fraction": 0.2}),
@@ -97,8 +83,8 @@ def test_pieces_are_one_fit(name, params, tmp_path):
     cls = FAMILIES[name].load()
     y = target_of(cls)
     n_rounds = 25 if params.get("n_estimators") == 60 else 4
-    found = in_pieces(lambda: made(cls, **params), tmp_path / "state", X, y, n_rounds)
-    assert same(found, made(cls, **params).fit(X, y))
+    found = in_pieces(lambda: resumable(cls, **params), tmp_path / "state", X, y, n_rounds)
+    assert same_training(found, resumable(cls, **params).fit(X, y))
 
 
 def test_several_classes_weights_and_evaluation_sets(tmp_path):
@@ -106,12 +92,12 @@ def test_several_classes_weights_and_evaluation_sets(tmp_path):
     sets, weight = {"a": (X[:90], y[:90]), "b": (X[90:150], y[90:150])}, np.linspace(0, 2, 400)
     for cls in (FourierBoostingClassifier, GBRFF1Classifier, SparseKernelClassifier):
         def make(cls=cls):
-            return made(cls, class_weight="balanced")
+            return resumable(cls, class_weight="balanced")
 
         path = tmp_path / cls.__name__
         found = in_pieces(make, path, X, y, eval_set=sets, sample_weight=weight)
         whole = make().fit(X, y, eval_set=sets, sample_weight=weight)
-        assert same(found, whole)
+        assert same_training(found, whole)
         assert all(np.array_equal(found.eval_losses_[name], whole.eval_losses_[name]) for name in sets)
 
 
@@ -128,42 +114,42 @@ def test_bags_on_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(CheckpointFile, "write", ending)
     model = None
     while model is None:
-        model = made(FourierBoostingRegressor, n_bags=4, n_jobs=3)
+        model = resumable(FourierBoostingRegressor, n_bags=4, n_jobs=3)
         try:
             with checkpoint(model, tmp_path / "state"):
                 model.fit(X, y)
         except End:
             model = None
     assert len(n_writes) > 22
-    assert same(model, made(FourierBoostingRegressor, n_bags=4).fit(X, y))
+    assert same_training(model, resumable(FourierBoostingRegressor, n_bags=4).fit(X, y))
 
 
 def test_more_rounds_and_a_limit_of_time(tmp_path):
     y = target_of(GBRFF2Classifier)
-    first = made(GBRFF2Classifier, max_seconds=1e-9)
+    first = resumable(GBRFF2Classifier, max_seconds=1e-9)
     with checkpoint(first, tmp_path / "state"):
         first.fit(X, y)
     assert first.n_estimators_ == 1
     for n_rounds in (9, 15):
-        more = made(GBRFF2Classifier, n_estimators=n_rounds, random_state=None)
+        more = resumable(GBRFF2Classifier, n_estimators=n_rounds, random_state=None)
         with checkpoint(more, tmp_path / "state"):
             more.fit(X, y)
-        assert same(more, made(GBRFF2Classifier, n_estimators=n_rounds).fit(X, y))
+        assert same_training(more, resumable(GBRFF2Classifier, n_estimators=n_rounds).fit(X, y))
 
 
 def test_a_fitted_model_goes_on_into_the_file_of_its_training_alone(tmp_path):
     y, path = target_of(GBRFF2Classifier), tmp_path / "state"
-    model = made(GBRFF2Classifier).fit(X, y)
+    model = resumable(GBRFF2Classifier).fit(X, y)
     with checkpoint(model, path):
         model.fit(X, y)  # no more rounds, but a file
         model.set_params(n_estimators=12).fit(X, y)
-    again = made(GBRFF2Classifier, n_estimators=15)
+    again = resumable(GBRFF2Classifier, n_estimators=15)
     with checkpoint(again, path):
         again.fit(X, y)
-    assert same(again, made(GBRFF2Classifier, n_estimators=15).fit(X, y))
+    assert same_training(again, resumable(GBRFF2Classifier, n_estimators=15).fit(X, y))
     before = path.read_bytes()
     for params, rows in (({"gamma": 0.25}, X), ({}, X[:, :5])):
-        other = made(GBRFF2Classifier, **params).fit(rows, y)
+        other = resumable(GBRFF2Classifier, **params).fit(rows, y)
         with checkpoint(other, path), pytest.raises(InvalidInputError, match="model must be that of the checkpoint"):
             other.fit(rows, y)
     assert path.read_bytes() == before
@@ -171,28 +157,29 @@ def test_a_fitted_model_goes_on_into_the_file_of_its_training_alone(tmp_path):
 
 def test_fits_of_others_in_the_context_are_as_always(tmp_path):
     y = target_of(GBRFF2Classifier)
-    model, other = made(GBRFF2Classifier, columns="search"), made(GBRFF2Classifier)
+    model, other = resumable(GBRFF2Classifier, columns="search"), resumable(GBRFF2Classifier)
     with checkpoint(model, tmp_path / "state"):
         other.fit(X, y)
         assert not (tmp_path / "state").exists()
         model.fit(X, y)  # with trials of column maps
-    assert same(model, made(GBRFF2Classifier, columns="search").fit(X, y))
+    assert same_training(model, resumable(GBRFF2Classifier, columns="search").fit(X, y))
 
 
 def test_other_rows_parameters_and_classes_are_refused_by_name(tmp_path):
     y, path = target_of(GBRFF2Classifier), tmp_path / "state"
-    first = made(GBRFF2Classifier)
+    first = resumable(GBRFF2Classifier)
     with checkpoint(first, path):
         first.fit(X, y)
     before = path.read_bytes()
     changed = X.copy()
     changed[7, 3] += 1e-3
     for make, rows, message in (
-            (made(GBRFF2Classifier), changed, "X must be as in the training that goes on"),
-            (made(GBRFF2Classifier), X[:300], "X must have the rows of the training that goes on, 400"),
-            (made(GBRFF2Classifier, gamma=0.25), X, "gamma must be 'scale', as in the training that goes on, got 0.25"),
-            (made(GBRFF2Classifier, n_estimators=3), X, "n_estimators must be at least 9"),
-            (made(GBRFF1Classifier), X, "model must be a 'GBRFF2Classifier', as in the training that goes on")):
+            (resumable(GBRFF2Classifier), changed, "X must be as in the training that goes on"),
+            (resumable(GBRFF2Classifier), X[:300], "X must have the rows of the training that goes on, 400"),
+            (resumable(GBRFF2Classifier, gamma=0.25), X,
+             "gamma must be 'scale', as in the training that goes on, got 0.25"),
+            (resumable(GBRFF2Classifier, n_estimators=3), X, "n_estimators must be at least 9"),
+            (resumable(GBRFF1Classifier), X, "model must be a 'GBRFF2Classifier', as in the training that goes on")):
         with checkpoint(make, path), pytest.raises(InvalidInputError, match=message) as error:
             make.fit(rows, y[: len(rows)])
         assert str(path) in str(error.value)
@@ -201,12 +188,12 @@ def test_other_rows_parameters_and_classes_are_refused_by_name(tmp_path):
 
 
 def test_other_versions_are_refused_by_name(tmp_path, monkeypatch):
-    y, path, model = target_of(GBRFF2Classifier), tmp_path / "state", made(GBRFF2Classifier)
+    y, path, model = target_of(GBRFF2Classifier), tmp_path / "state", resumable(GBRFF2Classifier)
     with monkeypatch.context() as other:
         other.setattr("rffkern._files.checkpoint.__version__", "0.0.7")
         with checkpoint(model, path):
             model.fit(X, y)
-    again = made(GBRFF2Classifier)
+    again = resumable(GBRFF2Classifier)
     with checkpoint(again, path), pytest.raises(FormatError, match=r"written by rffkern '0\.0\.7', while this is"):
         again.fit(X, y)
 
@@ -220,7 +207,7 @@ def test_what_cannot_go_on_is_refused_at_once(tmp_path):
             checkpoint(GBRFF2Classifier(), tmp_path / "state"):
         pass
     with pytest.raises(OSError, match="the folder of the output does not exist"), \
-            checkpoint(made(GBRFF2Classifier), tmp_path / "nowhere" / "state"):
+            checkpoint(resumable(GBRFF2Classifier), tmp_path / "nowhere" / "state"):
         pass
 
 
@@ -276,7 +263,7 @@ def test_generators_come_back():
 
 def test_damaged_files_are_refused(tmp_path):
     """Each byte is one of those that the digest covers, or of the digest."""
-    y, path, model = target_of(GBRFF2Classifier), tmp_path / "state", made(GBRFF2Classifier)
+    y, path, model = target_of(GBRFF2Classifier), tmp_path / "state", resumable(GBRFF2Classifier)
     with checkpoint(model, path):
         model.fit(X, y)
     content = path.read_bytes()
@@ -285,7 +272,7 @@ def test_damaged_files_are_refused(tmp_path):
     damaged += [content[:k] for k in (0, 5, 30, 33, 60, *places)] + [content + b"x", b"x" * 100]
     for each in damaged:
         path.write_bytes(each)
-        again = made(GBRFF2Classifier)
+        again = resumable(GBRFF2Classifier)
         with checkpoint(again, path), pytest.raises(FormatError, match=r"state: .*; delete it to start anew"):
             again.fit(X, y)
         assert not hasattr(again, "expansion_")
@@ -294,7 +281,7 @@ def test_damaged_files_are_refused(tmp_path):
     with pytest.raises(FormatError, match="state: a checkpoint of a training, not a model"):
         load(path)
     save(model, path)
-    again = made(GBRFF2Classifier)
+    again = resumable(GBRFF2Classifier)
     with checkpoint(again, path), pytest.raises(FormatError, match="not a checkpoint of this package"):
         again.fit(X, y)
 

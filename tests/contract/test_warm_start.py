@@ -4,37 +4,36 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers.families import X, Y, fit, known, one_member, quick, same_state, staged, target_of
+from helpers.families import (
+    RESUMABLE,
+    X,
+    Y,
+    fit,
+    known,
+    one_member,
+    resumable,
+    same_state,
+    same_training,
+    staged,
+    target_of,
+)
 
 from rffkern import ColumnMap, InvalidInputError, RowBlocks, TrainingStateError, dumps, loads
 from rffkern._estimator.registry import FAMILIES
 
 pytestmark = pytest.mark.slow
 
-NAMES = sorted(name for name, entry in FAMILIES.items()
-               if {"warm_start", "n_estimators"} <= set(entry.load()._param_names()))
-GBRFF = [name for name in NAMES if name.startswith("gbrff")]
-CURVES = ("train_loss_", "eval_loss_", "feature_importances_", "landmarks_")
+GBRFF = [name for name in RESUMABLE if name.startswith("gbrff")]
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=RESUMABLE)
 def cls(request):
     return FAMILIES[request.param].load()
 
 
-def made(cls, n_rounds, **params):
-    return cls(**{"random_state": 5, "warm_start": True} | quick(cls) | known(cls, n_components=4)
-               | {"n_estimators": n_rounds} | params)
-
-
-def same(one, other):
-    return same_state(one, other) and all(np.array_equal(getattr(one, name, None), getattr(other, name, None))
-                                          for name in CURVES)
-
-
 def pieces(cls, rows, target, steps=(3, 4, 9), weight=None, held_out=None, **params):
     """A model that was trained in pieces, each in a copy by pickle and on another number of threads."""
-    model = made(cls, steps[0], **params)
+    model = resumable(cls, steps[0], **params)
     for k, n_rounds in enumerate(steps):
         model = pickle.loads(pickle.dumps(model)).set_params(n_estimators=n_rounds, n_jobs=1 + k % 2)
         model.fit(rows, target, weight, eval_set=held_out)
@@ -43,8 +42,8 @@ def pieces(cls, rows, target, steps=(3, 4, 9), weight=None, held_out=None, **par
 
 def test_pieces_are_one_fit(cls):
     target, weight = target_of(cls), np.linspace(0, 2, 400)
-    assert same(pieces(cls, X, target, weight=weight), made(cls, 9).fit(X, target, weight))
-    assert made(cls, 9).fit(X, target, weight).n_estimators_ == 9
+    assert same_training(pieces(cls, X, target, weight=weight), resumable(cls, 9).fit(X, target, weight))
+    assert resumable(cls, 9).fit(X, target, weight).n_estimators_ == 9
 
 
 @pytest.mark.parametrize("params", [
@@ -58,7 +57,7 @@ def test_pieces_of_every_kind(name, params):
     if not set(params) <= set(cls._param_names()):
         return
     target = target_of(cls)
-    assert same(pieces(cls, X, target, **params), made(cls, 9, **params).fit(X, target))
+    assert same_training(pieces(cls, X, target, **params), resumable(cls, 9, **params).fit(X, target))
 
 
 @pytest.mark.parametrize("name", GBRFF)
@@ -68,9 +67,9 @@ def test_classes_blocks_and_held_out_rows(name):
     target = np.where(X[:, 4] > 1, "far", Y) if target.dtype.kind == "U" else np.column_stack([target, X[:, 4]])
     held_out = X[:90], target[:90]
     for rows, params in ((X, {}), (RowBlocks([X[:150], X[150:]]), {"max_samples": 128})):
-        whole = made(cls, 9, **params).fit(rows, target, eval_set=held_out)
+        whole = resumable(cls, 9, **params).fit(rows, target, eval_set=held_out)
         found = pieces(cls, rows, target, held_out=held_out, **params)
-        assert same(found, whole)
+        assert same_training(found, whole)
         np.testing.assert_allclose(found.eval_loss_, whole.eval_loss_, rtol=0)
 
 
@@ -79,27 +78,28 @@ def test_rounds_that_had_ended_stay_and_patience_goes_on(name):
     cls = FAMILIES[name].load()
     target = target_of(cls)
     params = {"validation_fraction": 0.3, "early_stopping_rounds": 2, "learning_rate": 1.0}
-    model = made(cls, 300, **params).fit(X[:, 4:], target)
+    model = resumable(cls, 300, **params).fit(X[:, 4:], target)
     n_rounds, seen = len(model.train_loss_) - 1, []
     assert n_rounds < 300
     model.set_params(n_estimators=400).fit(X[:, 4:], target, callback=seen.append)
     assert not seen
     model.set_params(early_stopping_rounds=6, n_estimators=n_rounds + 3).fit(X[:, 4:], target, callback=seen.append)
     assert seen[0].n_rounds == n_rounds + 1
-    assert same(model, made(cls, n_rounds + 3, **params | {"early_stopping_rounds": 6}).fit(X[:, 4:], target))
+    whole = resumable(cls, n_rounds + 3, **params | {"early_stopping_rounds": 6}).fit(X[:, 4:], target)
+    assert same_training(model, whole)
 
 
 def test_what_a_callback_has_ended_goes_on(cls):
     target, seen = target_of(cls), []
     params = one_member(cls)
-    model = made(cls, 9, **params).fit(X, target, callback=lambda info: seen.append(info) or len(seen) == 2)
+    model = resumable(cls, 9, **params).fit(X, target, callback=lambda info: seen.append(info) or len(seen) == 2)
     assert len(seen) == 2
-    assert same(model.fit(X, target), made(cls, 9, **params).fit(X, target))
+    assert same_training(model.fit(X, target), resumable(cls, 9, **params).fit(X, target))
 
 
 def test_others_are_errors_that_name_them(cls):
     target = target_of(cls)
-    model = made(cls, 3).fit(X, target, eval_set=(X[:40], target[:40]))
+    model = resumable(cls, 3).fit(X, target, eval_set=(X[:40], target[:40]))
     before = dict(vars(model))
     changed = X.copy()
     changed[399, 5] += 1e-3
@@ -127,14 +127,14 @@ def test_others_are_errors_that_name_them(cls):
 
 
 def fit_of(cls, n_rounds, target):
-    return made(cls, n_rounds, warm_start=False, random_state=5).fit(X, target)
+    return resumable(cls, n_rounds, warm_start=False, random_state=5).fit(X, target)
 
 
 def test_without_the_state_of_training(cls):
     target = target_of(cls)
     cold = fit_of(cls, 3, target)
     assert cold._rounds_so_far() is None
-    for model in (loads(dumps(made(cls, 3).fit(X, target))), cold.set_params(warm_start=True)):
+    for model in (loads(dumps(resumable(cls, 3).fit(X, target))), cold.set_params(warm_start=True)):
         with pytest.raises(TrainingStateError, match="read from a file or trained with warm_start=False"):
             model.fit(X, target)
 
@@ -145,7 +145,7 @@ def test_draws_of_any_source(cls, monkeypatch):
     if cls.family.startswith("sparse"):
         monkeypatch.setattr("rffkern._training.sparse_kernel.ensemble.PRECISION", "double")
     for source in (np.random.default_rng(3), None):
-        model = made(cls, 4, random_state=source).fit(X, target)
+        model = resumable(cls, 4, random_state=source).fit(X, target)
         first = list(staged(cls)(model, X))
         again = model.set_params(n_estimators=7).fit(X, target)
         if not one_member(cls):  # a sparse machine refines its coefficients at the end
@@ -155,7 +155,7 @@ def test_draws_of_any_source(cls, monkeypatch):
 
 def test_a_fit_that_fails_leaves_the_model(cls):
     target = target_of(cls)
-    model = made(cls, 3).fit(X, target)
+    model = resumable(cls, 3).fit(X, target)
     before = dict(vars(model))
 
     def fail(info):
@@ -164,10 +164,10 @@ def test_a_fit_that_fails_leaves_the_model(cls):
     with pytest.raises(ZeroDivisionError):
         model.set_params(n_estimators=8).fit(X, target, callback=fail)
     assert all(vars(model)[name] is value for name, value in before.items() if name != "n_estimators")
-    assert same(model.fit(X, target), made(cls, 8).fit(X, target))
+    assert same_training(model.fit(X, target), resumable(cls, 8).fit(X, target))
 
 
 def test_default_fits_have_no_state():
     """And keep what they draw in one order: see the frozen bits of `tools/bits.py`."""
-    for name in NAMES:
+    for name in RESUMABLE:
         assert fit(FAMILIES[name].load(), n_estimators=2)._rounds_so_far() is None

@@ -90,3 +90,21 @@ def same_state(a, b):
     """Whether two models are the same function, to the last bit."""
     return all(np.array_equal(x, y) for x, y in zip(a.expansion_.arrays().values(), b.expansion_.arrays().values(),
                                                     strict=True))
+
+
+# Families whose training goes on, and what of it a model keeps.
+RESUMABLE = sorted(name for name, entry in FAMILIES.items()
+                   if {"warm_start", "n_estimators"} <= set(entry.load()._param_names()))
+CURVES = ("train_loss_", "eval_loss_", "feature_importances_", "landmarks_")
+
+
+def resumable(cls, n_rounds=9, **params):
+    """A small model of such a family, of nine rounds unless others are asked for."""
+    return cls(**{"random_state": 5, "warm_start": True} | quick(cls) | known(cls, n_components=4)
+               | {"n_estimators": n_rounds} | params)
+
+
+def same_training(one, other):
+    """Whether two trainings have left the same, to the last bit."""
+    return same_state(one, other) and all(np.array_equal(getattr(one, name, None), getattr(other, name, None))
+                                          for name in CURVES)

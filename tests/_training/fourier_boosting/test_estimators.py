@@ -28,11 +28,6 @@ def regressor(**params):
     return FourierBoostingRegressor(**SHORT | params)
 
 
-def same(a, b):
-    return all(np.array_equal(x, y) for x, y in zip(a.expansion_.arrays().values(), b.expansion_.arrays().values(),
-                                                    strict=True))
-
-
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_classes(n_classes):
     labels = np.array(list("edcba"))[np.digitize(SIGNAL, np.linspace(-0.8, 0.8, n_classes - 1))]
