@@ -12,8 +12,8 @@ class ExportTarget(NamedTuple):
 
 
 TARGETS = {
-    "c": ExportTarget("loops", (".c", ".h"), {"name": "model"}),
-    "js": ExportTarget("loops", (".js", ".mjs"), {}),
+    "c": ExportTarget("c_file", (".c", ".h"), {"name": "model"}),
+    "js": ExportTarget("c_file", (".js", ".mjs"), {}),
     "html": ExportTarget("html_file", (".html", ".htm"), {"compiler": ""}),
     "numpy": ExportTarget("numpy_file", (".py",), {}),
     "onnx": ExportTarget("onnx_file", (".onnx",), {"precision": "double"}),

@@ -20,9 +20,9 @@ from rffkern._column_map.cells import (
     read_column,
 )
 from rffkern._column_map.text import text_form
+from rffkern._export.c_file import _hexadecimal
 from rffkern._export.cells import c_cells, c_type, js_cells
 from rffkern._export.function import Column, RowMap
-from rffkern._export.loops import _hexadecimal
 
 ODD = ["", "  ", "NA", " nan ", "None", "-", "e5", "1e5", "+1.5E-3", "1_000", "12", "007", "-0", "1.0", "1.50", "inf",
        "-Infinity", "1e999", "١٢", "12 kg", "yes", "NO", "Sí", "True", "falso", "2024-02-29", "2023-02-29",

@@ -7,10 +7,10 @@ from rffkern._column_map import transforms
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
+from rffkern._export.c_file import _hexadecimal
 from rffkern._export.cells import c_text
 from rffkern._export.formulas import FORMS, KERNELS, write
 from rffkern._export.function import _LOG_ODDS, _POSITIVE, _TARGETS
-from rffkern._export.loops import _hexadecimal
 from rffkern._export.numpy_file import _WRITER
 from rffkern._export.sql_file import _exact, _number, _search, _sum
 
