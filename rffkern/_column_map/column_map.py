@@ -18,7 +18,7 @@ from ..errors import ColumnWarning, InvalidInputError
 from .compiled import CompiledMap
 from .fitted_column import NUMERIC_FORMS
 from .fitted_map import FittedMap, OutOfFold
-from .tables import check_table, column_name, in_blocks, tables
+from .tables import check_table, column_name, in_blocks, table_blocks
 
 if TYPE_CHECKING:  # not needed where rows are mapped
     from .learning import StatisticsCollector
@@ -105,7 +105,7 @@ class ColumnMap(Parametrised):
                   "Columns of numbers that are categories."),
         Parameter("max_levels", number(int, 1, 10**5),
                   "A category of more levels that are not rare becomes target statistics; without y, the most frequent "
-                  "levels keep their indicators, and the others count as rare."),
+                  "levels keep their class_indicators, and the others count as rare."),
         Parameter("min_level_rows", number(int, 1),
                   "Levels of fewer rows are rare.  Rows count by their weight, unless the mean weight is below 1."),
         Parameter("n_knots", number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),
@@ -259,7 +259,7 @@ class ColumnMap(Parametrised):
         names: tuple[str, ...] | None = None
         weights = None if sample_weight is None else _weights_of(sample_weight)
         row_folds = None if targets is None or division is None else division.folds(len(targets), N_FOLDS)
-        for table, start in tables(X, self.categorical_features, self.dates):
+        for table, start in table_blocks(X, self.categorical_features, self.dates):
             if collector is None:
                 names = table.names
                 collector = StatisticsCollector([column_name(names, j) for j in range(len(table.columns))],
@@ -388,7 +388,7 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
         return values / unit_of(np.abs(values).max(axis=0, initial=0.0))
     y = array.ravel() if array.shape == (n_samples, 1) else array  # of which the check of training rows warns
     classes, codes = check_labels(y, n_samples)
-    return indicators(codes, len(classes))
+    return class_indicators(codes, len(classes))
 
 
 def unit_of(largest: Double) -> Double:
@@ -396,7 +396,7 @@ def unit_of(largest: Double) -> Double:
     return np.ldexp(1.0, np.frexp(largest)[1])
 
 
-def indicators(codes: NDArray[np.intp], n_classes: int) -> Double:
+def class_indicators(codes: NDArray[np.intp], n_classes: int) -> Double:
     """Targets of classes: of two an indicator of the second, of more one of each."""
     positive = range(1, 2) if n_classes == 2 else range(n_classes)
     return (codes[:, None] == np.array(positive)).astype(np.float64)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from .._rows.validation import check_names
+from .._rows.validation import check_names, shown_names
 from ..errors import InvalidInputError
 from .cells import DATE
 from .compiled import compiled_function
@@ -59,7 +59,7 @@ class FittedMap(NamedTuple):
 
     def column_names(self) -> list[str]:
         """Names of the raw columns, x0 and so on if they have none."""
-        return list(self.names) if self.names is not None else [f"x{j}" for j in range(len(self.columns))]
+        return shown_names(self.names, len(self.columns))
 
     def kinds(self) -> NDArray[np.str_]:
         """The kind of each raw column."""

@@ -505,21 +505,21 @@ def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
     return None if names is None or callable(names) else names, list(array.T)
 
 
-def _with_text_as_objects(values: Any) -> NDArray[Any]:
+def _with_text_as_objects(values: Any, name: str, wanted: str) -> NDArray[Any]:
     """An array of the values; an array of objects for a list with text, as NumPy would turn its numbers into text."""
-    array = np.asarray(values)
+    refuse_masked(values, name)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} must {wanted}: {error}") from error
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         array = np.array(values, dtype=object)
     return array
 
 
 def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
-    """An array of the rows, of objects where a list mixes text and numbers."""
-    refuse_masked(X, name)
-    try:
-        array = _with_text_as_objects(X)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be a rectangular table: {error}") from error
+    """An array of the rows."""
+    array = _with_text_as_objects(X, name, "be a rectangular table")
     if array.ndim != 2:
         hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
                 if array.ndim == 1 else "")
@@ -545,12 +545,8 @@ def _raw_column(values: Any, name: str) -> RawColumn | Cells:
 
 
 def _array_of(values: Any, name: str) -> NDArray[Any]:
-    """A column as a 1-D array, of objects where a list has text."""
-    refuse_masked(values, name)
-    try:
-        array = _with_text_as_objects(values)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must have one value for each row: {error}") from error
+    """A column as a 1-D array."""
+    array = _with_text_as_objects(values, name, "have one value for each row")
     if array.ndim != 1:
         raise InvalidInputError(f"{name} must have one value for each row, got shape {array.shape}")
     return array
@@ -623,7 +619,7 @@ def in_blocks(X: Any) -> Any:
     return RowBlocks(X) if isinstance(X, np.memmap) and X.ndim == 2 else X
 
 
-def tables(X: Any, categorical: Any, dates: str | None = None) -> Iterator[tuple[RawTable, int]]:
+def table_blocks(X: Any, categorical: Any, dates: str | None = None) -> Iterator[tuple[RawTable, int]]:
     """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
     X = in_blocks(X)
     if not isinstance(X, RowBlocks):
@@ -661,7 +657,7 @@ def sampled(X: Any, rows: Indices, n_samples: int) -> RawTable:
     if isinstance(X, np.ndarray) and X.ndim == 2:
         X = RowBlocks(X)  # of which only a block is copied
     parts, n_read = [], 0
-    for table, start in tables(X, None):
+    for table, start in table_blocks(X, None):
         n_read = start + table.n_rows
         wanted = rows[np.searchsorted(rows, start) : np.searchsorted(rows, n_read)] - start
         parts.append(rows_of(table, wanted))

@@ -228,10 +228,6 @@ class Model(Parametrised):
         fixed = {**_TRIAL_PARAMS, **self._trial_params, "columns": None, "standardize": standardize}
         return type(self)(**params | {name: value for name, value in fixed.items() if name in params})
 
-    def _tried(self, X: Any, y: Any, sample_weight: Any, standardize: bool) -> Any:
-        """A `_trial_copy`, trained on rows in memory."""
-        return self._trial_copy(standardize).fit(X, y, sample_weight)
-
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """A loss of each row, by which column maps are compared."""
         raise NotImplementedError

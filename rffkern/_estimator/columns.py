@@ -256,7 +256,7 @@ def _losses(model: Any, column_map: ColumnMap | None, rows: _Rows, validation: M
         X_valid = fitted._transform(valid.table, type(model).__name__)
     standardize = column_map is None and getattr(model, "standardize", True)
     with listening(lambda *_: None):  # of the steps of the choice alone
-        tried = model._tried(X, train.y, train.sample_weight, standardize)
+        tried = model._trial_copy(standardize).fit(X, train.y, train.sample_weight)
     losses: Double = tried._losses_of_rows(X_valid, valid.y)
     return losses
 

@@ -8,6 +8,7 @@ import numpy as np
 from .._native.array_types import Double, NDArray
 from .._rows.weights import weighted_quantile
 from .conformal import record_of_labels, record_of_targets
+from .links import quantiles_of
 from .metrics import (
     ASCENDING,
     Metrics,
@@ -86,13 +87,6 @@ def predictions_of(model: Any, X: Any, y: NDArray[Any], weights: Double | None =
         predicted = model.predict_quantiles(X) if len(quantiles) > 1 else model.predict(X)[:, None]
         return Predictions(y, predicted, weights, None, quantiles)
     return Predictions(y, model.predict(X), weights)
-
-
-def quantiles_of(model: Any) -> tuple[float, ...] | None:
-    """The quantiles that a model estimates, None where it estimates means."""
-    if getattr(model, "loss", None) != "quantile":
-        return None
-    return tuple(model.quantile) if isinstance(model.quantile, (tuple, list)) else (model.quantile,)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:

@@ -4,7 +4,8 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from .evaluation import metric_name, quantiles_of, with_error
+from .evaluation import metric_name, with_error
+from .links import quantiles_of
 
 _KEPT = {"held_out": "held-out rows", "cross_validation": "rows in cross-validation", "eval": "evaluation rows",
          "out_of_fold": "rows held out in training"}
@@ -37,7 +38,7 @@ def kept_figures(model: Any) -> dict[str, Mapping[str, Any]]:
     return {which: known[which] for which in _KEPT if isinstance(known.get(which), Mapping)}
 
 
-def training_rows(model: Any) -> int | None:
+def n_training_rows(model: Any) -> int | None:
     """The number of training rows, if the model keeps it."""
     metadata = getattr(model, "metadata_", None) or {}
     if isinstance(metadata.get("rows"), int):
@@ -55,7 +56,7 @@ def head_html(model: Any) -> str:
     if target:
         entries["target"] = str(target)
     entries["columns"] = f"{model.n_features_in_:,}"
-    rows = training_rows(model)
+    rows = n_training_rows(model)
     if rows is not None:
         entries["training rows"] = f"{rows:,}"
     entries["terms"] = ", ".join(f"{count:,} {kind}" for kind, count in terms_of(model).items())

@@ -1,7 +1,7 @@
-"""From the scores of a classifier to probabilities: one link for each way of learning."""
+"""From the scores of a classifier to probabilities, one link for each way of learning; quantiles of a regressor."""
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -76,6 +76,13 @@ class LinearLink:
 
     def least_difference(self, probability: float) -> float:
         return 0.0 if probability >= 0.5 else -math.inf
+
+
+def quantiles_of(model: Any) -> tuple[float, ...] | None:
+    """The quantiles that the scores of a model estimate, None where they estimate means."""
+    if getattr(model, "loss", None) != "quantile":
+        return None
+    return tuple(model.quantile) if isinstance(model.quantile, (tuple, list)) else (model.quantile,)
 
 
 Link: TypeAlias = LogisticLink | LinearLink

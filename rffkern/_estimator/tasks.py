@@ -12,7 +12,7 @@ from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, gradient, of_outputs
-from .links import Link, LogisticLink, log_probabilities, probabilities
+from .links import Link, LogisticLink, log_probabilities, probabilities, quantiles_of
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.groups import Division
@@ -458,13 +458,9 @@ class Regressor(Predictor):
         """Targets (n_samples, n_targets) from scores."""
         return scores
 
-    def _quantiles(self) -> tuple[float, ...] | None:
-        """The quantiles that scores estimate, None where they estimate targets."""
-        return None
-
     def _outputs_of(self, scores: Double) -> Double:
         """What intervals are put around: quantiles, or predictions (n_samples, n_outputs)."""
-        quantiles = self._quantiles()
+        quantiles = quantiles_of(self)
         return scores if quantiles is not None and len(quantiles) > 1 else self._targets_of(scores)
 
     def _answers(self, X: Any, with_proba: bool, coverage: float | None = None) -> tuple[NDArray[Any], None, Any]:
@@ -476,7 +472,7 @@ class Regressor(Predictor):
 
     def _n_targets(self) -> int:
         """Number of targets that intervals are for."""
-        quantiles = self._quantiles()
+        quantiles = quantiles_of(self)
         n_outputs: int = self.expansion_.n_outputs
         return 1 if quantiles is not None and len(quantiles) > 1 else n_outputs
 
@@ -523,7 +519,7 @@ class Regressor(Predictor):
         """The same for scores."""
         from .conformal import intervals, of_groups, record_for
 
-        quantiles = self._quantiles()
+        quantiles = quantiles_of(self)
         ends = of_groups(record_for(self), groups, self._outputs_of(scores),
                          lambda part, rows: intervals(part, rows, coverage, quantiles))
         if self._is_positive():

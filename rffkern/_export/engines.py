@@ -19,6 +19,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.tables import RawColumn, category_of_numbers
 from .._native.array_types import Double
+from .._rows.validation import shown_names
 from .function import Array
 from .html_file import MODULE_BEGINS, MODULE_ENDS
 from .sql_file import quoted, table_name
@@ -78,11 +79,10 @@ class Errors(NamedTuple):
 def rows_of(model: Any, X: Any) -> Rows:
     """The rows of a table that a model takes."""
     column_map = getattr(model, "column_map_", None)
-    names = getattr(model, "feature_names_in_", None)
     if column_map is None:
         matrix = np.asarray(X, dtype=np.float64)
-        found = [f"x{j}" for j in range(matrix.shape[1])] if names is None else [*map(str, names)]
-        return Rows(found, [NUMERIC] * len(found), matrix.T.tolist())
+        names = shown_names(getattr(model, "feature_names_in_", None), matrix.shape[1])
+        return Rows(names, [NUMERIC] * len(names), matrix.T.tolist())
     fitted = column_map._fitted_map()
     table = fitted.read(X, type(model).__name__)
     kinds = [column.kind if column.forms else EMPTY for column in fitted.columns]

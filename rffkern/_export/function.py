@@ -24,10 +24,11 @@ from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
 from .._estimator.base import Model
 from .._estimator.conformal import End, check_coverage, ends_of, record_for
-from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
+from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink, quantiles_of
 from .._model.expansion import Expansion
 from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from .._model.tree_layout import UNREACHED
+from .._rows.validation import shown_names
 from ..errors import InvalidInputError
 from .contributions import Contributions, contributions_of
 
@@ -201,7 +202,7 @@ class Function(NamedTuple):
 
     def column_names(self) -> list[str]:
         """Names of the raw columns, x0 and so on where they have none."""
-        return self.names or [f"x{j}" for j in range(self.n_columns)]
+        return shown_names(self.names, self.n_columns)
 
 
 def function_of(model: Any, interval: float | None = None, explain: bool = False) -> Function:
@@ -221,7 +222,7 @@ def function_of(model: Any, interval: float | None = None, explain: bool = False
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
     function = _function(now, expansion, vars(now).get("column_map_"))
     if interval is not None:
-        coverage, quantiles = check_coverage(interval), now._quantiles()
+        coverage, quantiles = check_coverage(interval), quantiles_of(now)
         ends = ends_of(record_for(now), now.expansion_.n_outputs, coverage, quantiles)
         of_scores = quantiles is not None and len(quantiles) > 1
         function = function._replace(intervals=Intervals(ends, of_scores, now._is_positive()))

@@ -82,13 +82,13 @@ def check_memory(n_asked: int, n_bytes: int, what: str) -> None:
     require(n_asked <= _FREE_MEMORY + 2 * n_bytes, f"{what} would take {n_asked} bytes, of a file of {n_bytes}")
 
 
-def make_header(family: str, class_name: str, *, params: Mapping[str, Any], classes: Mapping[str, Any] | None,
-                feature_names: Sequence[str] | None, arrays: Mapping[str, Real],
-                columns: Mapping[str, Any] | None = None) -> Header:
+def make_header(family: str, class_name: str, arrays: Mapping[str, Real], *,
+                params: Mapping[str, Any] | None = None, classes: Mapping[str, Any] | None = None,
+                feature_names: Sequence[str] | None = None, columns: Mapping[str, Any] | None = None) -> Header:
     """The header of a file of the current version, without metadata."""
     return {
         "format": FORMAT, "version": FORMAT_VERSION, "package": __version__, "family": family, "class": class_name,
-        "params": params, "classes": classes, "feature_names": feature_names, "columns": columns,
+        "params": params or {}, "classes": classes, "feature_names": feature_names, "columns": columns,
         "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
     }
 

@@ -232,9 +232,7 @@ def _describe(model: Any) -> Contents:
     """Header and arrays of a model or an expansion; what `load` would refuse is refused."""
     if isinstance(model, Expansion):
         arrays = _arrays_of(model)
-        header = make_header(_EXPANSION_FAMILY, _EXPANSION_CLASS, params={}, classes=None, feature_names=None,
-                             arrays=arrays)
-        return header, arrays
+        return make_header(_EXPANSION_FAMILY, _EXPANSION_CLASS, arrays), arrays
     if isinstance(model, Model) and "family" in vars(type(model)):
         return _describe_model(model)
     if type(model).__name__ == _MAP_CLASS and isinstance(model, Parametrised):
@@ -286,9 +284,8 @@ def _describe_map(column_map: Any) -> Contents:
     """Header and arrays of a ColumnMap."""
     frozen = column_map._fitted_map()
     arrays = {"columns": frozen.numbers()}
-    header = make_header(_MAP_FAMILY, _MAP_CLASS, params={}, classes=None, arrays=arrays,
-                         feature_names=None if frozen.names is None else list(frozen.names),
-                         columns=_columns_to_json(column_map))
+    header = make_header(_MAP_FAMILY, _MAP_CLASS, arrays, columns=_columns_to_json(column_map),
+                         feature_names=None if frozen.names is None else list(frozen.names))
     return _with_reference(header, column_map), arrays
 
 
@@ -359,8 +356,8 @@ def _describe_model(model: Model) -> Contents:
     arrays, columns = function | curves, None
     if column_map is not None:
         columns, arrays = _columns_to_json(column_map), arrays | {"columns": column_map._fitted_map().numbers()}
-    header = make_header(model.family, type(model).__name__, params=params, classes=stored_classes,
-                         feature_names=None if names is None else list(names), arrays=arrays, columns=columns)
+    header = make_header(model.family, type(model).__name__, arrays, params=params, classes=stored_classes,
+                         feature_names=None if names is None else list(names), columns=columns)
     if vars(model).get("_out_of_fold") is not None:
         header = {**header, "out_of_fold": vars(model)["_out_of_fold"]}
     return _with_reference(header, model if column_map is None else column_map), arrays

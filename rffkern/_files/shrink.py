@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._estimator.base import Model
-from .._estimator.evaluation import quantiles_of
 from .._estimator.explanations import rows_in_memory
-from .._estimator.links import probabilities
+from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import (
     Metric,
     classification_metrics,

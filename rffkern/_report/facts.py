@@ -14,7 +14,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.drift import summary
 from .._column_map.learning import advice_on
-from .._estimator.head import kept_figures, task_of, terms_of, training_rows
+from .._estimator.head import kept_figures, n_training_rows, task_of, terms_of
 from .._estimator.metrics import confusion, reliability
 from .._native.array_types import Double
 from .._version import __version__
@@ -106,7 +106,7 @@ def head(rows: LabelledRows, source: Source) -> Facts:
         "sentence": sentence, "class": type(model).__name__, "family": model.family, "task": rows.task,
         "target": source.target, "classes": rows.classes, "rows": len(rows), "columns": len(rows.names),
         "model": source.model, "data": source.data,
-        "predicts": task_of(model), "terms": terms_of(model), "training_rows": training_rows(model),
+        "predicts": task_of(model), "terms": terms_of(model), "training_rows": n_training_rows(model),
         "date": source.date, "loss": getattr(model, "loss", None)}
 
 
@@ -304,15 +304,14 @@ def dependences(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
 
 def interactions(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """Pairs of columns whose joint effect is no sum, and mean responses as functions of the strongest of them."""
-    from .._training.fourier_boosting.inspection import MappedTable
-    from .._training.fourier_boosting.inspection import interactions as strengths
+    from .._training.fourier_boosting import inspection
 
     importances = np.zeros(len(rows.names))
     chosen = strongest(rows, facts)
     importances[chosen] = np.arange(len(chosen), 0, -1)
     few = rows.some(500)
-    table = MappedTable(rows.model.expansion_, few.mapped, rows.sources, len(rows.names), rows.model.n_jobs)
-    pairs = [each for each in strengths(table, importances) if each[3] > 0][:10]
+    table = inspection.MappedTable(rows.model.expansion_, few.mapped, rows.sources, len(rows.names), rows.model.n_jobs)
+    pairs = [each for each in inspection.interactions(table, importances) if each[3] > 0][:10]
     if not pairs:
         raise LeftOut("no two of the strongest columns interact")
     return {"pairs": [{"first": rows.names[first], "second": rows.names[second], "strength": strength, "size": size}

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, NUMERIC
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
-from .._estimator.evaluation import Evaluation, Predictions, quantiles_of
-from .._estimator.links import probabilities
+from .._estimator.evaluation import Evaluation, Predictions
+from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import known_label_codes, log_losses, pinball
 from .._native.array_types import Double, Indices, NDArray
-from .._rows.validation import NamedRows, check_array, check_targets, feature_names, to_array
+from .._rows.validation import NamedRows, check_array, check_targets, feature_names, shown_names, to_array
 from ..errors import InvalidInputError
 
 BINARY, MULTICLASS, REGRESSION, QUANTILES = "binary", "multiclass", "regression", "quantiles"
@@ -40,7 +40,7 @@ class LabelledRows:
             self.raw = table._replace(names=fitted.names, columns=[
                 category_of_numbers(raw) if column.kind == CATEGORY else raw
                 for column, raw in zip(fitted.columns, table.columns, strict=True)])
-        self.names = list(self.raw.names or (f"x{j}" for j in range(len(self.raw.columns))))
+        self.names = shown_names(self.raw.names, len(self.raw.columns))
         self._set_task()
         self._set_targets(y)
 

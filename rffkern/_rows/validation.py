@@ -39,6 +39,11 @@ def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) 
     return tuple(map(str, names))
 
 
+def shown_names(names: Iterable[Any] | None, n_columns: int) -> list[str]:
+    """Names of columns as text, x0 and so on where they have none."""
+    return [f"x{j}" for j in range(n_columns)] if names is None else [*map(str, names)]
+
+
 class NamedRows:
     """An array with column names, which is read as a data frame is."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
-from ..._column_map.column_map import ColumnMap, indicators, unit_of, warn_of_dropped
+from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_dropped
 from ..._column_map.fitted_map import FittedMap, OutOfFold
 from ..._column_map.learning import StatisticsCollector
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
@@ -137,7 +137,7 @@ def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: Colu
     if classes is None:
         values = check_targets(y, len(X), f"y of partition {number}") / unit
     else:
-        values = indicators(check_known_labels(y, classes, len(X), f"y of partition {number}"), len(classes))
+        values = class_indicators(check_known_labels(y, classes, len(X), f"y of partition {number}"), len(classes))
     collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))], values.shape[1],
                                     first_row=number * _FIRST_ROW)
     collector.add(table, weights, values)

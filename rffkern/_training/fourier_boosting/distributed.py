@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._estimator.base import Fitted
+from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit
 from ..._native.array_types import Double, Indices, NDArray, Single
 from ..._protocol.arguments import check_rng
@@ -133,7 +134,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     record = out_of_fold_record(
         factor * (means + quantiles[:, None]), factor**2 * score_sums.excess_variance(len(bags)),
         data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
-        center, scale, model._quantiles() if classes is None else None, bool(evaluation))
+        center, scale, quantiles_of(model), bool(evaluation))
     expansion, attributes = function_of_bags(
         common, bags, np.full(len(bags), 1 / len(bags)), center + scale * (factor * (data.intercept + quantiles)),
         factor * scale, None, [name for name, _ in sets] or ["valid_0"])

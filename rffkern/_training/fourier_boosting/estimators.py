@@ -9,7 +9,7 @@ from ..._column_map.cells import NUMERIC
 from ..._column_map.tables import RawColumn, as_given
 from ..._estimator.base import Model, index_of
 from ..._estimator.explanations import names_of, sources_of
-from ..._estimator.links import LARGEST_LOG, SoftmaxLink
+from ..._estimator.links import LARGEST_LOG, SoftmaxLink, quantiles_of
 from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
@@ -470,7 +470,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         """
         now = self._snapshot()
         now._check_fitted()
-        if now.loss != "quantile" or now.expansion_.n_outputs != len(now._levels()):
+        if now.expansion_.n_outputs != len(quantiles_of(now) or ()):
             raise InvalidInputError('predict_quantiles needs loss="quantile" and one target')
         return np.sort(now._raw_scores(X), axis=1)
 
@@ -489,22 +489,15 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     def _target_rule(self) -> str:
         """How targets follow from scores."""
-        several = self.loss == "quantile" and len(self._levels()) > 1
+        several = len(quantiles_of(self) or ()) > 1
         return "means" if self.loss in LOG_LINKS else "least" if several else "scores"
-
-    def _levels(self) -> tuple[float, ...]:
-        """The parameter `quantile` as a tuple."""
-        quantile: Any = self.quantile
-        return tuple(quantile) if isinstance(quantile, (tuple, list)) else (quantile,)
-
-    def _quantiles(self) -> tuple[float, ...] | None:
-        return self._levels() if self.loss == "quantile" else None
 
     def _is_positive(self) -> bool:
         return self.loss in LOG_LINKS
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
-        if self.loss == "quantile" and len(self._levels()) not in (1, expansion.n_outputs):
+        quantiles = quantiles_of(self)
+        if quantiles is not None and len(quantiles) not in (1, expansion.n_outputs):
             raise ValueError("quantiles and outputs do not agree in number")
         return super()._restored(expansion, arrays, classes)

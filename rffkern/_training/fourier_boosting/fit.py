@@ -14,6 +14,7 @@ from ..._estimator.checkpoints import (
     marks_of_sets,
     state_to_continue,
 )
+from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms, Part
@@ -145,7 +146,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
     stacked = stack.scores(scores[:, : len(rows)] + quantiles[:, None], data, rows)
     record = out_of_fold_record(stacked, stack.weight_of_bags**2 * excess, data, rows, weights[rows], center, scale,
-                                model._quantiles() if classes is None else None, bool(table.evaluation))
+                                quantiles_of(model), bool(table.evaluation))
 
     # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
     if in_order and not (was_stopped or timed_out):

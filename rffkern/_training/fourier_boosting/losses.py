@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ..._estimator.links import quantiles_of
 from ..._native import boosting
 from ..._native.array_types import Double, Indices, Single
 from ..._rows.training_rows import TargetRows, Training
@@ -150,8 +151,8 @@ def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
     """The loss of a classifier, with its number of classes, or of a regressor."""
     if n_classes is not None:
         return class_loss(n_classes)
-    quantiles = model._levels()
-    if model.loss == "quantile" and len(quantiles) > 1 and n_targets > 1:
+    quantiles = quantiles_of(model) or ()
+    if len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
     return {"squared_error": Loss(boosting.SQUARED), "huber": Loss(boosting.HUBER, (_HUBER_DELTA,)),
             "absolute_error": Loss(boosting.QUANTILE, (0.5,)), "quantile": Loss(boosting.QUANTILE, quantiles),
