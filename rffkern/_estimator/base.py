@@ -49,7 +49,7 @@ class Model(Parametrised):
     """
 
     family: ClassVar[str]  # the name of the family in files and on the command line
-    _parts: ClassVar[tuple[str, ...]] = ("fourier",)  # that the expansion may have
+    _parts: ClassVar[tuple[str, ...]] = ("fourier",)  # that the expansion may have; none for any
     _has_labels: ClassVar[bool] = True  # whether y are labels
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file

@@ -50,6 +50,8 @@ def contributions_of(model: Any) -> Contributions:
             place_ends, places, starts, tables = own._tables
             arrays |= {"shapley_place_ends": place_ends.astype(np.int64), "shapley_places": places.astype(np.int64),
                        "shapley_starts": starts.astype(np.int64), "shapley_tables": tables}
+        elif part.kind not in ("fourier", "kernels"):
+            raise InvalidInputError(f"contributions of terms of kind {part.kind!r} cannot be exported")
         else:
             reads, found = (_of_kernels(part, sources, background) if part.kind == "kernels" else
                             _of_cosines(part.omegas, expansion.center, sources, background))

@@ -26,7 +26,7 @@ from .._estimator.base import Model
 from .._estimator.conformal import End, check_coverage, ends_of, record_for
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink, quantiles_of
 from .._model.expansion import Expansion
-from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
+from .._model.parts import KernelTerms
 from .._model.tree_layout import UNREACHED
 from .._rows.validation import shown_names
 from ..errors import InvalidInputError
@@ -291,27 +291,9 @@ def _outputs_of(column: FittedColumn, place: int, sources: Iterator[int]) -> Ite
 
 def _parts(expansion: Expansion) -> tuple[Part, ...]:
     """The parts of an expansion that add anything."""
-    parts, center = [], {"center": expansion.center}
-    for part in expansion.parts:
-        if isinstance(part, FourierTerms):
-            parts.append(Part("fourier", part.arrays() | center))
-        elif isinstance(part, LinearTerms):
-            parts.append(Part("linear", part.arrays() | center if part.coefficients.any() else {}))
-        elif isinstance(part, TreeTerms):
-            parts.append(Part("trees", {
-                "tree_columns": part.tree_columns.astype(np.int64), "tree_thresholds": part.tree_thresholds,
-                "steps": part.layout.steps.astype(np.int64), "starts": part.starts[:-1].astype(np.int64),
-                "values": part.tree_values}))
-        elif isinstance(part, KernelTerms):
-            arrays = {name: getattr(part, name) for name in ("centers", "weights", "inverse_length_scales")}
-            if part.n_regions > 1:
-                arrays |= {"region_columns": part.regions.columns.astype(np.int64),
-                           "region_thresholds": part.regions.thresholds,
-                           "region_starts": part.regions.starts.astype(np.int64)}
-            parts.append(Part("kernels", arrays, part.shape))
-        else:
-            raise InvalidInputError(f"terms of kind {part.kind!r} cannot be exported")
-    return tuple(part for part in parts if part.arrays and len(next(iter(part.arrays.values()))))
+    parts = (Part(part.kind, part._exported(expansion.center), part.shape if isinstance(part, KernelTerms) else "")
+             for part in expansion.parts)
+    return tuple(part for part in parts if part.arrays)
 
 
 def _answer_of(model: Any) -> Answer:

@@ -403,7 +403,7 @@ def _build(contents: Contents, n_bytes: int) -> Any:
 
 
 def _build_expansion(arrays: Mapping[str, Double], kinds: Sequence[str] = (), more: tuple[str, ...] = ()) -> Expansion:
-    """The expansion of a file's arrays, which has parts of these kinds alone, and `more` other arrays."""
+    """The expansion of a file's arrays, which has parts of these kinds, or of any, and `more` other arrays."""
     parts = [part for part in PARTS if part.array_names[0] in arrays]
     names = [name for part in parts for name in part.array_names]
     if "omega_gaps" in arrays and "omegas" in names:
@@ -411,7 +411,7 @@ def _build_expansion(arrays: Mapping[str, Double], kinds: Sequence[str] = (), mo
     expected = ("intercept", "center", *(("lower", "upper") if "lower" in arrays else ()), *names, *more)
     require(tuple(arrays) == expected, f"the family must have arrays {expected}, got {shown(tuple(arrays))}")
     found = [part.kind for part in parts]
-    require(not kinds or (set(found) <= set(kinds) and (len(kinds) > 1 or len(found) == 1)),
+    require(not kinds or found == [*kinds],
             f"the family must have the parts {', '.join(kinds)}, got {', '.join(found)}")
     expansion = Expansion._of_arrays(_with_zeros(arrays) if "omega_gaps" in arrays else arrays)
     require(_is_bounded(expansion), "the amplitudes are too large for finite scores")

@@ -13,6 +13,7 @@ Leaving out term t adds w_t^2 / (2 (H^-1)_tt) to this, with H the matrix of its 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from .._estimator.metrics import (
     regression_metrics,
 )
 from .._model.expansion import Expansion
-from .._model.parts import FourierTerms, KernelTerms, LinearTerms, Part, TreeTerms
+from .._model.parts import Part
 from .._model.tree_layout import UNREACHED, rounded_down
 from .._native.array_types import Double, Indices, NDArray
 from .._protocol.arguments import check_scalar
@@ -52,8 +53,6 @@ _FIGURES = ("held_out", "held_out_by", "cross_validation", "eval", "shrunk")
 
 # What a file keeps of the distributions of columns, and how far a mapped column may be off, in standard deviations.
 _N_VALUES, _TOLERANCE = 32, 0.01
-
-_COEFFICIENTS = {FourierTerms: "amplitudes", TreeTerms: "tree_values", KernelTerms: "weights"}
 
 
 class Step(NamedTuple):
@@ -253,8 +252,8 @@ def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
     taken, places = _clipped(rows, _MOST_NUMBERS // (len(some) * whole.n_outputs))
     shares = rows.weights.each[places] / rows.weights.each[places].sum()
     of_terms = _scores_of_terms(whole, some, taken, n_jobs)
-    linear = [part for part in whole.parts if isinstance(part, LinearTerms)]
-    rest = Expansion(whole.intercept, whole.center, *linear, lower=whole.lower, upper=whole.upper)
+    stays = [part for part in whole.parts if not part.n_terms]  # the linear one
+    rest = Expansion(whole.intercept, whole.center, *stays, lower=whole.lower, upper=whole.upper)
     target = (whole._scorer.score(rows.whole[places], n_jobs) - rest._scorer.score(rows.mapped[places], n_jobs)).T
     means, mean = of_terms @ shares, target @ shares  # (n_terms, n_outputs), (n_outputs,)
     roots = np.sqrt(shares)
@@ -264,7 +263,7 @@ def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
     for kept, factors in _path(z @ z.T, z @ goal, _sizes(whole, some), last):
         parts = _scaled(whole._take(some[kept]), factors)
         intercept = whole.intercept + mean - factors @ means[kept]
-        yield _rounded(whole, [*parts, *linear], intercept), some[kept]
+        yield _rounded(whole, [*parts, *stays], intercept), some[kept]
 
 
 def _clipped(rows: _Rows, most: int) -> tuple[Double, Indices]:
@@ -279,16 +278,16 @@ def _scores_of_terms(whole: Expansion, some: Indices, X: Double, n_jobs: int | N
     n_outputs, found = whole.n_outputs, []
     for start in range(0, len(some), _TERMS_TOGETHER):
         for part in whole._take(some[start : start + _TERMS_TOGETHER]).parts:
-            arrays = part.arrays()
-            own = arrays[_COEFFICIENTS[type(part)]]
-            terms = np.arange(part.n_terms)
-            terms = np.repeat(terms, np.diff(part.starts)) if isinstance(part, TreeTerms) else terms
-            wide = np.zeros((len(own), part.n_terms, n_outputs))
-            wide[np.arange(len(own)), terms] = own
-            arrays[_COEFFICIENTS[type(part)]] = wide.reshape(len(own), -1)
-            alone = Expansion(np.zeros(part.n_terms * n_outputs), whole.center, type(part)(*arrays.values()))
+            alone = Expansion(np.zeros(part.n_terms * n_outputs), whole.center, part._with_coefficients(_one_by_one))
             found.append(alone._scorer.score(X, n_jobs).T.reshape(part.n_terms, n_outputs, -1))
     return np.concatenate(found)
+
+
+def _one_by_one(coefficients: Double, terms: Indices) -> Double:
+    """Coefficients of terms whose scores are outputs of their own."""
+    wide = np.zeros((len(coefficients), int(terms[-1]) + 1, coefficients.shape[1]))
+    wide[np.arange(len(coefficients)), terms] = coefficients
+    return wide.reshape(len(coefficients), -1)
 
 
 def _path(gram: Double, products: Double, sizes: Double, last: Indices | None) -> Iterator[tuple[Indices, Double]]:
@@ -314,26 +313,21 @@ def _path(gram: Double, products: Double, sizes: Double, last: Indices | None) -
 
 def _sizes(whole: Expansion, some: Indices) -> Double:
     """About how many bytes each of some terms takes in a file."""
-    sizes: list[Double] = []
-    for part in whole.parts:
-        if isinstance(part, FourierTerms):
-            sizes.append(4.0 * (part.omegas != 0).sum(axis=1) + 6 + 2 * part.n_outputs)
-        elif isinstance(part, TreeTerms):
-            sizes.append(6.0 * part.tree_columns.shape[1] + 2 + 2 * part.n_outputs * np.diff(part.starts))
-        elif isinstance(part, KernelTerms):
-            sizes.append(np.full(part.n_terms, 4.0 * (part.centers.shape[1] + part.n_outputs)))
-    return np.concatenate(sizes)[some]
+    return np.concatenate([part._bytes_of_terms() for part in whole.parts if part.n_terms])[some]
+
+
+def _times(factors: Double, coefficients: Double, terms: Indices) -> Double:
+    """Coefficients of terms, each times its factor."""
+    return coefficients * factors[terms, None]
 
 
 def _scaled(terms: Expansion, factors: Double) -> list[Part]:
     """The parts of some terms, each times its factor."""
     parts, start = [], 0
     for part in terms.parts:
-        arrays, own = part.arrays(), factors[start : start + part.n_terms]
+        own = factors[start : start + part.n_terms]
         start += part.n_terms
-        own = np.repeat(own, np.diff(part.starts)) if isinstance(part, TreeTerms) else own
-        arrays[_COEFFICIENTS[type(part)]] = arrays[_COEFFICIENTS[type(part)]] * own[:, None]
-        parts.append(type(part)(*arrays.values()))
+        parts.append(part._with_coefficients(partial(_times, own)))
     return parts
 
 

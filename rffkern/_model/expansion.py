@@ -131,7 +131,7 @@ class Expansion(Immutable):
                                     f"{self.n_features} and {self.n_outputs}, {other.n_features} and "
                                     f"{other.n_outputs}")
         for one, two in ((self, other), (other, self)):  # what reads no center takes that of the other
-            if two.fourier is None and two.linear is None:
+            if not any(part.reads_center for part in two.parts):
                 center = one.center
                 break
         else:
@@ -192,13 +192,7 @@ class Expansion(Immutable):
         if self.n_features < FEWEST_SPARSE or self.kernels is not None:
             return None
         if not self._narrow:
-            fourier, trees = self.fourier, self.trees
-            reads = np.zeros(self.n_features, dtype=bool)
-            if fourier is not None:
-                reads |= fourier.omegas.any(axis=0)
-            if trees is not None:
-                reads[trees.tree_columns[trees.tree_thresholds < UNREACHED].astype(np.intp)] = True
-            self._narrow.append(self._of_columns(np.flatnonzero(reads)))
+            self._narrow.append(self._of_columns_read())
         columns, narrow = self._narrow[0]
         if 2 * len(columns) > self.n_features:
             return None
@@ -215,18 +209,15 @@ class Expansion(Immutable):
             scores += rows.products(self.linear.coefficients, check_n_threads(n_threads, rows.nnz))
         return scores
 
-    def _of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], "Expansion"]:
-        """Columns, one at least, and the function of these by all parts but the linear one, which read no others."""
-        columns = columns if len(columns) else np.zeros(1, dtype=np.intp)
-        parts: list[Part] = []
-        if self.fourier is not None:
-            parts.append(FourierTerms(self.fourier.omegas[:, columns], self.fourier.phases, self.fourier.amplitudes))
-        if self.trees is not None:
-            places = np.zeros(self.n_features)
-            places[columns] = np.arange(len(columns))
-            trees = self.trees
-            parts.append(TreeTerms(places[trees.tree_columns.astype(np.intp)], trees.tree_thresholds,
-                                   trees.tree_values))
+    def _of_columns_read(self) -> tuple[NDArray[np.intp], "Expansion"]:
+        """The columns that all parts but the linear one read, one at least, and the function of these by them."""
+        parts = [part for part in self.parts if part is not self.linear]
+        reads = np.zeros(self.n_features, dtype=bool)
+        for part in parts:
+            reads |= part._columns_read(self.n_features)
+        reads[0] |= not reads.any()
+        columns, places = np.flatnonzero(reads), np.where(reads, np.cumsum(reads) - 1, -1)
+        parts = [part._with_columns(places, len(columns)) for part in parts]
         lower, upper = (None if bound is None else bound[columns] for bound in (self.lower, self.upper))
         return columns, Expansion(self.intercept, self.center[columns], *parts, lower=lower, upper=upper)
 

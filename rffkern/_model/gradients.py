@@ -83,6 +83,9 @@ class Neighbourhood(NamedTuple):
 
     def _smooth_rise(self, outputs: Double) -> float:
         expansion = self.expansion
+        for part in expansion.parts:
+            if not isinstance(part, (FourierTerms, LinearTerms, TreeTerms, KernelTerms)):
+                raise InvalidInputError(f"parts of kind {part.kind!r} have no bound of how far they rise")
         row = expansion._scorer.clip(self.row[None])[0]
         gradient, alone, remainder = np.zeros(expansion.n_features), 0.0, 0.0
         if expansion.linear is not None:

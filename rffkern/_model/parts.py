@@ -1,9 +1,10 @@
 """The parts of a trained function: what each adds to the scores of a row, as read-only arrays.
 
-A part says what its arrays are and which columns its terms read; files, exports, explanations and scores of single
-rounds ask for no more.  `scoring.py` computes what parts add.
+A part says what its arrays are, which columns its terms read and in which array its scores are linear; files, smaller
+models, sparse rows, exports and scores of single rounds ask for no more.  `scoring.py` computes what parts add.
 """
 
+from collections.abc import Callable
 from operator import length_hint
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -62,8 +63,10 @@ class Part(Immutable):
 
     kind: ClassVar[str]
     in_c: ClassVar[bool] = False  # whether the scorer in C adds it; otherwise `_add_to` does
+    reads_center: ClassVar[bool] = True  # whether it reads x - center; otherwise x
     array_names: ClassVar[tuple[str, ...]]  # in files, in the order of the constructor
     _dimensions: ClassVar[tuple[int, ...]]
+    _linear_in: ClassVar[str] = ""  # the array of n_outputs columns that scores are linear in
 
     n_terms: int
     n_outputs: int
@@ -94,6 +97,11 @@ class Part(Immutable):
         """Whether each term reads each column, shape (n_terms, n_features)."""
         raise NotImplementedError
 
+    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+        """Whether any of it reads each column, shape (n_features,)."""
+        read: NDArray[np.bool_] = np.logical_or.reduce(self._reads(n_features), axis=0)
+        return read
+
     def _take(self, chosen: Indices) -> "Part":
         """The part of some terms alone."""
         raise NotImplementedError
@@ -105,6 +113,32 @@ class Part(Immutable):
     def _add_to(self, scores: Double, rows: Real, center: Double) -> None:
         """Add what the part adds to the scores (n_rows, n_outputs) of rows that are clipped."""
         raise NotImplementedError
+
+    # What follows is refused by name where a part has no such method.
+
+    def _with_columns(self, places: Indices, n_features: int) -> "Part":
+        """The same of rows of n_features columns, whose column places[j] is column j; -1 for one that is not read."""
+        raise InvalidInputError(f"terms of kind {self.kind!r} cannot read some columns alone, as of sparse rows")
+
+    def _term_of_each(self) -> Indices:
+        """The term that each row of the array `_linear_in` belongs to."""
+        return np.arange(self.n_terms)
+
+    def _with_coefficients(self, change: Callable[[Double, Indices], Double]) -> "Part":
+        """The same terms with change(array, term of each of its rows) in place of the array `_linear_in`."""
+        if not self._linear_in:
+            raise InvalidInputError(f"terms of kind {self.kind!r} cannot be left out by shrink")
+        arrays = self.arrays()
+        arrays[self._linear_in] = change(arrays[self._linear_in], self._term_of_each())
+        return type(self)(*arrays.values())
+
+    def _bytes_of_terms(self) -> Double:
+        """About how many bytes each term takes in a small file, shape (n_terms,)."""
+        return np.full(self.n_terms, 4.0 * sum(array.size for array in self.arrays().values()) / max(1, self.n_terms))
+
+    def _exported(self, center: Double) -> dict[str, NDArray[Any]]:
+        """The arrays that exports write, none if it adds nothing."""
+        raise InvalidInputError(f"terms of kind {self.kind!r} cannot be exported")
 
     def _refuse_shapes(self, n_features: int) -> NoReturn:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays().items())
@@ -138,6 +172,7 @@ class FourierTerms(Part):
     in_c = True
     array_names = ("omegas", "phases", "amplitudes")
     _dimensions = (2, 1, 2)
+    _linear_in = "amplitudes"
 
     omegas: Double
     phases: Double
@@ -163,6 +198,17 @@ class FourierTerms(Part):
     def _plus(self, other: "FourierTerms") -> "FourierTerms":
         return FourierTerms(*(np.concatenate(pair) for pair in zip(self.arrays().values(), other.arrays().values(),
                                                                    strict=True)))
+
+    def _with_columns(self, places: Indices, n_features: int) -> "FourierTerms":
+        omegas = np.zeros((self.n_terms, n_features))
+        omegas[:, places[places >= 0]] = self.omegas[:, places >= 0]
+        return FourierTerms(omegas, self.phases, self.amplitudes)
+
+    def _bytes_of_terms(self) -> Double:
+        return 4.0 * (self.omegas != 0).sum(axis=1) + 6 + 2 * self.n_outputs
+
+    def _exported(self, center: Double) -> dict[str, NDArray[Any]]:
+        return self.arrays() | {"center": center} if self.n_terms else {}
 
 
 class LinearTerms(Part):
@@ -207,6 +253,10 @@ class LinearTerms(Part):
     def _reads(self, n_features: int) -> NDArray[np.bool_]:
         return np.zeros((0, n_features), dtype=bool)
 
+    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+        read: NDArray[np.bool_] = np.logical_or.reduce(self.coefficients != 0, axis=1)
+        return read
+
     def _take(self, chosen: Indices) -> "LinearTerms":
         return self
 
@@ -218,6 +268,9 @@ class LinearTerms(Part):
 
     def _plus(self, other: "LinearTerms") -> "LinearTerms":
         return LinearTerms(self.coefficients + other.coefficients)
+
+    def _exported(self, center: Double) -> dict[str, NDArray[Any]]:
+        return self.arrays() | {"center": center} if self.coefficients.any() else {}
 
 
 class TreeTerms(Part):
@@ -255,8 +308,10 @@ class TreeTerms(Part):
 
     kind = "trees"
     in_c = True
+    reads_center = False
     array_names = ("tree_columns", "tree_thresholds", "tree_values")
     _dimensions = (2, 2, 2)
+    _linear_in = "tree_values"
 
     tree_columns: Double
     tree_thresholds: Double
@@ -302,6 +357,11 @@ class TreeTerms(Part):
         reads[trees, self.tree_columns[trees, depths].astype(np.intp)] = True
         return reads
 
+    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+        reads = np.zeros(n_features, dtype=bool)  # of many columns far fewer numbers than a row for each tree
+        reads[self.tree_columns[self.tree_thresholds < UNREACHED].astype(np.intp)] = True
+        return reads
+
     def _take(self, chosen: Indices) -> "TreeTerms":
         return TreeTerms(self.tree_columns[chosen], self.tree_thresholds[chosen],
                          self.tree_values[self.layout.leaves_of(chosen)])
@@ -312,6 +372,21 @@ class TreeTerms(Part):
         thresholds = [_deepened(part.tree_thresholds, depth, UNREACHED) for part in (self, other)]
         return TreeTerms(np.concatenate(columns), np.concatenate(thresholds),
                          np.concatenate([self.tree_values, other.tree_values]))
+
+    def _with_columns(self, places: Indices, n_features: int) -> "TreeTerms":
+        columns = np.maximum(places, 0)[self.tree_columns.astype(np.intp)]  # -1 only where nothing is split
+        return TreeTerms(columns, self.tree_thresholds, self.tree_values)
+
+    def _term_of_each(self) -> Indices:
+        return np.repeat(np.arange(self.n_terms), np.diff(self.starts))
+
+    def _bytes_of_terms(self) -> Double:
+        return 6.0 * self.tree_columns.shape[1] + 2 + 2 * self.n_outputs * np.diff(self.starts)
+
+    def _exported(self, center: Double) -> dict[str, NDArray[Any]]:
+        return {"tree_columns": self.tree_columns.astype(np.int64), "tree_thresholds": self.tree_thresholds,
+                "steps": self.layout.steps.astype(np.int64), "starts": self.starts[:-1].astype(np.int64),
+                "values": self.tree_values} if self.n_terms else {}
 
 
 def _deepened(levels: Double, depth: int, filling: float) -> Double:
@@ -374,9 +449,11 @@ class KernelTerms(Part):
 
     kind = "kernels"
     in_c = True
+    reads_center = False
     array_names = ("centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds",
                    "region_starts")
     _dimensions = (2, 2, 1, 1, 1, 1, 1)
+    _linear_in = "weights"
 
     centers: Double
     weights: Double
@@ -417,6 +494,11 @@ class KernelTerms(Part):
     def _reads(self, n_features: int) -> NDArray[np.bool_]:
         return np.broadcast_to(self.inverse_length_scales != 0, (self.n_terms, n_features))
 
+    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+        reads = super()._columns_read(n_features)
+        reads[self.region_columns.astype(np.intp)] = True
+        return reads
+
     def _take(self, chosen: Indices) -> "KernelTerms":
         chosen = np.sort(chosen)  # a region has the centers from one place to another
         return KernelTerms(self.centers[chosen], self.weights[chosen], self.inverse_length_scales, self.exponent,
@@ -431,5 +513,19 @@ class KernelTerms(Part):
         return KernelTerms(np.concatenate([self.centers, other.centers]),
                            np.concatenate([self.weights, other.weights]), self.inverse_length_scales, self.exponent)
 
+    def _bytes_of_terms(self) -> Double:
+        return np.full(self.n_terms, 4.0 * (self.centers.shape[1] + self.n_outputs))
 
-PARTS: tuple[type[Part], ...] = (FourierTerms, LinearTerms, TreeTerms, KernelTerms)  # in the order of files
+    def _exported(self, center: Double) -> dict[str, NDArray[Any]]:
+        if not self.n_terms:
+            return {}
+        arrays = {name: getattr(self, name) for name in ("centers", "weights", "inverse_length_scales")}
+        regions = self.regions
+        return arrays if self.n_regions == 1 else arrays | {
+            "region_columns": regions.columns.astype(np.int64), "region_thresholds": regions.thresholds,
+            "region_starts": regions.starts.astype(np.int64)}
+
+
+# In the order of files, and of terms.  Kernels are last: no rounds of boosting add them, so that the rounds of a model
+# are those of its first terms.
+PARTS: tuple[type[Part], ...] = (FourierTerms, LinearTerms, TreeTerms, KernelTerms)

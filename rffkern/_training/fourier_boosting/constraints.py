@@ -226,17 +226,12 @@ def check_constraints(expansion: Expansion, constraints: Constraints, sources: I
 
     `sources` are those of the mapped columns, numbered as in `Columns`.
     """
-    signs, linear, kernels = constraints.signs, expansion.linear, expansion.kernels
-    reads = expansion._reads()
-    kept = not reads[:, ~constraints.usable].any()
-    for part in (expansion.fourier, kernels):
-        kept &= part is None or not part._reads(len(signs))[:, signs != 0].any()
-    if kernels is not None:
-        kept &= bool((constraints.usable & (signs == 0))[kernels.region_columns.astype(np.intp)].all())
-    if linear is not None:
-        kept &= not linear.coefficients[(signs != 0) | ~constraints.usable].any()
-    if expansion.trees is not None:
-        kept &= _trees_keep_order(expansion.trees, signs)
+    signs, reads, kept = constraints.signs, expansion._reads(), True
+    for part in expansion.parts:
+        barred = ~constraints.usable
+        if not (isinstance(part, TreeTerms) and _trees_keep_order(part, signs)):
+            barred |= signs != 0  # trees alone may read columns with an order
+        kept &= not part._columns_read(len(signs))[barred].any()
     if len(constraints.members):
         of_sources = np.zeros((len(reads), len(constraints.ordered)), dtype=bool)
         for column, source in enumerate(sources):

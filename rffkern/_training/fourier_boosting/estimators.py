@@ -56,7 +56,7 @@ class _FourierBoosting(Model):
     but the staged ones take rows in memory: an array or a table, no RowBlocks.  Columns are named, or numbered from 0.
     """
 
-    _parts = ("fourier", "linear", "trees", "kernels")
+    _parts = ()  # any
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS

@@ -17,7 +17,7 @@ from ..._estimator.checkpoints import (
 from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit
 from ..._model.expansion import Expansion
-from ..._model.parts import KernelTerms, Part
+from ..._model.parts import PARTS, KernelTerms, Part
 from ..._native.array_types import Double, Indices, Mask, NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
@@ -341,11 +341,13 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     learners = {learner.term: learner for learner in (*BASE_LEARNERS.values(), SparseLinearLearner)}
     made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
             for term, learner in learners.items()]
-    parts: list[Part] = [part for part, _ in made if part is not None]
+    found = sorted(((part, rounds) for part, rounds in made if part is not None),
+                   key=lambda each: PARTS.index(type(each[0])))  # as terms stand in an expansion
+    parts: list[Part] = [part for part, _ in found]
     center, lower, upper, sparse = scaling.center, columns.lower, columns.upper, columns.sparse
     if sparse is not None:
         parts = [sparse.widened(part) for part in parts]
         center, lower, upper = sparse.center, sparse.of_all(lower, sparse.lower), sparse.of_all(upper, sparse.upper)
     parts += [] if kernels is None else [kernels]
     return (Expansion(intercept, center, *parts, lower=lower, upper=upper),
-            np.concatenate([np.array(rounds, dtype=np.float64) for _, rounds in made]))
+            np.array([each for _, rounds in found for each in rounds], dtype=np.float64))

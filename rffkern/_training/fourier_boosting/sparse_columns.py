@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..._column_map.drift import reference_of_rows
-from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
+from ..._model.parts import LinearTerms, Part
 from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling
 from ..._rows.sparse_rows import FEWEST_SPARSE, SparseRows, is_sparse
@@ -108,13 +108,9 @@ class SparseColumns(NamedTuple):
 
     def widened(self, part: Part) -> Part:
         """A part of the function of the dense columns as one of all columns."""
-        if isinstance(part, TreeTerms):
-            return TreeTerms(self.dense[part.tree_columns.astype(np.intp)], part.tree_thresholds, part.tree_values)
-        if isinstance(part, FourierTerms):
-            omegas = np.zeros((part.n_terms, self.rows.n_columns))
-            omegas[:, self.dense] = part.omegas
-            return FourierTerms(omegas, part.phases, part.amplitudes)
-        return part  # linear functions are of all columns
+        if isinstance(part, LinearTerms):
+            return part  # which is of all columns
+        return part._with_columns(self.dense, self.rows.n_columns)
 
     def of_all(self, values: Double, others: Double | float = 0.0) -> Double:
         """Values of the dense columns among others."""

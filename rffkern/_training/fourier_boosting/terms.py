@@ -1,11 +1,18 @@
 """Terms that rounds add: what each adds to the scores of training rows."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..._native import boosting
 from ..._native.array_types import Double, Indices, Single
+
+
+class Term(Protocol):
+    """What a round adds."""
+
+    def evaluate(self, rows: Any, out: Single) -> None:
+        """Write its values at LocalRows, (n_outputs, n_rows)."""
 
 
 class FourierTerm(NamedTuple):
@@ -54,5 +61,3 @@ class TreeTerm(NamedTuple):
         """Write its values at LocalRows, (n_outputs, n_rows)."""
         boosting.evaluate_tree(rows.bins, self.columns, self.threshold_bins, self.values, out, rows.n_threads)
 
-
-Term = FourierTerm | LinearTerm | SparseLinearTerm | TreeTerm

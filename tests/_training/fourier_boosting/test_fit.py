@@ -185,8 +185,11 @@ def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("name_of_trees", ["tree", "another learner of trees"])
-def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees):
-    monkeypatch.setitem(BASE_LEARNERS, name_of_trees, TreeLearner)
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees, order):
+    """Rounds of terms are in the order of these, whatever that of the base learners is."""
+    learners = [*(BASE_LEARNERS | {name_of_trees: TreeLearner}).items()]
+    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.BASE_LEARNERS", dict(learners[::order]))
     rng = np.random.default_rng(0)
     raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
     scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
