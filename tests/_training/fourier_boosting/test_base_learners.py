@@ -5,7 +5,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from rffkern import Expansion
 from rffkern._native import boosting
+from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting import base_learners
 from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner, TreeLearner
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
@@ -49,20 +51,13 @@ def test_terms_lower_the_loss_of_both_parts(name, target):
     assert kind.relevances[1] > 0.5 * kind.relevances.sum()
 
 
-@pytest.mark.parametrize("name", ["fourier", "tree", "linear"])
-def test_directions_are_what_a_term_gives(name):
+@pytest.mark.parametrize("name", [*BASE_LEARNERS])
+def test_directions_are_what_a_term_adds_to_the_function(name):
     columns, state = problem(lambda x: np.array([x[1] + np.sin(x[2]), x[0] * x[3]]))
-    term = BASE_LEARNERS[name](columns, SIZES, state).fit(state, np.random.default_rng(1))
-    x = state.columns.astype(float)
-    if name == "linear":
-        expected = term.coefficients @ x[term.columns]
-    elif name == "fourier":
-        angle = term.omega @ x[term.columns]
-        expected = np.outer(term.amplitudes[0], np.cos(angle)) + np.outer(term.amplitudes[1], np.sin(angle))
-    else:
-        leaves = sum((state.bins[j] > threshold).astype(int) << level
-                     for level, (j, threshold) in enumerate(zip(term.columns, term.threshold_bins, strict=True)))
-        expected = term.values[leaves].T
+    learner = BASE_LEARNERS[name](columns, SIZES, state)
+    term = learner.fit(state, np.random.default_rng(1))
+    part, _ = learner.part([(term, 1.0, 1)], columns, no_scaling(4), np.ones(2))
+    expected = Expansion([0.0, 0.0], np.zeros(4), part).score(state.columns.T.astype(float)).T
     np.testing.assert_allclose(state.directions, expected, atol=2e-5 * np.abs(expected).max())
 
 

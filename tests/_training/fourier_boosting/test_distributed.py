@@ -14,13 +14,13 @@ from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.fourier_boosting.distributed import BoostedPartition, fit_partitions
 from rffkern._training.fourier_boosting.losses import Loss
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
 from rffkern._training.fourier_boosting.terms import LinearTerm
 from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
 
 pytestmark = pytest.mark.slow
 
 N_ROWS = 1500
-ALL_KINDS = ("fourier", "tree", "linear")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def table(rng):
 
 
 FITS = {
-    "two classes": (FourierBoostingClassifier, "two", {"base_learners": ALL_KINDS}),
+    "two classes": (FourierBoostingClassifier, "two", {"base_learners": BASE_LEARNERS}),
     "three classes": (FourierBoostingClassifier, "three", {"class_weight": "balanced"}),
     "squares": (FourierBoostingRegressor, "one", {}),
     "several targets": (FourierBoostingRegressor, "several", {}),
