@@ -10,14 +10,13 @@ from helpers.memory_formulas import SMALL, disagreement, sizes
 
 import rffkern
 from rffkern import InvalidInputError
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
 
 FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
            "RFFNetClassifier", "RFFNetRegressor", "SparseKernelClassifier", "SparseKernelRegressor",
            "FourierBoostingClassifier", "FourierBoostingRegressor", "KernelRidgeClassifier", "KernelRidgeRegressor"]
 FAMILIES = [*CLASSES, "PBRFFTransformer"]
-BASE_LEARNERS = (("fourier",), ("tree",), ("fourier", "tree"), ("linear",), ("linear", "tree"), ("fourier", "tree",
-                                                                                                 "linear"))
 GIVEN = {"kernel": {"length_scale": 1.0}, "reg_lambda": 0.1}
 
 
@@ -45,7 +44,8 @@ def random_params(name, rng):
         if name.endswith("Classifier") and rng.random() < 0.3:
             params |= {"update": "active"}
     if name.startswith("Fourier"):
-        params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": BASE_LEARNERS[rng.integers(6)], "columns": None,
+        learners = rng.permutation(BASE_LEARNERS)[: rng.integers(1, len(BASE_LEARNERS) + 1)].tolist()
+        params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": tuple(learners), "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
         params |= {"validation": "last"} if rng.random() < 0.3 else {}
