@@ -4,13 +4,7 @@ from numpy.typing import NDArray
 from .array_types import Double
 from .solvers import LBFGS
 
-SQUARED: int
-LOGISTIC: int
-SOFTMAX: int
-HUBER: int
-QUANTILE: int
-POISSON: int
-TWEEDIE: int
+LOSSES: dict[str, int]  # numbers by name
 
 def step_derivatives(
     loss: int, parameters: NDArray[np.float32], scores: NDArray[np.float32],

@@ -10,6 +10,7 @@ from helpers.command_line import COLUMNS, run, write_csv
 
 from rffkern import load
 from rffkern._cli.main import main
+from rffkern._training.fourier_boosting.parameters import LOSSES
 
 
 @pytest.mark.slow
@@ -83,8 +84,7 @@ def test_progress_of_training_tells_the_validation_loss(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(("settings", "expected"), [
-    (["loss=pinball"], "loss must be one of 'squared_error', 'absolute_error', 'huber', 'quantile', 'poisson', "
-                       "'gamma', 'tweedie', got 'pinball'"),
+    (["loss=pinball"], f"loss must be one of {', '.join(map(repr, LOSSES))}, got 'pinball'"),
     (["loss=quantile", "quantile=0.1,0.5,0.9"],
      "quantile must be a number, or several in ascending order, such as [0.1, 0.5, 0.9], got '0.1,0.5,0.9'"),
     (["loss=quantile", "quantile=2"], "quantile must be a finite number >= 1e-06 and <= 0.999999, got 2"),

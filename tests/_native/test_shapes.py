@@ -366,8 +366,8 @@ def add_square_relevances(real):
 
 def step_derivatives(real):
     row = np.ones((1, 2 * TILE), np.float32)
-    return {"loss": boosting.LOGISTIC, "parameters": row[0, :1], "scores": row, "directions": row, "step": 0.1,
-            "targets": row[0], "weight": row[0], "n_train": TILE, "n_threads": 1}
+    return {"loss": boosting.LOSSES["logistic"], "parameters": row[0, :1], "scores": row, "directions": row,
+            "step": 0.1, "targets": row[0], "weight": row[0], "n_train": TILE, "n_threads": 1}
 
 
 def best_step(real):

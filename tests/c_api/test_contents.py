@@ -12,6 +12,7 @@ from rffkern import ColumnMap, FourierBoostingRegressor, load, save
 from rffkern._column_map.compiled import outputs_of
 from rffkern._model.tree_layout import UNREACHED
 from rffkern._native.unfused import KINDS
+from rffkern._training.fourier_boosting.parameters import LOSSES
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
 
@@ -141,8 +142,7 @@ def test_a_column_without_values(program, tmp_path):
 
 
 @pytest.mark.parametrize(("params", "prediction"), [
-    ({"loss": "squared_error"}, 0), ({"loss": "poisson"}, 1), ({"loss": "tweedie"}, 1), ({"loss": "gamma"}, 1),
-    ({"loss": "huber"}, 0), ({"loss": "absolute_error"}, 0), ({"loss": "quantile"}, 0),
+    *(({"loss": name}, int(facts.link == "log")) for name, facts in LOSSES.items()),
     ({"loss": "quantile", "quantile": [0.1, 0.9]}, 2)])
 def test_predictions_of_losses(program, tmp_path, params, prediction):
     X = np.random.default_rng(0).uniform(0, 1, (60, 2))

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from rffkern._native import boosting
 
 TILE = 128
-NAMES = ("SQUARED", "LOGISTIC", "SOFTMAX", "HUBER", "QUANTILE", "POISSON", "TWEEDIE")
-PARAMETERS = {"HUBER": (0.7, 1.2, 0.1), "QUANTILE": (0.3, 0.9, 0.05), "TWEEDIE": (1.5, 2, 1.1)}  # of outputs in turn
+NAMES = (*boosting.LOSSES,)
+BOUNDS = {"huber", "quantile", "poisson", "tweedie"}  # whose h is no second derivative, but one of a function above
+PARAMETERS = {"huber": (0.7, 1.2, 0.1), "quantile": (0.3, 0.9, 0.05), "tweedie": (1.5, 2, 1.1)}  # of outputs in turn
 LEAST_RESIDUAL = 0.02  # in the curvature of the loss of a quantile
 
 
@@ -20,30 +21,31 @@ def twin(name, scores, targets):
     """Loss of each row, and g = -dloss/dF and h = d2loss/dF2 of each score, in double precision."""
     F, y = scores.astype(float), targets.astype(float)
     parameter = parameters_of(name, len(F)).astype(float)[:, None]
-    if name == "SOFTMAX":
+    if name == "softmax":
         is_class = np.arange(len(F))[:, None] == y
         F = F - F.max(axis=0)
         total = np.logaddexp.reduce(F, axis=0)
         p = np.exp(F - total)
         return total - np.sum(np.where(is_class, F, 0), axis=0), is_class - p, p * (1 - p)
     residual = y - F
-    if name == "SQUARED":
+    if name == "squared":
         return (residual**2 / 2).sum(axis=0), residual, np.ones_like(F)
-    if name == "LOGISTIC":
+    if name == "logistic":
         p = np.exp(-np.logaddexp(0, y * F))
         return np.logaddexp(0, -y * F).sum(axis=0), y * p, p * np.exp(-np.logaddexp(0, -y * F))
-    if name == "HUBER":
+    if name == "huber":
         held = residual.clip(-parameter, parameter)
         return (held * (residual - held / 2)).sum(axis=0), held, np.ones_like(F)
-    if name == "QUANTILE":
+    if name == "quantile":
         derivative = parameter - (y < F)
         return (derivative * residual).sum(axis=0), derivative, 0.5 / (LEAST_RESIDUAL + np.abs(residual))
-    if name == "TWEEDIE":
+    if name == "tweedie":
         held, below, above = F.clip(-50, 50), parameter - 1, 2 - parameter
         target, mean = y * np.exp(-below * held), np.exp(above * held)
         of_mean = np.where(above > 0, (mean - 1) / np.where(above > 0, above, 1), F)
         return (((target - y) / below + of_mean).sum(axis=0), target - mean,
                 np.maximum(below * target + above * mean, (target + mean) / 2))
+    assert name == "poisson"
     rate = np.exp(F.clip(-50, 50))
     return (rate - y * F).sum(axis=0), y - rate, np.maximum(rate, (y + rate) / 2)
 
@@ -53,7 +55,7 @@ class LossProblem:
 
     def __init__(self, seed, name, n_train_rows, n_held_rows, weighted=True, n_outputs=3, spread=2.0):
         rng = np.random.default_rng(seed)
-        self.name, self.loss = name, getattr(boosting, name)
+        self.name, self.loss = name, boosting.LOSSES[name]
         tiles = [(rows + TILE - 1) // TILE for rows in (n_train_rows, n_held_rows)]
         self.n_train, n = TILE * tiles[0], TILE * sum(tiles)
         self.weight = (rng.uniform(0.2, 3, n) if weighted else np.ones(n)).astype(np.float32)
@@ -62,8 +64,8 @@ class LossProblem:
         self.parameters = parameters_of(name, n_outputs)
         self.scores = (spread * rng.standard_normal((n_outputs, n))).astype(np.float32)
         self.directions = rng.standard_normal((n_outputs, n)).astype(np.float32)
-        self.targets = {"LOGISTIC": lambda: rng.choice([-1, 1], n), "SOFTMAX": lambda: rng.integers(0, n_outputs, n),
-                        "POISSON": lambda: rng.poisson(2, n), "TWEEDIE": lambda: rng.gamma(0.5, 4, n)}.get(
+        self.targets = {"logistic": lambda: rng.choice([-1, 1], n), "softmax": lambda: rng.integers(0, n_outputs, n),
+                        "poisson": lambda: rng.poisson(2, n), "tweedie": lambda: rng.gamma(0.5, 4, n)}.get(
                             name, lambda: rng.standard_normal(n))()
         self.targets = self.targets.astype(np.float32)
 
@@ -80,7 +82,7 @@ class LossProblem:
 
     def comparable(self, h):
         """Curvatures, but of a quantile their reciprocals: linear in the residual, so that rounding hardly shows."""
-        return np.divide(1, h, out=np.zeros(h.shape), where=h > 0) if self.name == "QUANTILE" else h
+        return np.divide(1, h, out=np.zeros(h.shape), where=h > 0) if self.name == "quantile" else h
 
     def derivatives(self, step, n_threads=1):
         return boosting.step_derivatives(self.loss, self.parameters, self.scores, self.directions, step, self.targets,

@@ -36,7 +36,7 @@ def exercise_calls(rng, folder):
     """One fit, its scores, its file, and damaged ones."""
     name = str(rng.choice(training.FAMILIES))
     params, X = training.random_params(name, rng), training.random_rows(rng)
-    y = training.random_target(name, rng, X)
+    y = training.random_target(name, params, rng, X)
     if rng.random() < 0.5:
         params["n_jobs"] = 3
     weight = rng.random(len(X)) if rng.random() < 0.3 else None

@@ -10,7 +10,7 @@ from helpers.memory_formulas import SMALL, disagreement, sizes
 
 import rffkern
 from rffkern import InvalidInputError
-from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, LOG_LINKS, LOSSES
 
 FIT_SECONDS = 60
 CLASSES = ["GBRFF2Classifier", "GBRFF1Classifier", "GBRFFClassifier", "GBRFFRegressor", "PBRFFClassifier",
@@ -49,8 +49,7 @@ def random_params(name, rng):
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}
         params |= {"validation": "last"} if rng.random() < 0.3 else {}
-        params |= {"loss": str(rng.choice(["squared_error", "huber",
-                                           "quantile"]))} if name.endswith("Regressor") else {}
+        params |= {"loss": str(rng.choice([*LOSSES]))} if name.endswith("Regressor") else {}
         has_kernel = params.get("loss", "squared_error") == "squared_error" and rng.random() < 0.3
         params |= {"kernel_ridge": True if has_kernel else [False, "auto"][rng.integers(2)]}
         return params | {"random_state": int(rng.integers(1 << 30))}
@@ -91,12 +90,13 @@ def random_rows(rng):
     return np.nan_to_num(X, posinf=1e300, neginf=-1e300)
 
 
-def random_target(name, rng, X):
+def random_target(name, params, rng, X):
     if name.endswith("Classifier"):
         y = rng.integers(0, rng.integers(2, 5), len(X))
         y[:2] = 0, 1
         return y
     y = rng.standard_normal(len(X)) * 10.0 ** rng.uniform(-20, 20)
+    y = np.abs(y) if params.get("loss") in LOG_LINKS else y
     return np.full(len(X), 3.0) if rng.random() < 0.1 else y
 
 
@@ -104,7 +104,7 @@ def random_fits(rng, folder):
     """A fit ends in time, in finite numbers, twice with the same bits, and its file gives the same bits again."""
     name = str(rng.choice(CLASSES))
     params, X = random_params(name, rng), random_rows(rng)
-    y = random_target(name, rng, X)
+    y = random_target(name, params, rng, X)
 
     def work():
         with warnings.catch_warnings():

@@ -420,19 +420,30 @@ static double tweedie_rows(const float *restrict f, const float *restrict target
     return loss;
 }
 
+#if defined(__GNUC__) /* a loss without a case is an error of the compiler */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+#endif
+
 static ALWAYS_INLINE double tile_rows(const vb_rows *rows, const float *f, ptrdiff_t row, float *restrict g,
                                       float *restrict h, const int with_loss)
 {
     const float *targets = rows->targets + row, *weight = rows->weight + row;
     switch (rows->loss) {
+    case VB_SQUARED: return huber_rows(f, targets, weight, INFINITY, g, h);
     case VB_LOGISTIC: return logistic_rows(f, targets, weight, g, h, with_loss);
+    case VB_SOFTMAX: break; /* whose rows read the scores of all classes */
     case VB_HUBER: return huber_rows(f, targets, weight, rows->parameter, g, h);
     case VB_QUANTILE: return quantile_rows(f, targets, weight, rows->parameter, g, h);
     case VB_POISSON: return poisson_rows(f, targets, weight, g, h);
     case VB_TWEEDIE: return tweedie_rows(f, targets, weight, rows->parameter, g, h);
-    default: return huber_rows(f, targets, weight, INFINITY, g, h);
     }
+    return NAN;
 }
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 /* Of each row of a tile, the largest score, and of its class the number that `values` holds, of the shape of scores. */
 static void softmax_tops(const vb_rows *rows, ptrdiff_t row, float step, const float *values, float *restrict top,

@@ -11,19 +11,27 @@
 #define VB_TILE 128
 #define VB_LANES 16 /* of a sum kept open: its entries add up to it */
 
-enum {
-    VB_SQUARED,  /* (y - F)^2 / 2 */
-    VB_LOGISTIC, /* log(1 + exp(-y F)), y among -1 and 1; of rows that are wrong by more than 1e30, 1e30 */
-    VB_SOFTMAX,  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */
-    VB_HUBER,    /* the squared loss up to |y - F| = parameter, linear beyond */
-    VB_QUANTILE, /* (y - F) parameter, or (F - y) (1 - parameter) where F > y; h is that of a parabola above it */
-    VB_POISSON,  /* exp(F) - y F, F held to +-50 in the exponential; h is larger where y is */
-    VB_TWEEDIE,  /* y (exp((1 - p) F) - 1) / (p - 1) + (exp((2 - p) F) - 1) / (2 - p), p = parameter in (1, 2]; the second
-                    part is F for p = 2; F held to +-50 in exponentials; h is at least half of both together */
-};
+/* Losses of a row: y is the target, F the score. */
+#define VB_LOSSES(LOSS) \
+    LOSS(SQUARED)  /* (y - F)^2 / 2 */ \
+    LOSS(LOGISTIC) /* log(1 + exp(-y F)), y among -1 and 1; of rows that are wrong by more than 1e30, 1e30 */ \
+    LOSS(SOFTMAX)  /* log(sum of exp(F_k)) - F_y, y among 0, 1, ... */ \
+    LOSS(HUBER)    /* the squared loss up to |y - F| = parameter, linear beyond */ \
+    LOSS(QUANTILE) /* (y - F) parameter, or (F - y) (1 - parameter) where F > y; h is that of a parabola above it */ \
+    LOSS(POISSON)  /* exp(F) - y F, F held to +-50 in the exponential; h is larger where y is */ \
+    LOSS(TWEEDIE)  /* y (exp((1 - p) F) - 1) / (p - 1) + (exp((2 - p) F) - 1) / (2 - p), p = parameter in (1, 2]; the \
+                      second part is F for p = 2; F held to +-50 in exponentials; h is at least half of both together */
+
+#define VB_NUMBER(name) VB_##name,
+#define VB_ONE_MORE(name) + 1
+#define VB_WORD(name) #name " "
+
+typedef enum { VB_LOSSES(VB_NUMBER) } vb_loss; /* VB_SQUARED, VB_LOGISTIC, ... */
+enum { VB_N_LOSSES = 0 VB_LOSSES(VB_ONE_MORE) };
+#define VB_LOSS_NAMES VB_LOSSES(VB_WORD) /* one text */
 
 typedef struct {
-    int loss;
+    vb_loss loss;
     float parameter;
     ptrdiff_t n_outputs, stride; /* of scores and directions; one output, unless the loss is VB_SOFTMAX */
     float *scores;

@@ -3,8 +3,15 @@
 from ..simd cimport table_boost
 
 cdef extern from "boost_rows.h" nogil:
+    ctypedef enum vb_loss:  # those that kernels treat apart
+        VB_SOFTMAX
+        VB_HUBER
+        VB_QUANTILE
+        VB_TWEEDIE
+    int VB_N_LOSSES
+    const char *VB_LOSS_NAMES
     ctypedef struct vb_rows:
-        int loss
+        vb_loss loss
         float parameter
         Py_ssize_t n_outputs, stride
         float *scores
@@ -12,7 +19,6 @@ cdef extern from "boost_rows.h" nogil:
         const float *targets
         const float *weight
         float step
-    int VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON, VB_TWEEDIE
     void copy_columns "vm_boost->copy_columns"(
         const float *columns, Py_ssize_t stride, const Py_ssize_t *subset, Py_ssize_t n_columns, const float *weight,
         Py_ssize_t width, float *out) noexcept

@@ -8,8 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport fabs, isfinite
 
 from .boost.boost_rows cimport (
-    VB_HUBER, VB_LOGISTIC, VB_POISSON, VB_QUANTILE, VB_SOFTMAX, VB_SQUARED, VB_TWEEDIE, derivatives, update_rows,
-    vb_rows,
+    VB_HUBER, VB_LOSS_NAMES, VB_N_LOSSES, VB_QUANTILE, VB_SOFTMAX, VB_TWEEDIE, derivatives, update_rows, vb_loss, vb_rows,
 )
 from .core.checks cimport agree, has_shape
 from .core.signals cimport COSINE, at_once, look_at_signals
@@ -19,8 +18,7 @@ cdef enum:
     STRIP_TILES = 64   # of a strip at least, whose sums one thread computes
     MOST_STRIPS = 64
 
-SQUARED, LOGISTIC, SOFTMAX, HUBER, QUANTILE, POISSON, TWEEDIE = (
-    VB_SQUARED, VB_LOGISTIC, VB_SOFTMAX, VB_HUBER, VB_QUANTILE, VB_POISSON, VB_TWEEDIE)
+LOSSES = {name: number for number, name in enumerate(VB_LOSS_NAMES.decode().lower().split())}
 
 
 cdef int _check(
@@ -29,7 +27,7 @@ cdef int _check(
     int n_threads,
 ) except -1:
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1], k
-    agree(VB_SQUARED <= loss <= VB_TWEEDIE, "loss must be one of the losses of this module")
+    agree(0 <= loss < VB_N_LOSSES, "loss must be one of the losses of this module")
     agree(parameters.shape[0] == n_outputs and n_outputs >= 1, "parameters must have shape (n_outputs,)")
     for k in range(n_outputs):
         agree(loss != VB_HUBER or parameters[k] > 0,
@@ -50,7 +48,7 @@ cdef vb_rows _rows(
     const float[::1] weight,
 ) noexcept:
     cdef vb_rows rows
-    rows.loss, rows.parameter, rows.step = loss, 0, <float>step
+    rows.loss, rows.parameter, rows.step = <vb_loss>loss, 0, <float>step
     rows.n_outputs, rows.stride = scores.shape[0], scores.shape[1]
     rows.scores, rows.directions = <float *>&scores[0, 0], &directions[0, 0]
     rows.targets, rows.weight = &targets[0], &weight[0]

@@ -98,7 +98,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         each.command("convert", BoostedPartition, loss, mean_units, initial, scaling, columns,
                      each.shares(_CALIBRATION_ROWS), calibration_seed)
     data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
-    sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.rates, len(data.intercept))
+    sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.facts.rates, len(data.intercept))
     sizes = sizes._replace(n_tree_bags=0)  # which are for tables that need no partitions
 
     # Folds and bags.
@@ -351,7 +351,7 @@ class PartitionedRows:
 
     def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
                  bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:
-        self._table, self._data, self.searches_step = table, data, data.loss.searches_step
+        self._table, self._data, self.searches_step = table, data, data.loss.facts.searches_step
         self._tables = [table] if validation is None else [table, validation]
         parts = [EvaluationRows(each, bag_fold, each is validation) for each in self._tables]
         self._totals = _add_pairs([part.totals for part in parts])

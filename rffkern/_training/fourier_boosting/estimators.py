@@ -1,7 +1,7 @@
 """Fourier boosting: a classifier and a regressor that need no tuning."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .parameters import (
     ARGUMENTS,
     ATTRIBUTES,
     LOG_LINKS,
+    LOSSES,
     MAX_BAGS,
     PARAMETERS,
     QUANTILES,
@@ -42,6 +43,7 @@ from .parameters import (
     Validation,
     check_report_numbers,
     has_order,
+    losses_with,
 )
 
 if TYPE_CHECKING:  # a model that scores loads no training
@@ -397,12 +399,10 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     family = "fourier_boosting_regressor"
     _parameters = (
         PARAMETERS[0],
-        Parameter("loss", choice(*get_args(LossName)),
-                  '"squared_error", (y - f)^2 / 2; "absolute_error", |y - f| / 2, which estimates the median; "huber", '
-                  "the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median distance "
-                  'of y from its median, the standard deviation of a normal target; "quantile"; or half the deviance '
-                  'of targets whose mean is exp(f): "poisson" for counts, "gamma" for positive targets whose standard '
-                  'deviation grows with their mean, "tweedie" for targets >= 0 of which many are 0.'),
+        Parameter("loss", choice(*LOSSES),
+                  "; ".join(f'"{name}"{facts.text}' for name, facts in losses_with("identity").items())
+                  + "; or half the deviance of targets whose mean is exp(f): "
+                  + ", ".join(f'"{name}" {facts.text}' for name, facts in losses_with("log").items()) + "."),
         Parameter("quantile", QUANTILES,
                   'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
                   "`predict_quantiles` returns all of them, and `predict` the first."),

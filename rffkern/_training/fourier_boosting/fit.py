@@ -101,7 +101,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     del training  # mapped rows take twice what columns take
 
     # Each bag validates on one fold and trains on the others; with an evaluation set all bags validate on it.
-    sizes = resolve_hyperparameters(model, len(table.learned), loss.rates, len(table.data.intercept))
+    sizes = resolve_hyperparameters(model, len(table.learned), loss.facts.rates, len(table.data.intercept))
     if state is None:
         rng = check_rng(model.random_state)
         checkpoints = [Checkpoint(np.random.default_rng(seed)) for seed in rng.integers(1 << 63, size=sizes.n_bags)]

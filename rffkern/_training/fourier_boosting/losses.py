@@ -1,7 +1,7 @@
 """Losses of boosting: their initial scores, and what training rows hold for them."""
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from ..._native.array_types import Double, Indices, Single
 from ..._rows.training_rows import TargetRows, Training
 from ..._rows.weights import row_products, weighted_quantile
 from ...errors import InvalidInputError
-
-# Where Huber's loss becomes linear, in units of a robust standard deviation: 95 % efficient for normal targets.
-_HUBER_DELTA = 1.35
+from .parameters import LOSSES, OF_CLASSES, OF_TWO_CLASSES, Link, LossFacts
 
 InitialScores = tuple[Double, Single]  # scores before any round (n_outputs,), and the parameters of the loss
 
@@ -30,42 +28,29 @@ class Loss(NamedTuple):
       models").
     """
 
-    kernel: int  # which loss the kernels compute
+    facts: LossFacts
     parameters: tuple[float, ...] = (0.0,)  # one for all outputs, or quantiles of one target
     n_classes: int = 0
 
     @property
-    def link(self) -> Literal["softmax", "log", "identity"]:
+    def kernel(self) -> int:
+        """The number of the loss in the kernels."""
+        return boosting.LOSSES[self.facts.kernel]
+
+    @property
+    def link(self) -> Link:
         """Of scores: to probabilities, of means, or values less targets."""
-        if self.n_classes:
-            return "softmax"
-        return "log" if self.kernel in (boosting.POISSON, boosting.TWEEDIE) else "identity"
-
-    @property
-    def rates(self) -> str:
-        """Which of `LOSS_RATES` are those of the loss."""
-        return {boosting.LOGISTIC: "log_loss", boosting.SOFTMAX: "softmax", boosting.QUANTILE: "quantile"}.get(
-            self.kernel, "values")
-
-    @property
-    def searches_step(self) -> bool:
-        """Whether the best step along a Fourier or linear term is not 1."""
-        return self.kernel not in (boosting.SQUARED, boosting.HUBER)
+        return self.facts.link
 
     @property
     def step_unit(self) -> float:
         """The step that a term of curvature 1 takes: the curvature of one class of n is about 1 / n."""
-        return self.n_classes / 2 if self.kernel == boosting.SOFTMAX else 1.0
+        return self.n_classes / 2 if self.facts.kernel == "softmax" else 1.0
 
     @property
     def estimates_quantiles(self) -> bool:
         """Whether scores are quantiles."""
-        return self.kernel == boosting.QUANTILE
-
-    @property
-    def allows_stacking(self) -> bool:
-        """Whether kernel ridge regression, which estimates means, may be stacked on the terms."""
-        return self.link == "softmax" or self.kernel == boosting.SQUARED
+        return self.facts.start == "quantile"
 
     def initial_scores(self, targets: Double, weights: Double) -> InitialScores:
         """Log shares of classes, of mean 0, or the difference of two; means, medians or quantiles; the log mean."""
@@ -79,13 +64,13 @@ class Loss(NamedTuple):
         if self.link == "log":
             mean = float(row_products(values[0], weights) / weights.sum())
             return np.log([max(mean, 1e-6)]), parameters.astype(np.float32)
-        if self.kernel == boosting.SQUARED:
+        if self.facts.start == "mean":
             intercept = row_products(values, weights) / weights.sum()
         else:
             shares = parameters if self.estimates_quantiles else np.full(len(values), 0.5)
             intercept = np.array([weighted_quantile(each, weights, share)
                                   for each, share in zip(values, shares, strict=True)])
-        if self.kernel == boosting.HUBER:
+        if self.facts.in_robust_units:
             parameters = parameters * [_spread(each, weights) for each in values]
         return intercept, parameters.astype(np.float32, order="C")
 
@@ -93,7 +78,7 @@ class Loss(NamedTuple):
         """Targets and weights of few rows with the same initial scores: one for each class, the mean, or a sample."""
         if self.link == "softmax":
             return np.arange(self.n_classes, dtype=np.float64)[None], self._class_weights(targets, weights)
-        if self.link == "log" or self.kernel == boosting.SQUARED:
+        if self.facts.start == "mean":
             total = weights.sum()
             return (row_products(targets, weights) / total)[:, None], np.array([total])
         return targets[:, sample], weights[sample] * (len(weights) / max(1, len(sample)))
@@ -103,7 +88,7 @@ class Loss(NamedTuple):
         intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
         y, is_value = targets[0], self.link == "identity"
         starts = intercept[:, None] - (self._for_outputs(targets) if is_value else np.zeros(len(y)))
-        own = np.zeros(len(y)) if is_value else 2 * y - 1 if self.kernel == boosting.LOGISTIC else y
+        own = np.zeros(len(y)) if is_value else 2 * y - 1 if self.facts.kernel == "logistic" else y
         return LossData(self, parameters, intercept, starts.astype(np.float32, order="C"), own.astype(np.float32), y,
                         self._least_losses(y))
 
@@ -117,7 +102,7 @@ class Loss(NamedTuple):
     def _least_losses(self, y: Double) -> Double:
         if self.link != "log":
             return np.broadcast_to(0.0, len(y))
-        p = self.parameters[0] if self.kernel == boosting.TWEEDIE else 1
+        p = self.parameters[0]
         if p == 1:
             return y - y * np.log(np.maximum(y, 1e-300))
         if p == 2:
@@ -144,20 +129,18 @@ def _spread(values: Double, weights: Double) -> float:
 
 def class_loss(n_classes: int) -> Loss:
     """The loss of so many classes."""
-    return Loss(boosting.LOGISTIC if n_classes == 2 else boosting.SOFTMAX, n_classes=n_classes)
+    return Loss(OF_TWO_CLASSES if n_classes == 2 else OF_CLASSES, n_classes=n_classes)
 
 
 def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
     """The loss of a classifier, with its number of classes, or of a regressor."""
     if n_classes is not None:
         return class_loss(n_classes)
-    quantiles = quantiles_of(model) or ()
+    facts, quantiles = LOSSES[model.loss], quantiles_of(model) or ()
     if len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
-    return {"squared_error": Loss(boosting.SQUARED), "huber": Loss(boosting.HUBER, (_HUBER_DELTA,)),
-            "absolute_error": Loss(boosting.QUANTILE, (0.5,)), "quantile": Loss(boosting.QUANTILE, quantiles),
-            "poisson": Loss(boosting.POISSON), "gamma": Loss(boosting.TWEEDIE, (2.0,)),
-            "tweedie": Loss(boosting.TWEEDIE, (float(model.power),))}[model.loss]
+    parameter = getattr(model, facts.parameter) if isinstance(facts.parameter, str) else facts.parameter
+    return Loss(facts, quantiles or (float(parameter),))
 
 
 def in_units_of_mean(training: Training, loss: str) -> Training:

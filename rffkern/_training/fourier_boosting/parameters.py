@@ -19,7 +19,7 @@ Validation: TypeAlias = Literal["random", "last"]
 BaseLearnerName: TypeAlias = Literal["fourier", "tree", "linear"]
 BASE_LEARNERS: tuple[str, ...] = get_args(BaseLearnerName)
 LossName: TypeAlias = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
-LOG_LINKS = "poisson", "gamma", "tweedie"  # losses whose scores are logarithms of means
+Link: TypeAlias = Literal["softmax", "log", "identity"]
 
 # Kernel ridge regression is kept where it lowers the validation loss by this share, and by so many standard errors of
 # the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.
@@ -45,6 +45,47 @@ LOSS_RATES = {
     "values": ((1.0, 2.0), (0.8, 1.5), 0.05),
     "quantile": ((2.0, 4.0), (1.0, 2.0), 0.05),
 }
+
+
+class LossFacts(NamedTuple):
+    """What is known of a loss: all that training, links and descriptions ask."""
+
+    kernel: str  # of `LOSSES` of the compiled kernels, which have its gradient and Hessian
+    link: Link  # of scores: to probabilities, logarithms of means, or values
+    text: str = ""  # behind its name, for users
+    parameter: float | str = 0.0  # of the kernel: a number, or the parameter of the model with one or several
+    start: Literal["mean", "median", "quantile"] = "mean"  # of targets, from which scores begin
+    rates: str = "values"  # of `LOSS_RATES`
+    searches_step: bool = True  # whether the best step along a Fourier or linear term is not 1
+    allows_stacking: bool = False  # of kernel ridge regression, which estimates means
+    in_robust_units: bool = False  # whether the parameter is times a robust standard deviation of the target
+
+
+LOSSES: dict[LossName, LossFacts] = {
+    "squared_error": LossFacts("squared", "identity", ", (y - f)^2 / 2", searches_step=False, allows_stacking=True),
+    "absolute_error": LossFacts("quantile", "identity", ", |y - f| / 2, which estimates the median", 0.5, "quantile",
+                                "quantile"),
+    # 1.35 is 95 % efficient for normal targets.
+    "huber": LossFacts("huber", "identity",
+                       ", the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median "
+                       "distance of y from its median, the standard deviation of a normal target", 1.35, "median",
+                       searches_step=False, in_robust_units=True),
+    "quantile": LossFacts("quantile", "identity", "", "quantile", "quantile", "quantile"),
+    # Of these the parameter is the power of the mean to which the variance is proportional.
+    "poisson": LossFacts("poisson", "log", "for counts", 1.0),
+    "gamma": LossFacts("tweedie", "log", "for positive targets whose standard deviation grows with their mean", 2.0),
+    "tweedie": LossFacts("tweedie", "log", "for targets >= 0 of which many are 0", "power"),
+}
+OF_TWO_CLASSES = LossFacts("logistic", "softmax", rates="log_loss", allows_stacking=True)
+OF_CLASSES = LossFacts("softmax", "softmax", rates="softmax", allows_stacking=True)
+
+
+def losses_with(link: Link) -> dict[LossName, LossFacts]:
+    """Losses of regressors with a link."""
+    return {name: facts for name, facts in LOSSES.items() if facts.link == link}
+
+
+LOG_LINKS = *losses_with("log"),
 
 
 class Hyperparameters(NamedTuple):

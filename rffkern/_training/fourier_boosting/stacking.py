@@ -101,7 +101,7 @@ def stack_kernel_ridge(model: Any, table: Table, bags: Sequence[Bag], orders: Se
         return Stack(np.full(len(zeros), factor), zeros, zeros, None, _report(reason, gain, choice))
 
     reason = reason_not_to_try(
-        model.kernel_ridge, data.loss.allows_stacking, len(table.learned), len(columns.values),
+        model.kernel_ridge, data.loss.facts.allows_stacking, len(table.learned), len(columns.values),
         is_sparse=columns.sparse is not None,
         is_constrained=columns.constraints is not None and not columns.constraints.allow_kernels,
         was_stopped=was_stopped)

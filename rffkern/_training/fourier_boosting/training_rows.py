@@ -359,7 +359,7 @@ class LocalRows:
         self._targets, self._least_losses = targets, least_losses
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
         self._kernel, self._parameters, self._step_unit = data.loss.kernel, data.parameters, data.loss.step_unit
-        self.searches_step, self._weights_by_hessian = data.loss.searches_step, data.loss.link == "log"
+        self.searches_step, self._weights_by_hessian = data.loss.facts.searches_step, data.loss.link == "log"
         self.totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
         self.losses = self.add_step(0.0)
 

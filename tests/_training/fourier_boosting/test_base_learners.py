@@ -11,7 +11,7 @@ from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting import base_learners
 from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner, TreeLearner
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
-from rffkern._training.fourier_boosting.parameters import BaseLearnerName, defaults_for
+from rffkern._training.fourier_boosting.parameters import LOSSES, BaseLearnerName, defaults_for
 from rffkern._training.fourier_boosting.training_rows import Columns, LocalRows, RowOrder, bin_columns
 
 SIZES = defaults_for(500)._replace(fourier_rate=0.3, tree_rate=0.3, amplitude_ridge=0.05, max_samples=16384)
@@ -25,7 +25,7 @@ def problem(target, n_columns=4, n=500, n_classes=None):
     order = RowOrder.of(np.arange(n * 4 // 5), np.arange(n * 4 // 5, n), np.random.default_rng(0))
     targets = np.atleast_2d(target(values.astype(float)))
     weights = np.ones(n)
-    kind = Loss(boosting.SQUARED) if n_classes is None else class_loss(n_classes)
+    kind = Loss(LOSSES["squared_error"]) if n_classes is None else class_loss(n_classes)
     loss = kind.data(targets, weights)
     return columns, LocalRows.of(columns, loss, weights, order)
 

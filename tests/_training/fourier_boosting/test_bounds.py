@@ -14,7 +14,7 @@ from rffkern import (
     loads,
 )
 from rffkern._rows.scaling import no_scaling
-from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, losses_with
 from rffkern._training.fourier_boosting.training_rows import clipping_bounds
 
 SHORT = {"n_estimators": 40, "n_bags": 2, "kernel_ridge": False, "random_state": 0}
@@ -91,7 +91,7 @@ def test_an_expansion_scores_clipped_rows(dtype):
 
 @pytest.mark.parametrize("params", [
     {}, {"columns": None}, {"kernel_ridge": True}, *({"base_learners": (name,)} for name in BASE_LEARNERS),
-    {"loss": "huber"}, {"loss": "quantile", "quantile": [0.1, 0.9]}], ids=str)
+    *({"loss": name} for name in losses_with("identity")), {"loss": "quantile", "quantile": [0.1, 0.9]}], ids=str)
 def test_no_row_is_predicted_far_outside_of_the_targets(params):
     """Whatever the base learners, in one call, row by row, block by block and after a file."""
     model = FourierBoostingRegressor(**SHORT | params).fit(X, Y)

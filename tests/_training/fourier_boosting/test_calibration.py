@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
-from rffkern._native import boosting
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.calibration import (
     inverse_temperature,
@@ -12,6 +11,7 @@ from rffkern._training.fourier_boosting.calibration import (
     quantile_shifts,
 )
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
+from rffkern._training.fourier_boosting.parameters import LOSSES
 from rffkern._training.fourier_boosting.training_rows import RowOrder
 
 N = 20_000
@@ -53,8 +53,8 @@ def test_the_factor_that_made_the_labels(n_outputs, factor):
     assert found_factor(loss, *drawn(n_outputs, factor)) == pytest.approx(factor, rel=0.05)
 
 
-@pytest.mark.parametrize(("loss", "targets"), [(class_loss(2), "labels"), (Loss(boosting.SQUARED), "values"),
-                                               (Loss(boosting.QUANTILE, (0.5,)), "values")])
+@pytest.mark.parametrize(("loss", "targets"), [(class_loss(2), "labels"), (Loss(LOSSES["squared_error"]), "values"),
+                                               (Loss(LOSSES["quantile"], (0.5,)), "values")])
 @pytest.mark.parametrize("better", [0, 1])
 def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_out(loss, targets, better):
     rng = np.random.default_rng(0)
@@ -102,7 +102,7 @@ def test_rows_of_weight_zero_have_no_influence():
 
 
 def test_other_losses_have_none():
-    assert found_factor(Loss(boosting.POISSON), np.ones((1, 300)), np.arange(300) % 5) == 1
+    assert found_factor(Loss(LOSSES["poisson"], (1.0,)), np.ones((1, 300)), np.arange(300) % 5) == 1
 
 
 def test_rows_that_several_members_hold_out_count_once_with_their_mean():
@@ -146,11 +146,11 @@ def test_shifts_of_quantiles():
     orders = [RowOrder.of(parts[1 - k], parts[k], rng) for k in range(2)]
     members = [Bag([], [], {}, {}, np.tile(np.float32(-residuals[order.rows[order.n_train :]]), (2, 1)))
                for order in orders]
-    problem = Loss(boosting.QUANTILE, (0.1, 0.6)).data(np.zeros((1, 500)), weights)
+    problem = Loss(LOSSES["quantile"], (0.1, 0.6)).data(np.zeros((1, 500)), weights)
     found = shifts_of(members, orders, problem, weights)
     shares = [np.mean(residuals[weights > 0] <= shift + 1e-6) for shift in found]
     np.testing.assert_allclose(shares, [0.1, 0.6], atol=1 / 400)
-    squared = Loss(boosting.SQUARED).data(np.zeros((2, 500)), weights)
+    squared = Loss(LOSSES["squared_error"]).data(np.zeros((2, 500)), weights)
     assert not shifts_of(members, orders, squared, weights).any()
 
 

@@ -8,13 +8,12 @@ import pytest
 from helpers.partitions import LocalPartitions, cut, edges_of, same
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
-from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.fourier_boosting.distributed import BoostedPartition, fit_partitions
 from rffkern._training.fourier_boosting.losses import Loss
-from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, LOSSES
 from rffkern._training.fourier_boosting.terms import LinearTerm
 from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
 
@@ -156,7 +155,7 @@ def test_what_a_round_sends(table):
 def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2):
     X = rng.standard_normal((n_rows, n_columns))
     rows = TargetRows(X, rng.standard_normal((n_rows, n_outputs)), RowWeights(n_rows, rng.uniform(0.5, 2, n_rows)))
-    loss = Loss(boosting.SQUARED)
+    loss = Loss(LOSSES["squared_error"])
     every = np.arange(n_columns)
     *_, edges = bin_columns(np.ascontiguousarray(X.T, np.float32), every)
     columns = Columns(np.empty((n_columns, 0), np.float32), every, every, np.empty((n_columns, 0), np.uint8), edges,

@@ -1,18 +1,21 @@
 """Losses: where boosting starts, and models of quantiles, outliers and counts."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from rffkern import FourierBoostingRegressor, InvalidInputError, load, save
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
+from rffkern._training.fourier_boosting.parameters import LOSSES, OF_CLASSES, OF_TWO_CLASSES, LossName
 
 WEIGHTS = np.array([1.0, 2.0, 1.0, 0.0])
 
 
 def test_two_classes():
     data = class_loss(2).data(np.array([[0, 1, 0, 1]]), WEIGHTS)
-    assert data.loss.kernel == boosting.LOGISTIC
+    assert data.loss.kernel == boosting.LOSSES["logistic"]
     assert data.targets.tolist() == [-1, 1, -1, 1]
     np.testing.assert_allclose(data.intercept, np.log(2 / 2))
     assert data.initial_scores.shape == (1, 4)
@@ -20,7 +23,7 @@ def test_two_classes():
 
 def test_several_classes():
     data = class_loss(3).data(np.array([[0, 1, 2, 2]]), np.array([1.0, 2.0, 1.0, 0.0]))
-    assert data.loss.kernel == boosting.SOFTMAX
+    assert data.loss.kernel == boosting.LOSSES["softmax"]
     odds = np.exp(data.intercept)
     np.testing.assert_allclose(odds / odds.sum(), [0.25, 0.5, 0.25])
     assert data.initial_scores.shape == (3, 4)
@@ -31,8 +34,8 @@ def test_a_class_without_weight_has_a_finite_start():
 
 
 @pytest.mark.parametrize(("loss", "expected"), [
-    (Loss(boosting.SQUARED), 2.25), (Loss(boosting.HUBER, (1.35,)), 2.0),
-    (Loss(boosting.QUANTILE, (0.9,)), 4.0), (Loss(boosting.QUANTILE, (0.2,)), 1.0)])
+    (Loss(LOSSES["squared_error"]), 2.25), (Loss(LOSSES["huber"], (1.35,)), 2.0),
+    (Loss(LOSSES["quantile"], (0.9,)), 4.0), (Loss(LOSSES["quantile"], (0.2,)), 1.0)])
 def test_values(loss, expected):
     """The mean, the median or the quantile; scores are less the targets."""
     targets = np.array([[1.0, 2.0, 4.0, 100.0]])
@@ -43,7 +46,7 @@ def test_values(loss, expected):
 
 
 def test_outliers_do_not_widen_the_loss_of_huber():
-    loss = Loss(boosting.HUBER, (1.35,))
+    loss = Loss(LOSSES["huber"], (1.35,))
     parameters = [loss.data(np.array([[1.0, 2.0, 4.0, far]]), np.ones(4)).parameters[0] for far in (100.0, 1e6)]
     assert parameters == pytest.approx([1.35 * 1.4826 * 1.0] * 2)
     constant = loss.data(np.ones((1, 4)), np.ones(4))
@@ -52,7 +55,7 @@ def test_outliers_do_not_widen_the_loss_of_huber():
 
 def test_several_quantiles_of_one_target():
     targets = np.array([[1.0, 2.0, 4.0, 100.0]])
-    data = Loss(boosting.QUANTILE, (0.2, 0.9)).data(targets, WEIGHTS)
+    data = Loss(LOSSES["quantile"], (0.2, 0.9)).data(targets, WEIGHTS)
     assert data.intercept.tolist() == [1.0, 4.0]
     np.testing.assert_array_equal(data.initial_scores, [[1.0], [4.0]] - targets)
     np.testing.assert_array_equal(data.parameters, np.float32([0.2, 0.9]))
@@ -62,16 +65,21 @@ def test_several_quantiles_of_one_target():
 
 def test_one_parameter_for_several_targets():
     targets = np.array([[1.0, 2.0, 4.0, 100.0], [0.0, 1.0, 0.0, 9.0]])
-    data = Loss(boosting.QUANTILE, (0.9,)).data(targets, WEIGHTS)
+    data = Loss(LOSSES["quantile"], (0.9,)).data(targets, WEIGHTS)
     assert data.intercept.tolist() == [4.0, 1.0]
     np.testing.assert_array_equal(data.parameters, np.float32([0.9, 0.9]))
 
 
 def test_counts():
-    data = Loss(boosting.POISSON).data(np.array([[0.0, 3.0, 2.0, 9.0]]), WEIGHTS)
+    data = Loss(LOSSES["poisson"], (1.0,)).data(np.array([[0.0, 3.0, 2.0, 9.0]]), WEIGHTS)
     np.testing.assert_allclose(data.intercept, np.log(2.0))
     np.testing.assert_allclose(data.least_losses, [0, 3 - 3 * np.log(3), 2 - 2 * np.log(2), 9 - 9 * np.log(9)])
-    assert np.isfinite(Loss(boosting.POISSON).data(np.zeros((1, 4)), WEIGHTS).intercept).all()
+    assert np.isfinite(Loss(LOSSES["poisson"], (1.0,)).data(np.zeros((1, 4)), WEIGHTS).intercept).all()
+
+
+def test_each_loss_is_named_for_mypy_and_each_kernel_is_used():
+    assert (*LOSSES,) == get_args(LossName)
+    assert {facts.kernel for facts in (*LOSSES.values(), OF_TWO_CLASSES, OF_CLASSES)} == {*boosting.LOSSES}
 
 
 # --- quantiles, outliers and counts
@@ -163,7 +171,7 @@ def test_least_losses_are_those_at_the_target():
     """Where exp(score) is the target: 1.2 ** (2 - power) and so on, by hand for power 1.5."""
     y = np.array([[1.2, 1.2, 1.2, 3.0]])
     for power in (1.0, 1.3, 1.5, 2.0):
-        loss = Loss(boosting.POISSON) if power == 1 else Loss(boosting.TWEEDIE, (power,))
+        loss = Loss(LOSSES["poisson" if power == 1 else "tweedie"], (power,))
         data = loss.data(y, WEIGHTS)
         score = np.log(y[0]).astype(np.float32)[None]
         rows = np.zeros((1, 128), np.float32)
@@ -174,7 +182,7 @@ def test_least_losses_are_those_at_the_target():
             found, _ = boosting.update(data.loss.kernel, data.parameters, rows.copy(), np.zeros_like(rows), 0.0,
                                        targets, weight, 128, np.empty_like(rows), np.empty_like(rows), 1)
             assert found == pytest.approx(data.least_losses[k], abs=3e-6)
-    least = Loss(boosting.TWEEDIE, (1.5,)).data(y, WEIGHTS).least_losses[0]
+    least = Loss(LOSSES["tweedie"], (1.5,)).data(y, WEIGHTS).least_losses[0]
     np.testing.assert_allclose(least, 4 * np.sqrt(1.2) - 2 * 1.2 - 2)
 
 

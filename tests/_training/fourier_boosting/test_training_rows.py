@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import RowBlocks
-from rffkern._native import boosting
 from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.tiles import TILE
 from rffkern._rows.training_rows import LabelledRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
+from rffkern._training.fourier_boosting.parameters import LOSSES
 from rffkern._training.fourier_boosting.training_rows import (
     MAX_BINS,
     Columns,
@@ -200,7 +200,7 @@ def state_of(loss, targets):
 
 
 def test_columns_are_laid_out():
-    state, order = state_of(Loss(boosting.SQUARED), VALUES[0].astype(float))
+    state, order = state_of(Loss(LOSSES["squared_error"]), VALUES[0].astype(float))
     np.testing.assert_array_equal(state.columns, VALUES[:, order.rows])
     np.testing.assert_array_equal(state.bins, COLUMNS.bins[:, order.rows])
     assert not state.weight[~order.used].any()
@@ -209,7 +209,7 @@ def test_columns_are_laid_out():
 
 def test_losses_are_weighted_means_of_both_parts():
     y = VALUES[0].astype(float)
-    state, _ = state_of(Loss(boosting.SQUARED), y)
+    state, _ = state_of(Loss(LOSSES["squared_error"]), y)
     center = np.average(y, weights=WEIGHTS)
     for part, found in ((slice(0, 200), state.losses.train), (slice(200, 300), state.losses.validation)):
         assert found == pytest.approx(np.average((y[part] - center) ** 2 / 2, weights=WEIGHTS[part]), rel=1e-5)
