@@ -118,7 +118,7 @@ class CompiledMap:
         return out if self.map_into(X, out.reshape(*out.shape, 1), n_threads) else None
 
 
-class Output(NamedTuple):
+class FormOutput(NamedTuple):
     """One output of a form, as compiled code has it."""
 
     form: Form
@@ -128,10 +128,10 @@ class Output(NamedTuple):
     heights: NDArray[np.float64]
 
 
-def outputs_of(column: FittedColumn) -> list[Output]:
+def outputs_of(column: FittedColumn) -> list[FormOutput]:
     """The outputs of a column; where all values count as missing, they are constants."""
     n_numeric = sum(form.name in NUMERIC_FORMS for form in column.forms)
-    found = [Output(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0, knots, heights)
+    found = [FormOutput(form, entry, math.sqrt(n_numeric) if form.name in NUMERIC_FORMS else 1.0, knots, heights)
              for form in column.forms for entry, (knots, heights) in zip(
                  form.entries, form.tables or [(_NONE, _NONE)] * len(form.entries), strict=True)]
     if column.kind != EMPTY:

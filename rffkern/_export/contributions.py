@@ -18,14 +18,14 @@ from ..errors import InvalidInputError
 Array = NDArray[Any]
 
 
-class Contributions(NamedTuple):
+class ContributionArrays(NamedTuple):
     """Arrays of a file, and the values that contributions are added to for the score."""
 
     arrays: dict[str, Array]
     base_values: Array  # (n_outputs,)
 
 
-def contributions_of(model: Any) -> Contributions:
+def contributions_of(model: Any) -> ContributionArrays:
     """The arrays of a fitted model; InvalidInputError for kernels exp(-r), or columns without distributions."""
     expansion = model.expansion_
     if expansion.kernels is not None and expansion.kernels.shape != "gaussian":
@@ -60,7 +60,7 @@ def contributions_of(model: Any) -> Contributions:
     if most:
         ends, rules = rules_of(most)
         arrays |= {"shapley_rule_ends": ends.astype(np.int64), "shapley_nodes": rules[0], "shapley_weights": rules[1]}
-    return Contributions(arrays, explainer.base_values)
+    return ContributionArrays(arrays, explainer.base_values)
 
 
 def _of_cosines(omegas: Array, center: Array, sources: Array, background: Background

@@ -30,7 +30,7 @@ from .._model.parts import KernelTerms
 from .._model.tree_layout import UNREACHED
 from .._rows.validation import shown_names
 from ..errors import InvalidInputError
-from .contributions import Contributions, contributions_of
+from .contributions import ContributionArrays, contributions_of
 
 Array = NDArray[Any]
 
@@ -183,7 +183,7 @@ class Function(NamedTuple):
     parts: tuple[Part, ...]
     answer: Answer
     intervals: Intervals | None = None
-    contributions: Contributions | None = None
+    contributions: ContributionArrays | None = None
 
     @property
     def n_features(self) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -47,15 +47,6 @@ def pack(X: NDArray[Any], scaling: Scaling, dtype: np.dtype[Any], n_threads: int
     return tiles, math.sqrt(lengths.max())
 
 
-class Tiles(Protocol):
-    """Tiles of all rows, to be passed over again and again."""
-
-    dtype: np.dtype[Any]
-
-    def blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield (slice of tiles, tiles) over all rows; the tiles hold until the next are asked for."""
-
-
 class PackedTiles:
     """All rows in memory."""
 
@@ -93,6 +84,9 @@ class StreamedTiles:
             buffer = tiles if buffer is None else buffer
             start = rows.start // TILE
             yield slice(start, start + len(tiles)), tiles, length
+
+
+Tiles: TypeAlias = PackedTiles | StreamedTiles  # of all rows, to be passed over again and again
 
 
 def tile_rows(X: Any, scaling: Scaling, dtype: np.dtype[Any], n_threads: int,
