@@ -4,7 +4,10 @@ import argparse
 import difflib
 import textwrap
 
+from .._export import TARGETS
 from .output import EXIT_CODES, UsageError
+
+OTHER_TARGETS = *(name for name in TARGETS if name not in ("c", "html")),  # than those of lines of their own
 
 # By topic: what it is about, and lines of the shell with remarks.  A test parses each command.
 RECIPES = {
@@ -61,8 +64,8 @@ rffkern fit train.csv -o model.npz --target y --additive     # a sum of function
 rffkern predict model.npz new.csv -o out.csv --check drift.json   # new levels, ranges, missing values, shifts
 rffkern predict model.npz new.csv -o out.csv --max-shift 0.25     # exit code 3 above it
 """),
-    "export": ("models that run without Python", """\
-rffkern export model.npz --to c -o model.c                   # or js, numpy, onnx, sql
+    "export": ("models that run without Python", f"""\
+rffkern export model.npz --to c -o model.c                   # or {', '.join(OTHER_TARGETS)}
 rffkern export model.npz --to html -o page.html              # a page that scores CSV files
 rffkern export model.npz --to onnx -o model.onnx --verify new.csv
 rffkern verify model.onnx model.onnx.receipt.json

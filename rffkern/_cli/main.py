@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
-from .._export import PRECISIONS, TARGETS
+from .._export import EXPLAINED, PRECISIONS, TARGETS, listed
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError, TrainingStateError
 from .output import Finding, JsonLog, UsageError, discard, pointer, say
@@ -368,9 +368,7 @@ def _step(text: str) -> tuple[str, float]:
 def _add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     export.add_argument("--to", required=True, choices=TARGETS, metavar="TARGET",
-                        help="c: a C file; js: an ES module; html: a page that scores CSV files in a browser; "
-                             "numpy: a Python file that needs only NumPy; onnx: an ONNX graph; sql: one SELECT for "
-                             "DuckDB, SQLite and PostgreSQL")
+                        help="; ".join(f"{name}: {target.text}" for name, target in TARGETS.items()))
     export.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write, or - for stdout")
     export.add_argument("--name", metavar="PREFIX", help="prefix of the names of C functions (default: model)")
     export.add_argument("--precision", choices=PRECISIONS, help="of an ONNX graph and its input (default: double)")
@@ -380,8 +378,8 @@ def _add_export(export: argparse.ArgumentParser) -> None:
                         help="of html: score by the WebAssembly that this C compiler makes, such as 'zig cc' or clang "
                              "(default: JavaScript)")
     export.add_argument("--explain", action="store_true",
-                        help="of c, js and html: also write the contributions of columns to the scores of a row, those "
-                             "of predict --explain")
+                        help=f"of {listed([*EXPLAINED], 'and')}: also write the contributions of columns to the scores "
+                             "of a row, those of predict --explain")
     export.add_argument("--interval", type=_coverage, metavar="COVERAGE",
                         help="of a regressor, also write the ends of intervals that contain the target with this "
                              "probability, such as 0.9")

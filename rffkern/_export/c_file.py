@@ -529,7 +529,7 @@ def c_file(function: Function, name: str) -> str:
     """One C file."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise InvalidInputError(f"name must be a word that C takes for a function, got {name!r}")
-    check_texts(function, "c", without="\0", counts_words=True)
+    check_texts(function, "c", without="\0")
     labels, words, mapping = function.answer.labels, _words(function, name), function.cells
     missing = "columns of a row" + ("" if function.mapping is None else ", NAN where missing")
     answers = (_C_PREDICT if labels is None else _C_CLASSES) + (_C_INTERVAL if function.intervals else "")

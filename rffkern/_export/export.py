@@ -2,16 +2,15 @@
 
 import os
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from .._files.atomic_file import atomic_write
 from .._protocol.arguments import Precision, check_choice
+from .._protocol.parameters import Attribute, filled
 from ..errors import InvalidInputError, InvalidTypeError
-from . import EXPLAINED, PRECISIONS, TARGETS
+from . import EXPLAINED, PRECISIONS, TARGETS, Target, listed
 from .conditioning import check_single
 from .function import function_of
-
-Target: TypeAlias = Literal["c", "js", "html", "numpy", "onnx", "sql"]
 
 
 def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name: str | None = None,
@@ -28,9 +27,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
         A target that cannot compute it refuses it, with the name of the column.
     path : str, bytes or os.PathLike
         The name of the file, which is written whole or not at all.
-    to : {"c", "js", "html", "numpy", "onnx", "sql"}
-        A C file for any C99 compiler; an ES module; a page that scores CSV files in a browser; a Python file that needs
-        NumPy alone; an ONNX graph of opset 13; or a SELECT that DuckDB, SQLite and PostgreSQL run unchanged.
+    {to}
     name : str, default "model"
         What the names of C functions begin with.
     precision : {"double", "single"}, default "double"
@@ -42,9 +39,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
         by what it makes, and without one by JavaScript.
     interval : float above 0 and below 1 or None
         Of a regressor, write the ends of intervals of this coverage too, those of `predict_interval`.
-    explain : bool, default False
-        For "c", "js" and "html": write the contributions of columns to the scores of a row too, the Shapley values of
-        `explain` with its marginals.
+    {explain}
 
     Raises
     ------
@@ -72,6 +67,17 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     content = getattr(import_module(f"{__package__}.{TARGETS[to].module}"), f"{to}_file")(program, **options)
     with atomic_write(target) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+if export.__doc__:  # `python -OO` takes it away
+    _QUOTED = {f'"{name}"': target for name, target in TARGETS.items()}
+    _OF = listed([name for name, target in _QUOTED.items() if target.explains], "and")
+    export.__doc__ = filled(export.__doc__, {
+        "to": Attribute("to", f"{{{', '.join(_QUOTED)}}}", "What is written: " + "; ".join(
+            f"{name}, {target.text}" for name, target in _QUOTED.items()) + ".").entry,
+        "explain": Attribute("explain", "bool, default False",
+                             f"For {_OF}: write the contributions of columns to the scores of a row too, the Shapley "
+                             "values of `explain` with its marginals.").entry})
 
 
 def options_for(to: str, **given: str | None) -> dict[str, str]:

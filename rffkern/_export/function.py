@@ -30,6 +30,7 @@ from .._model.parts import KernelTerms
 from .._model.tree_layout import UNREACHED
 from .._rows.validation import shown_names
 from ..errors import InvalidInputError
+from . import TARGETS, listed
 from .contributions import ContributionArrays, contributions_of
 
 Array = NDArray[Any]
@@ -237,13 +238,14 @@ def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
                     expansion.intercept, _parts(expansion), _answer_of(model))
 
 
-def check_texts(function: Function, to: str, without: str = "", *, counts_words: bool = False) -> None:
+def check_texts(function: Function, to: str, without: str = "") -> None:
     """InvalidInputError for what a target cannot hold: free text, and labels and levels with some character."""
-    if function.mapping is not None and function.mapping.texts and not counts_words:
+    if function.mapping is not None and function.mapping.texts and not TARGETS[to].reads_text:
         name = function.column_names()[function.mapping.texts[0][0]]
+        readers = listed([repr(name) for name, target in TARGETS.items() if target.reads_text], "or")
         raise InvalidInputError(f"column {name!r} of the model holds free text, of which files of the target {to!r} "
-                                "count no words and letters; export the model to 'c', 'js' or 'numpy', or leave the "
-                                "column out before training")
+                                f"count no words and letters; export the model to {readers}, or leave the column out "
+                                "before training")
     texts = {"a label": [label for label in function.answer.labels or () if isinstance(label, str)]}
     if function.mapping is not None:
         texts |= {f"a level of column {name!r}": [*column.levels, *column.reading.words]

@@ -10,9 +10,10 @@ from helpers.exported import smooth_kernels
 
 import rffkern
 from rffkern import save
+from rffkern._export import TARGETS
 
 
-@pytest.mark.parametrize("target", ["c", "js", "numpy", "onnx", "sql"])
+@pytest.mark.parametrize("target", TARGETS)
 def test_the_file_is_that_of_the_function(command, folder, target):
     assert command("export", "m.npz", "--to", target, "-o", "out") == (0, "", "")
     rffkern.export(rffkern.load(folder / "m.npz"), folder / "same", to=target)

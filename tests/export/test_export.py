@@ -4,6 +4,7 @@ import ctypes
 import sqlite3
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from helpers.exported import model_of, rows, smooth_kernels
 
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError
+from rffkern._export import TARGETS, Target
 from rffkern._export.conditioning import conditioning
-from rffkern._export.export import TARGETS
 
 GBRFF2, BOOSTED = "two classes, exponential loss", "fourier_boosting"
 
@@ -36,6 +37,12 @@ def test_bad_options(options, tmp_path):
     with pytest.raises(InvalidInputError, match=next(reversed(options))):
         rffkern.export(model_of(GBRFF2)[0], tmp_path / "out", **options)
     assert not [*tmp_path.iterdir()]
+
+
+def test_targets_are_named_for_type_checkers_and_in_help():
+    assert get_args(Target) == (*TARGETS,)
+    text = " ".join(rffkern.export.__doc__.split())
+    assert all(f'"{name}", {target.text}' in text for name, target in TARGETS.items())
 
 
 def test_what_is_no_model(tmp_path):

@@ -20,6 +20,7 @@ from rffkern import (
     RowBlocks,
     TreeTerms,
 )
+from rffkern._export import TARGETS as EXPORT_TARGETS
 from soaking import training
 
 CALL_SECONDS = 20.0  # of CPU; the longest of the small models here takes two or three
@@ -212,7 +213,7 @@ def _calls(model, X, y, folder):
         yield "loads", lambda: str(rffkern.loads(rffkern.dumps(model)))
         yield "shrink", lambda: [step.loss for step in rffkern.shrink(model, X, y, max_loss=0.1).curve]
         yield "c_model", lambda: str(rffkern.c_model(model))
-    for to in ("c", "js", "html", "numpy", "onnx", "sql"):
+    for to in EXPORT_TARGETS:
         yield f"export {to}", lambda to=to: rffkern.export(model, folder / "exported", to=to)
     yield "export contributions", lambda: rffkern.export(model, folder / "exported", to="c", explain=True)
     column_map = functools.cache(lambda: ColumnMap(NUMERIC_FORMS).fit(X, y))  # once, which is long enough
