@@ -138,6 +138,12 @@ def test_pages_of_benchmarks_are_what_their_logs_say(tmp_path, name):
     assert log.stat().st_size <= 100_000
 
 
+def test_the_page_of_the_papers_is_what_its_logs_say():
+    folder, page = ROOT / "docs" / "papers", (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    assert run("reproduce", "page", "-o", folder) == page
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= 400_000
+
+
 def test_sources_for_users_keep_their_strings_and_lose_their_comments(tmp_path):
     """What is included twice is put there once, if a guard says so; if not, it stays a file."""
     texts = {

@@ -61,7 +61,7 @@ def growth(records):
         seconds = [values_of(records, "seconds", method=method, rows=n).mean() for n in rows]
         line(axes[""], number, rows, seconds, method)
     axes[""].set(xscale="log", yscale="log")
-    axes[""].legend(fontsize="small")
+    axes[""].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     return found
 
 
@@ -90,8 +90,11 @@ def relevances(records, relevant):
             values = values_of(records, "relevances", set=name, rows=size)
             if len(values):
                 mean = (values / values.max(axis=1, keepdims=True)).mean(axis=0)
-                colors = np.where(np.isin(np.arange(len(mean)), columns), "0.1", "0.7")
-                ax.bar(np.arange(1, len(mean) + 1), mean, color=colors, width=1)
+                is_relevant = np.isin(np.arange(len(mean)), columns)
+                for some, color in ((is_relevant, "0.1"), (~is_relevant, "0.6")):
+                    x, y = np.flatnonzero(some) + 1.0, mean[some]
+                    ax.plot(np.column_stack([x, x, x + np.nan]).ravel(), np.column_stack([0 * y, y, y]).ravel(),
+                            color=color, linewidth=2)
             ax.set_title(f"{name}, {size:,} rows", fontsize="small")
         row[0].set_ylabel("relevance")
     for ax in axes[-1]:
