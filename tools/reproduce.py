@@ -122,7 +122,12 @@ Where the package departs from the papers: [GBRFF](algorithms/gbrff.md#departure
 
 
 def page(names, folder):
-    """The tables of what is measured, with the figures that are drawn; quick cells stand in no table with others."""
+    """The tables of what is measured, with the figures that are drawn; quick cells stand in no table with others.
+
+    RESULTS/notes.json has a sentence on each experiment, written by hand when its log has more cells.
+    """
+    path = folder / "notes.json"
+    notes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in names:
         experiment = EXPERIMENTS[name]
         records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
@@ -136,8 +141,8 @@ def page(names, folder):
                       f"{experiment.report(chosen)}")
                 if not is_quick and (folder / f"{name}.svg").exists():
                     print(f"![{experiment.title}]({folder.name}/{name}.svg)\n")
-                if not is_quick and experiment.note:
-                    print(textwrap.fill(experiment.note, 120) + "\n")
+                if not is_quick and name in notes:
+                    print(textwrap.fill(notes[name], 120, break_long_words=False, break_on_hyphens=False) + "\n")
 
 
 def draw(names, folder):

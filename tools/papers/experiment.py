@@ -13,7 +13,6 @@ class Experiment(NamedTuple):
     cells: Callable  # (seeds, quick) -> cells, dicts of what is measured; "set" is a data set that it needs
     run: Callable  # (folder, cell) -> figures, a dict; a random seed is that of the cell
     report: Callable  # (records, each a cell with its figures) -> Markdown
-    note: str = ""  # what the table shows
     draw: Callable | None = None  # (records) -> a figure of matplotlib
 
 
