@@ -236,7 +236,7 @@ def describe_columns(model: Any, column_map: Any, n_features: int
     sources, forms = column_map.sources_, column_map.forms_
     # Standardised columns that lines read end where ranks, which go on, are read too.  None where some have an order:
     # lines do not read these, and ranks do not keep it to the last bit.
-    if "linear" in model.base_learners and model.monotone_constraints is None:
+    if extrapolates.any() and model.monotone_constraints is None:
         fenced = (forms == "standard") & np.isin(sources, sources[forms == "rank"])
     is_date = column_map._fitted.kinds()[sources] == DATE  # rows to score are mostly later
     return sources, forms, column_map.n_features_in_, extrapolates & ~is_date, fenced

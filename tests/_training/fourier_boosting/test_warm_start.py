@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from rffkern import (
     InvalidInputError,
     RowBlocks,
 )
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 4))
@@ -101,7 +103,7 @@ def test_a_copy_goes_on_by_itself():
 
 @pytest.mark.parametrize(("params", "message"), [
     ({"n_bags": 3}, "n_bags must be 2, as in the training that goes on, got 3; with warm_start"),
-    ({"base_learners": ("tree",)}, r"base_learners must be \('fourier', 'tree', 'linear'\), as in .*, got \('tree',\)"),
+    ({"base_learners": ("tree",)}, rf"base_learners must be {re.escape(str(BASE_LEARNERS))}, .*, got \('tree',\)"),
     ({"loss": "huber"}, "loss must be 'squared_error', as in the training that goes on, got 'huber'")])
 def test_parameters_that_cannot_change(params, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -111,7 +113,7 @@ def test_parameters_that_cannot_change(params, message):
 def test_parameters_that_may_change():
     model = begun(10, n_jobs=1).set_params(
         n_estimators=25, random_state=7, n_jobs=2, verbose=100, columns=ColumnMap(("standard", "rank")),
-        base_learners=["fourier", "tree", "linear"])
+        base_learners=[*BASE_LEARNERS])
     assert same(model.fit(X, Y), one_fit(25))
 
 
