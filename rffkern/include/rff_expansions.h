@@ -10,15 +10,6 @@
 #define RFF_LARGEST_SLOPE_PART 1e290
 #define RFF_MOST_NUMBERS (1u << 22) /* of omegas that a file has without their zeros */
 
-/* The arrays of each part; a part is there if its first array is. */
-static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
-    {"omegas", "phases", "amplitudes", NULL},
-    {"coefficients", NULL},
-    {"tree_columns", "tree_thresholds", "tree_values", NULL},
-    {"centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds", "region_starts",
-     NULL},
-};
-
 static int rff_has_part(const rff_file *file, int part) { return rff_find_array(file, rff_part_arrays[part][0]) != NULL; }
 
 /* The parts of a file, as bits. */
@@ -323,11 +314,13 @@ static int rff_read_kernels(rff_file *file, rff_model *model)
            && rff_read_exponent(file, model) && rff_read_regions(file, model);
 }
 
-/* The kernels beside terms, as a model of their own without an intercept. */
-static int rff_read_kernels_beside(rff_file *file, rff_model *model)
+/* Kernels alone, or beside terms as a model of their own without an intercept. */
+static int rff_read_any_kernels(rff_file *file, rff_model *model)
 {
-    rff_model *kernels = rff_own(model, 1, sizeof *kernels);
+    rff_model *kernels;
     rff_expansion *e;
+    if (model->expansion.kind == RFF_KERNEL) return rff_read_kernels(file, model);
+    kernels = rff_own(model, 1, sizeof *kernels);
     RFF_REQUIRE_MEMORY(file, kernels);
     model->kernels = kernels;
     e = &kernels->expansion;
@@ -340,10 +333,16 @@ static int rff_read_kernels_beside(rff_file *file, rff_model *model)
     return rff_read_kernels(file, kernels);
 }
 
+/* What reads the arrays of each part. */
+static int (*const rff_parts[RFF_N_PARTS])(rff_file *file, rff_model *model) = {
+    rff_read_cosines, rff_read_linear, rff_read_trees, rff_read_any_kernels,
+};
+
 /* The expansion of a file, whose arrays have the right names. */
 static int rff_read_expansion(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
+    int part;
     const rff_array *center = rff_find_array(file, "center"), *intercept = rff_find_array(file, "intercept");
     RFF_REQUIRE(file, center->n_dimensions == 1 && intercept->n_dimensions == 1 && center->size
                 && intercept->size && center->size < INT32_MAX, "shapes must agree");
@@ -353,13 +352,10 @@ static int rff_read_expansion(rff_file *file, rff_model *model)
     e->tree_unit = 1;
     if (!rff_take(file, model, "intercept", 1, e->n_outputs, 0, &e->intercept)
         || !rff_take(file, model, "center", 1, e->n_features, 0, &e->center)
-        || (rff_find_array(file, "lower") && !rff_read_bounds(file, model))
-        || (rff_has_part(file, RFF_PART_FOURIER) && !rff_read_cosines(file, model))
-        || (rff_has_part(file, RFF_PART_LINEAR) && !rff_read_linear(file, model))
-        || (rff_has_part(file, RFF_PART_TREES) && !rff_read_trees(file, model))
-        || (rff_has_part(file, RFF_PART_KERNELS)
-            && !(e->kind == RFF_KERNEL ? rff_read_kernels(file, model) : rff_read_kernels_beside(file, model))))
+        || (rff_find_array(file, "lower") && !rff_read_bounds(file, model)))
         return 0;
+    for (part = 0; part < RFF_N_PARTS; part++)
+        if (rff_has_part(file, part) && !rff_parts[part](file, model)) return 0;
     RFF_REQUIRE(file, rff_is_bounded(e, e->kind == RFF_KERNEL ? e->weights : e->amplitudes, model->kernels),
                 "the amplitudes are too large for finite scores");
     return 1;

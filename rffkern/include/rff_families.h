@@ -195,7 +195,7 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
     if (!rff_check_bags(file, train->size - 1) || !rff_check_kernel_ridge_report(file, model)) return 0;
     RFF_REQUIRE(file, rff_is_shaped(importances, 1, rff_count_columns(model), 0),
                 "columns and importances do not agree in number");
-    RFF_REQUIRE(file, rff_is_shaped(rounds, 1, (e->kind == RFF_KERNEL ? 0 : e->n_terms) + e->n_trees, 0),
+    RFF_REQUIRE(file, rff_is_shaped(rounds, 1, rff_count_boosted(e), 0),
                 "rounds and terms do not agree in number");
     for (i = 0; i < rounds->size; i++) {
         const double round = rff_number(rounds, i);
@@ -294,7 +294,7 @@ static void rff_fill_info(rff_model *model, const rff_family *family)
     info->takes_missing = model->has_map;
     info->n_mapped = model->has_map ? model->map.n_outputs : expansion->n_features;
     info->n_features = model->has_map ? model->map.n_columns : expansion->n_features;
-    info->n_terms = expansion->n_terms + expansion->n_trees + (model->kernels ? model->kernels->expansion.n_terms : 0);
+    info->n_terms = rff_count_terms(model);
     info->n_outputs = family->kind == RFF_COLUMN_MAP ? model->map.n_outputs : expansion->n_outputs;
     info->n_predictions = info->n_classes || model->prediction == RFF_SMALLEST ? 1 : info->n_outputs;
     if (model->link == RFF_NO_LINK) model->link = family->link;

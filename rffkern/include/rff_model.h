@@ -12,8 +12,17 @@ typedef enum {
                          `kernels` may be beside it */
 } rff_expansion_kind;
 
-/* In the order of files; a set of parts is a sum of bits 1 << RFF_PART_FOURIER and so on. */
+/* In the order of files, kernels last; a set of parts is a sum of bits 1 << RFF_PART_FOURIER and so on. */
 enum { RFF_PART_FOURIER, RFF_PART_LINEAR, RFF_PART_TREES, RFF_PART_KERNELS, RFF_N_PARTS };
+
+/* The arrays of each part; a part is there if its first array is.  `rff_parts` of rff_expansions.h reads them. */
+static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
+    {"omegas", "phases", "amplitudes", NULL},
+    {"coefficients", NULL},
+    {"tree_columns", "tree_thresholds", "tree_values", NULL},
+    {"centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds", "region_starts",
+     NULL},
+};
 
 /* Kernels alone are scored by themselves, beside other parts as a model of their own. */
 static rff_expansion_kind rff_kind_of(int parts) { return parts == 1 << RFF_PART_KERNELS ? RFF_KERNEL : RFF_TERMS; }
@@ -187,6 +196,19 @@ struct rff_model {
     void *explainer;            /* what contributions take, where they are prepared */
     void *blocks;               /* all memory of the model */
 };
+
+/* Terms that rounds of boosting add, those of all parts but kernels. */
+static size_t rff_count_boosted(const rff_expansion *expansion)
+{
+    return (expansion->kind == RFF_KERNEL ? 0 : expansion->n_terms) + expansion->n_trees;
+}
+
+/* The same with kernels. */
+static size_t rff_count_terms(const rff_model *model)
+{
+    const rff_expansion *kernels = model->kernels ? &model->kernels->expansion : &model->expansion;
+    return rff_count_boosted(&model->expansion) + (kernels->kind == RFF_KERNEL ? kernels->n_terms : 0);
+}
 
 /* Zeroed memory for n values of some size, aligned to 64 bytes, that belongs to the model; NULL if there is none. */
 static void *rff_own(rff_model *model, size_t n, size_t size);

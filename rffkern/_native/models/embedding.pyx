@@ -115,6 +115,9 @@ cdef extern from "rff_embed.h" nogil:
     int rff_note_words(rff_model *model) noexcept
     int rff_prepare_for(rff_model *model, int for_single) noexcept
     int rff_kind_of(int parts) noexcept
+    enum: RFF_N_PARTS
+    const char *const rff_part_arrays[RFF_N_PARTS][8]
+    size_t rff_count_terms(const rff_model *model) noexcept
     int RFF_KERNEL, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
     int RFF_GAUSSIAN, RFF_EXPONENTIAL
     int RFF_COLUMN_NUMERIC, RFF_COLUMN_CATEGORY, RFF_COLUMN_DATE, RFF_COLUMN_EMPTY
@@ -164,8 +167,9 @@ cdef int _fill_kernels(rff_model *model, dict arrays, intercept) except -1:
 cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
     """Copy the arrays of an expansion, and what is known of its trees."""
     cdef rff_expansion *e = &model.expansion
-    cdef int parts = sum((name in arrays) << k
-                         for k, name in enumerate(("omegas", "coefficients", "tree_columns", "centers")))
+    cdef int part, parts = 0
+    for part in range(RFF_N_PARTS):
+        parts |= (rff_part_arrays[part][0].decode() in arrays) << part
     e.kind = rff_kind_of(parts)
     for array in arrays.values():
         agree(array.flags.c_contiguous, "arrays must be contiguous")
@@ -212,9 +216,7 @@ cdef rff_model *_new_model(dict arrays, dict trees) except NULL:
         raise
     model.info.n_features = model.info.n_mapped = model.expansion.n_features
     model.info.n_outputs = model.expansion.n_outputs
-    model.info.n_terms = model.expansion.n_terms + model.expansion.n_trees
-    if model.kernels != NULL:
-        model.info.n_terms += model.kernels.expansion.n_terms
+    model.info.n_terms = rff_count_terms(model)
     return model
 
 
