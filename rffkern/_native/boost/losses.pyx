@@ -149,6 +149,7 @@ def best_step(
     """The multiple of the directions of lowest loss on the training rows, by Newton's method from `step`.
 
     At most n_steps moves of at most largest_move; one below smallest_move is the last, as is a place of no curvature.
+    Where derivatives are not finite, the step is halved instead.
     """
     _check(loss, parameters, scores, directions, step, targets, weight, n_train, n_threads)
     if n_train == 0:
@@ -162,6 +163,9 @@ def best_step(
         for _k in range(n_steps):
             rows.step = <float>step
             _find_derivatives(&rows, &parameters[0], n_train, sums, &work, n_threads)
+            if not (isfinite(sums[0]) and isfinite(sums[1])):  # exponentials beyond the largest number
+                step *= 0.5
+                continue
             if not sums[1] > 0:
                 break
             move = min(max(sums[0] / sums[1], -largest_move), largest_move)

@@ -349,10 +349,14 @@ class LinearLearner(BaseLearner):
             self._factor = gram + np.diag(total * each[self._columns])
             if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
                 self.fit(rows, None)
-                losses.append(rows.loss_after_unit_step().validation)
+                losses.append(rows.loss_after_unit_step())
                 found.append((self._factor, each))
-        self._factor, best = found[int(np.argmin(losses))]
-        self.is_first = is_first if ridge is not None else min(losses) < _WHOLE_STEP * rows.losses.validation
+        lowest = int(np.argmin([each.validation for each in losses]))
+        self._factor, best = found[lowest]
+        if ridge is None:  # exponentials of few training rows may be beyond all bounds
+            is_first = (losses[lowest].validation < _WHOLE_STEP * rows.losses.validation
+                        and losses[lowest].train < rows.losses.train)
+        self.is_first = is_first
         self.choices = {"ridge": best, "is_first": self.is_first}
 
     def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:

@@ -35,7 +35,7 @@ _LEAST_CHANCE, _MISSES = 0.1, 5
 # Mean training loss below which more rounds would fit rounding errors.
 _LOSS_FLOOR = 1e-12
 
-# Share by which a step without a search may raise the training loss, and halvings until it does not.
+# Share by which a step of Newton's method may raise the training loss, and halvings until it does not.
 _LARGEST_RISE, _MOST_HALVINGS = 0.01, 10
 
 # Seconds after which the main thread looks at signals while bags are trained beside it, and seconds that it waits for
@@ -144,8 +144,9 @@ def _add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator"
         if is_first and learner.is_first:
             step = 1.0  # by which the validation loss falls, as it has said
     after = rows.add_step(step)
-    if not learner.searches_step:
-        # Newton's method goes too far in leaves where the Hessian is small: halve until the loss rises little.
+    if rows.searches_step or not learner.searches_step:
+        # Newton's method goes too far in leaves where the Hessian is small, and along terms that are large in few rows
+        # where the loss has exponentials: halve until it rises little.
         for _ in range(_MOST_HALVINGS):
             if after.train <= (1 + _LARGEST_RISE) * before.train:
                 break

@@ -254,3 +254,16 @@ def test_models_of_counts(level):
     assert (models[0].train_loss_ >= 0).all()
     assert models[0].train_loss_[0] * y.mean() == pytest.approx(  # of counts in units of their mean
         np.mean(np.where(y > 0, y * np.log(np.maximum(y, 1) / y.mean()), 0) - y + y.mean()), rel=0.05)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize("kind", ["heavy tails", "one row far out"])
+def test_means_of_rows_far_out_stay_finite(loss, kind):
+    """Along a line some rows are a thousand times as far as others, and the loss has their exponentials."""
+    for seed in (2, 3, 6, 7):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_cauchy((60, 4)) if kind == "heavy tails" else rng.standard_normal((60, 40))
+        X[:1] *= 1 if kind == "heavy tails" else 30
+        y = rng.poisson(np.exp(2 * np.clip(X[:, 0], -1, 2))) + 0.5 * (loss == "gamma")
+        model = FourierBoostingRegressor(loss=loss, n_estimators=60, n_bags=5, columns=None, random_state=0).fit(X, y)
+        assert model.train_loss_.max() < 2 * model.train_loss_[0]
