@@ -26,8 +26,9 @@ _LEAST_VARIANCE = 0.1
 # Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
 _PRIOR_ROWS = 50.0
 
-# Rows whose derivatives hold the share of bags of trees alone at a half.
-_MIX_ROWS = 10.0
+# Rows whose derivatives hold the share of bags of trees alone near another, which is below a half: a row has been held
+# out by one bag of each kind, and waves and lines gain more than trees by a mean of bags.
+_MIX_ROWS, _MIDDLE_SHARE = 10.0, 0.3
 
 
 def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, data: LossData,
@@ -35,7 +36,7 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
     """The mean of the bags on out-of-fold rows, of which the last may be bags of trees alone.
 
     The share of all of these is the one of lowest loss on rows that bags of either kind have held out; a prior of as
-    many as `_MIX_ROWS` rows holds it near a half.
+    many as `_MIX_ROWS` such rows holds it near `_MIDDLE_SHARE`.
 
     Returns
     -------
@@ -58,10 +59,12 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
         rows, own, of_trees = np.intersect1d(rows, means[1].rows, assume_unique=True, return_indices=True)
         scores, tree_scores = (pad_to_tiles(each.taken(some).means()) for each, some in zip(means, (own, of_trees),
                                                                                             strict=True))
-        differences, share = tree_scores - scores, 0.5
+        differences, share = tree_scores - scores, _MIDDLE_SHARE
         if len(rows):
-            share = round(_lowest(data, scores, differences, data.targets[rows], weights[rows], 0.0, 1.0, 0.5,
-                                  _MIX_ROWS), 2)  # 0 or 1 leaves out terms of one kind
+            known = data.targets[rows], weights[rows]
+            noise = _noise(data, scores + np.float32(share) * differences, *known)
+            share = round(_lowest(data, scores, differences, *known, 0.0, 1.0, share, _MIX_ROWS * noise),
+                          2)  # 0 or 1 leaves out terms of one kind
         scores = scores + np.float32(share) * differences
         shares = np.repeat([(1 - share) / first, share / n_tree_bags], [first, n_tree_bags])
     excess = sum(shares[kind].sum() ** 2 * each.excess_variance(len(bags[kind]))
@@ -140,15 +143,33 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
                             math.exp))
 
 
+def _noise(data: LossData, scores: Single, targets: Single, weights: Double) -> float:
+    """What a degree of freedom gains by chance in a row: 1 for probabilities that are right, the variance of residuals.
+
+    `scores` are padded to whole tiles, and change by rounding alone.
+    """
+    n_rows, gradient, hessian = len(weights), np.zeros_like(scores), np.zeros_like(scores)
+    padded_targets, weight = _padded(targets, weights, scores.shape[1])
+    boosting.update(data.loss.kernel, data.parameters, scores, np.zeros_like(scores), 0.0, padded_targets, weight,
+                    scores.shape[1], gradient, hessian, 1)
+    squares = (gradient[:, :n_rows].astype(np.float64) ** 2 / weight[:n_rows]).sum()
+    return float(squares / max(hessian.sum(dtype=np.float64), 1e-30))
+
+
+def _padded(targets: Single, weights: Double, n_padded: int) -> tuple[Single, Single]:
+    """Targets and weights in single precision, padded to whole tiles."""
+    padded = np.zeros((2, n_padded), dtype=np.float32)
+    padded[:, : len(weights)] = targets, weights
+    return padded[0], padded[1]
+
+
 def _lowest(data: LossData, scores: Single, directions: Single, targets: Single, weights: Double, low: float,
             high: float, middle: float, prior_rows: float, step_of: Callable[[float], float] = float) -> float:
     """The place between two whose step along directions has the lowest loss, with a prior around a middle step.
 
     Each row of the prior has the derivative (step - middle).  Scores and directions are padded to whole tiles.
     """
-    n_rows = len(weights)
-    padded_targets, weight = np.zeros((2, scores.shape[1]), dtype=np.float32)
-    padded_targets[:n_rows], weight[:n_rows] = targets, weights
+    padded_targets, weight = _padded(targets, weights, scores.shape[1])
     prior = prior_rows * float(weight[weight > 0].mean())
     for _ in range(_N_HALVINGS):
         place = (low + high) / 2

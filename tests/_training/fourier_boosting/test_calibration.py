@@ -73,6 +73,19 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
     np.testing.assert_allclose(mixed[:, :200], 2 * shares[0] * held[:1] + 2 * shares[2] * held[1:], atol=1e-5)
 
 
+def test_the_share_of_bags_of_trees_does_not_depend_on_the_size_of_residuals():
+    rng = np.random.default_rng(0)
+    residuals, shares = rng.standard_normal((2, 60)), []
+    for size in (0.01, 1):
+        data = Loss(LOSSES["squared_error"]).data(rng.standard_normal((1, 60)), np.ones(60))
+        orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
+        bags = [Bag([], [], {}, {}, np.float32(size * residuals[kind : kind + 1, order.rows[order.n_train :]]))
+                for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
+        shares.append(mix_bags(bags, orders, np.ones(60), data, 2)[2])
+    np.testing.assert_allclose(*shares, atol=0.02)
+    assert 0.2 < 2 * shares[0][0] < 0.8
+
+
 def test_factors_have_bounds():
     scores = np.random.default_rng(2).standard_normal((1, N))
     right, wrong = (scores[0] > 0).astype(int), (scores[0] < 0).astype(int)
