@@ -58,12 +58,13 @@ class Results(NamedTuple):
     labels: Any = None  # (n_rows,) of a classifier
     classes: Any = None  # their distinct values
     contributions: Any = None  # (n_rows, n_columns * n_outputs) of columns, where the file has them
+    ends: Any = None  # (n_rows, 2 * n_targets) of intervals, where the file has them
 
     @property
-    def widths(self) -> tuple[int, int, int]:
-        """Scores, answers and contributions of a row."""
+    def widths(self) -> tuple[int, int, int, int]:
+        """Scores, answers, contributions and ends of a row."""
         return (self.scores.shape[1], self.answers.shape[1],
-                0 if self.contributions is None else self.contributions.shape[1])
+                *(0 if each is None else each.shape[1] for each in (self.contributions, self.ends)))
 
 
 class Errors(NamedTuple):
@@ -74,6 +75,7 @@ class Errors(NamedTuple):
     answers: float  # that of answers
     labels: float  # the share of rows with the same label
     contributions: float | None = None  # as of scores
+    ends: float | None = None  # as of scores
 
 
 def rows_of(model: Any, X: Any) -> Rows:
@@ -101,8 +103,8 @@ def _cells(kind: str, column: RawColumn) -> list[Any]:
     return [float("nan")] * len(column.values) if kind == EMPTY else column.values.tolist()
 
 
-def results_of(model: Any, X: Any, explain: bool = False) -> Results:
-    """Results of the model itself, with contributions if asked for."""
+def results_of(model: Any, X: Any, explain: bool = False, interval: float | None = None) -> Results:
+    """Results of the model itself, with contributions and intervals of this coverage if asked for."""
     phi = model.explain(X).values if explain else None
     phi = None if phi is None else phi.reshape(len(phi), -1)
     if hasattr(model, "predict_proba"):
@@ -110,7 +112,9 @@ def results_of(model: Any, X: Any, explain: bool = False) -> Results:
     method = next(getattr(model, name) for name in ("transform", "predict", "score") if hasattr(model, name))
     answers = np.asarray(method(X))
     answers = answers.reshape(len(answers), -1)
-    return Results(model._raw_scores(X) if hasattr(model, "predict") else answers, answers, contributions=phi)
+    ends = None if interval is None else model.predict_interval(X, interval).reshape(len(answers), -1)
+    scores = model._raw_scores(X) if hasattr(model, "predict") else answers
+    return Results(scores, answers, contributions=phi, ends=ends)
 
 
 def joined(parts: Sequence[tuple[Rows, Results]]) -> tuple[Rows, Results]:
@@ -132,8 +136,9 @@ def errors_of(found: Results, expected: Results) -> Errors:
     same = 1.0
     if expected.labels is not None and len(expected.labels):
         same = float(np.mean([_text(a) == _text(b) for a, b in zip(found.labels, expected.labels, strict=True)]))
-    phi = None if expected.contributions is None else _largest(found.contributions, expected.contributions)
-    return Errors(float(ulp), _largest(got, given), _largest(found.answers, expected.answers), same, phi)
+    phi, ends = (None if b is None else _largest(a, b) for a, b in (
+        (found.contributions, expected.contributions), (found.ends, expected.ends)))
+    return Errors(float(ulp), _largest(got, given), _largest(found.answers, expected.answers), same, phi, ends)
 
 
 def _largest(got: Array, given: Array) -> float:
@@ -164,7 +169,8 @@ def run_numpy(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) 
     X = dict(zip(rows.names, rows.cells, strict=True)) if rows.of_cells else rows.matrix()
     predicted = module.predict(X)
     if expected.classes is None:
-        return Results(module.scores(X), predicted.reshape(rows.n_rows, -1))
+        ends = None if expected.ends is None else module.predict_interval(X).reshape(rows.n_rows, -1)
+        return Results(module.scores(X), predicted.reshape(rows.n_rows, -1), ends=ends)
     return Results(module.scores(X), module.probabilities(X), predicted)
 
 
@@ -198,12 +204,13 @@ _DRIVER = """
 int main(void)
 {{
     {cell} x[{d}];
-    double out[{k} + {a} + 1 + {c}];
+    double out[{k} + {a} + 1 + {c} + {e}];
     while (read_numbers(x)) {{
         {check}{name}_scores(x, out){fail};
         {name}_{answers}(x, out + {k});
         out[{k} + {a}] = {label};
         {contributions};
+        {interval};
         fwrite(out, sizeof out, 1, stdout);
     }}
     return 0;
@@ -218,14 +225,15 @@ def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS
     driver, program = os.path.join(folder, "driver.c"), os.path.join(folder, "driver")
     encoded = [[cell.encode() if isinstance(cell, str) else cell for cell in column] for column in rows.cells]
     longest = max((len(cell) for column in encoded for cell in column if isinstance(cell, bytes)), default=0)
-    k, a, c = expected.widths
+    k, a, c, e = expected.widths
     words = {"d": len(rows.names), "name": name, "longest": longest}
     content = _DRIVER.format(
-        **words, k=k, a=a, c=c, reader=(_CELLS_IN_C if rows.of_cells else _NUMBERS_IN_C).format(**words),
+        **words, k=k, a=a, c=c, e=e, reader=(_CELLS_IN_C if rows.of_cells else _NUMBERS_IN_C).format(**words),
         cell=f"{name}_cell" if rows.of_cells else "double", check="if (" if rows.of_cells else "",
         fail=") return 1" if rows.of_cells else "", answers="probabilities" if labelled else "predict",
         label=f"{name}_class(x)" if labelled else "0",
-        contributions=f"{name}_contributions(x, out + {k + a + 1})" if c else "")
+        contributions=f"{name}_contributions(x, out + {k + a + 1})" if c else "",
+        interval=f"{name}_interval(x, out + {k + a + 1 + c})" if e else "")
     with open(path, encoding="utf-8") as file, open(driver, "w", encoding="utf-8") as out:
         out.write(file.read() + content)
     subprocess.run([_compiler() or "cc", *flags, driver, "-lm", "-o", program], check=True, capture_output=True)
@@ -246,7 +254,7 @@ import * as model from "./{name}";
 import {{ readFileSync, writeSync }} from "node:fs";
 await model.ready;
 const rows = JSON.parse(readFileSync(0, "utf8"));
-const width = {k} + {a} + 1 + {c}, out = new Float64Array(rows.length * width);
+const width = {k} + {a} + 1 + {c} + {e}, out = new Float64Array(rows.length * width);
 rows.forEach((cells, i) => {{
     const row = {of_cells} ? cells : cells.map((cell) => cell === null ? NaN : cell);
     const at = i * width, predicted = model.predict(row);
@@ -254,8 +262,10 @@ rows.forEach((cells, i) => {{
     out.set(model.classes ? model.probabilities(row) : predicted.length ? predicted : [predicted], at + {k});
     if (model.classes) out[at + {k} + {a}] = model.classes.indexOf(predicted);
     if ({c}) out.set(model.contributions(row), at + {k} + {a} + 1);
+    if ({e}) out.set([...model.predict_interval(row)].flat(), at + {k} + {a} + 1 + {c});
 }});
-const bytes = Buffer.from(out.buffer);
+const labels = (model.classes ?? []).map((label) => typeof label === "bigint" ? String(label) : label);
+const bytes = Buffer.concat([Buffer.from(JSON.stringify(labels) + "\\n"), Buffer.from(out.buffer)]);
 for (let start = 0; start < bytes.length;) start += writeSync(1, bytes, start);
 """
 
@@ -266,10 +276,11 @@ def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> 
     shutil.copy(path, module)
     with open(script, "w", encoding="utf-8") as file:
         file.write(_SCRIPT.format(name="exported.mjs", of_cells="true" if rows.of_cells else "false",
-                                  **dict(zip("kac", expected.widths, strict=True))))
+                                  **dict(zip("kace", expected.widths, strict=True))))
     cells = [[None if cell != cell else cell for cell in row] for row in zip(*rows.cells, strict=True)]
     done = subprocess.run(["node", script], input=json.dumps(cells).encode(), stdout=subprocess.PIPE, check=True)
-    return _from_bytes(done.stdout, expected)
+    labels, numbers = done.stdout.split(b"\n", 1)
+    return _from_bytes(numbers, expected, json.loads(labels))
 
 
 def run_html(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
@@ -281,13 +292,20 @@ def run_html(path: str, rows: Rows, expected: Results, options: Options = _DEFAU
     return run_js(f"{path}.js", rows, expected, options)
 
 
-def _from_bytes(data: bytes, expected: Results) -> Results:
-    """Results of a program: of each row the scores, answers, the place of the label, and contributions."""
-    k, a, c = expected.widths
-    out = np.frombuffer(data).reshape(-1, k + a + 1 + c)
-    return Results(out[:, :k], out[:, k : k + a],
-                   None if expected.classes is None else expected.classes[out[:, k + a].astype(int)],
-                   contributions=out[:, k + a + 1 :] if c else None)
+def _from_bytes(data: bytes, expected: Results, labels: Sequence[Any] | None = None) -> Results:
+    """Results of a program: of each row the scores, answers, the place of the label, contributions and ends.
+
+    Labels are those that the program has, where it gives them.
+    """
+    k, a, c, e = expected.widths
+    out = np.frombuffer(data).reshape(-1, k + a + 1 + c + e)
+    classes = expected.classes
+    if classes is not None and labels is not None:
+        kind = type(classes.tolist()[0])  # int, float, str or bool: JavaScript has one number for two of these
+        classes = np.array([kind(label) for label in labels], dtype=object)
+    return Results(out[:, :k], out[:, k : k + a], None if classes is None else classes[out[:, k + a].astype(int)],
+                   contributions=out[:, k + a + 1 : k + a + 1 + c] if c else None,
+                   ends=out[:, k + a + 1 + c :] if e else None)
 
 
 def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
@@ -299,6 +317,7 @@ def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     wanted = session.get_inputs()
     names = ["variable"] if expected.classes is None else ["scores", "probabilities", "label"]
+    names += ["lower", "upper"] if expected.ends is not None else []
     if {*rows.kinds} <= {NUMERIC, EMPTY}:
         feed = {"X": rows.matrix()}
     else:
@@ -310,7 +329,9 @@ def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -
     parts = [session.run(names, {name: values[i : i + _ROWS_TOGETHER] for name, values in feed.items()})
              for i in range(0, max(1, rows.n_rows), _ROWS_TOGETHER)]
     whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    return Results(None, whole[0]) if expected.classes is None else Results(*whole)
+    if expected.classes is not None:
+        return Results(*whole)
+    return Results(None, whole[0], ends=np.stack(whole[1:], axis=2).reshape(rows.n_rows, -1) if whole[1:] else None)
 
 
 def _of_input(cells: Sequence[Any], kind: str) -> Array:
@@ -357,8 +378,8 @@ def of_sql(found: Sequence[Sequence[Any]], keys: Sequence[Any], expected: Result
         raise ValueError("the column that identifies rows, which export --key names, has the same value in several")
     ordered = [row_of[key] for key in keys]
     if expected.classes is None:
-        n = 1 + expected.answers.shape[1]  # ends of intervals are behind
-        return Results(None, np.array([row[1:n] for row in ordered], dtype=np.float64))
+        n, numbers = expected.answers.shape[1], np.array([row[1:] for row in ordered], dtype=np.float64)
+        return Results(None, numbers[:, :n], ends=numbers[:, n:] if numbers.shape[1] > n else None)
     a, numbers = expected.answers.shape[1], np.array([row[2:] for row in ordered], dtype=np.float64)
     return Results(numbers[:, a:], numbers[:, :a], [row[1] for row in ordered])
 

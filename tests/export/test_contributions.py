@@ -62,20 +62,21 @@ def model_of(case):
 CASES = ("classes", "targets", "gaps", "trees", "constant", "gbrff2", "rffnet", "kernels", "regions", "words")
 
 
-@pytest.mark.parametrize(("engine", "case"), [*(("c", case) for case in CASES), *(
-    ("js", case) for case in ("classes", "targets", "gaps", "regions", "words"))])
+@pytest.mark.parametrize(("engine", "case"), [*(("cc", case) for case in CASES), *(
+    ("node", case) for case in ("classes", "targets", "gaps", "regions", "words"))])
 def test_contributions(engine, case, tmp_path):
     if lacking(engine):
         pytest.skip(f"{', '.join(lacking(engine))} not found")
     model, X = model_of(case)
-    path = tmp_path / f"m{TARGETS[engine].suffixes[0]}"
-    rffkern.export(model, path, to=engine, explain=True)
+    to = ENGINES[engine].target
+    path = tmp_path / f"m{TARGETS[to].suffixes[0]}"
+    rffkern.export(model, path, to=to, explain=True)
     expected = results_of(model, X, explain=True)
     errors = errors_of(ENGINES[engine].run(str(path), rows_of(model, X), expected), expected)
     rounding = 1e-13 if model.expansion_.kernels is None else 2.0**-52 * rounding_of(model)  # of terms that cancel
     assert errors.contributions <= rounding
     values = re.search(r"base_values(?:\[\d+\])? = [\[{](.*)[\]}];", path.read_text()).group(1).split(",")
-    number = float.fromhex if engine == "c" else float
+    number = float.fromhex if engine == "cc" else float
     np.testing.assert_array_equal([*map(number, values)], np.ravel(model.explain(X).base_values))
 
 

@@ -10,12 +10,13 @@ import rffkern
 from rffkern import InvalidInputError
 
 QUICK = ("dates and their differences, regression", "hostile names, levels and labels")
+SLOW = {"node", "node, script of the page", "duckdb"}
 # What engines run that start slowly, and of which others run the same file or the same loops.
 FEW = (*CASES, "fourier_boosting", "sparse_kernel", "every form, gaps", "odd column names, gaps",
        "four classes, odd labels", "two classes, squared loss", "counts", "trees alone")
 PAIRS = [pytest.param(engine, case, marks=[] if case in QUICK else pytest.mark.slow)
          for case in (*CASES, *exported.CASES)
-         for engine in ("numpy", "c", "onnx", "sqlite", *(("js", "duckdb") if case in FEW else ()))]
+         for engine in ENGINES if engine != "postgresql" and (case in FEW or engine not in SLOW)]
 
 
 def check(case, engine, run, folder):
@@ -48,7 +49,7 @@ def test_in_postgresql(case, server, tmp_path):
     check(case, "postgresql", server, tmp_path)
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
 def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
     """Databases do not tell Id from id; the key must differ from row to row."""
     if lacking(engine):

@@ -67,7 +67,7 @@ def test_c_names(tmp_path):
         assert name in text
 
 
-@pytest.mark.skipif(bool(lacking("c")), reason="gcc not found")
+@pytest.mark.skipif(bool(lacking("cc")), reason="gcc not found")
 @pytest.mark.parametrize("case", [BOOSTED, "kernels in regions", "a constant",
                                   pytest.param("several targets", marks=pytest.mark.slow)])
 def test_many_rows_in_c_have_the_scores_of_each(case, tmp_path):
@@ -86,7 +86,7 @@ def test_many_rows_in_c_have_the_scores_of_each(case, tmp_path):
     np.testing.assert_array_equal(together.view(np.int64), apart.view(np.int64))
 
 
-@pytest.mark.skipif(bool(lacking("c")), reason="gcc not found")
+@pytest.mark.skipif(bool(lacking("cc")), reason="gcc not found")
 def test_many_rows_of_cells_in_c(tmp_path):
     """Those before a cell that cannot be read have scores; its place counts over all rows."""
     table = {"city": ["Bern", "Basel"] * 20, "mass": np.arange(40.0)}
@@ -179,7 +179,7 @@ def test_sql_finds_cells_by_an_index(tmp_path):
 
 # --- ONNX
 
-@pytest.mark.skipif(bool(lacking("onnx")), reason="needs onnx and onnxruntime")
+@pytest.mark.skipif(bool(lacking("onnxruntime")), reason="needs onnx and onnxruntime")
 @pytest.mark.parametrize(("case", "outputs"), [
     (GBRFF2, {"label": "tensor(string)", "probabilities": "tensor(double)", "scores": "tensor(double)"}),
     ("two classes, whole numbers", {"label": "tensor(int64)", "probabilities": "tensor(double)",
@@ -194,14 +194,14 @@ def test_onnx_names_are_those_of_converters(case, outputs, tmp_path):
     assert (given.name, given.type, given.shape[0]) == ("X", "tensor(double)", "rows")
 
 
-@pytest.mark.skipif(bool(lacking("onnx")), reason="needs onnx and onnxruntime")
+@pytest.mark.skipif(bool(lacking("onnxruntime")), reason="needs onnx and onnxruntime")
 @pytest.mark.parametrize("case", [GBRFF2, BOOSTED, "sparse_kernel", "every form, gaps", "trees alone"])
 def test_onnx_in_single_precision(case, tmp_path):
     model, X = model_of(case)
     X = X.astype(np.float32)
     expected = results_of(model, X.astype(np.float64))
     rffkern.export(model, tmp_path / "model.onnx", to="onnx", precision="single")
-    found = ENGINES["onnx"][1](tmp_path / "model.onnx", rows_of(model, X), expected)
+    found = ENGINES["onnxruntime"][1](tmp_path / "model.onnx", rows_of(model, X), expected)
     assert found.answers.dtype == np.float32
     assert np.abs(found.answers - expected.answers).max() <= 1e-4 * np.abs(expected.answers).max()
 

@@ -1,18 +1,14 @@
 """Labels of exported classifiers are those of `predict`, to the last digit, or the export is refused."""
 
-import contextlib
-import json
-import sqlite3
 import subprocess
 
 import numpy as np
 import pytest
-from helpers.engines import ENGINES, TARGETS, lacking
+from helpers.engines import ENGINES, TARGETS, lacking, results_of, rows_of
 from helpers.exported import rows
 
 import rffkern
 from rffkern import GBRFF2Classifier, InvalidInputError
-from rffkern._export.engines import imported
 
 X = rows()
 THREE = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
@@ -29,50 +25,27 @@ def fitted(labels):
     return GBRFF2Classifier(5, random_state=0).fit(X, labels[THREE])
 
 
-def in_onnx(path):
-    import onnxruntime
-
-    return onnxruntime.InferenceSession(path).run(["label"], {"X": X})[0]
-
-
-def in_sqlite(path):
-    with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        base.execute("CREATE TABLE rows (id INTEGER, x0 REAL, x1 REAL, x2 REAL)")
-        base.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate(X.tolist())])
-        return [label for _, label, *_ in sorted(base.execute(path.read_text()))]
-
-
-def in_javascript(path):
-    script = (f"import {{ predict }} from {json.dumps(str(path))};\n"
-              f"for (const row of {json.dumps(X.tolist())}) console.log(String(predict(row)));\n")
-    return subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True,
-                          check=True).stdout.split()
-
-
-RUN = {"numpy": lambda path: imported(path).predict(X), "onnx": in_onnx, "sqlite": in_sqlite, "js": in_javascript}
-
-
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_every_engine_predicts_them(labels, tmp_path):
     model = fitted(labels)
-    expected, found = model.predict(X), {}
-    for engine, run in RUN.items():
-        if not lacking(engine):
-            target = ENGINES[engine].target
+    expected, found = results_of(model, X), {}
+    for engine, (target, run, *_) in ENGINES.items():
+        if engine != "cc" and run is not None and not lacking(engine):  # C has places of labels
             path = tmp_path / f"m{TARGETS[target].suffixes[-1]}"
             rffkern.export(model, path, to=target)
-            found[engine] = run(path)
-            assert [*map(text, found[engine])] == [*map(text, expected)], engine
-    assert found["numpy"].dtype == expected.dtype
-    if "onnx" in found:
-        assert (found["onnx"].dtype == np.int64) == (expected.dtype.kind in "iu" and model.classes_[-1] < 2**63)
+            found[engine] = run(str(path), rows_of(model, X), expected).labels
+            assert [*map(text, found[engine])] == [*map(text, expected.labels)], engine
+    assert found["numpy"].dtype == expected.labels.dtype
+    if "onnxruntime" in found:
+        assert (found["onnxruntime"].dtype == np.int64) == (
+            expected.labels.dtype.kind in "iu" and model.classes_[-1] < 2**63)
 
 
 def text(label):
     return str(label).removesuffix(".0")
 
 
-@pytest.mark.skipif(bool(lacking("c")), reason="no C compiler")
+@pytest.mark.skipif(bool(lacking("cc")), reason="no C compiler")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_c(labels, tmp_path):
     model, path = fitted(labels), tmp_path / "m.c"

@@ -82,11 +82,10 @@ def _copied(value: Any) -> str:
                             [("\\", "\\\\"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")], text)
 
 
-_OF_PACKAGE = engines.ENGINES
 ENGINES = {
-    "numpy": _OF_PACKAGE["numpy"], "c": _OF_PACKAGE["cc"]._replace(run=_run_c), "js": _OF_PACKAGE["node"],
-    "onnx": _OF_PACKAGE["onnxruntime"]._replace(run=_run_onnx, packages=("onnx", "onnxruntime")),
-    "sqlite": _OF_PACKAGE["sqlite3"], "duckdb": _OF_PACKAGE["duckdb"],
+    **engines.ENGINES,
+    "cc": engines.ENGINES["cc"]._replace(run=_run_c),
+    "onnxruntime": engines.ENGINES["onnxruntime"]._replace(run=_run_onnx, packages=("onnx", "onnxruntime")),
     "postgresql": engines.Engine("sql", None, ("initdb", "pg_ctl", "psql")),  # which `postgresql` runs
 }
 
