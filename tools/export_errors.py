@@ -26,9 +26,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help="default: all tables; families: all frozen files")
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--engines", help="default: all")
     arguments = parser.parse_args()
-    engines = [name for name in arguments.engines.split(",") if not lacking(name)]
+    asked = arguments.engines.split(",") if arguments.engines else ENGINES
+    engines = [name for name in asked if not lacking(name)]
     targets = [target for target in TARGETS if any(ENGINES[name][0] == target for name in engines)]
     heads = [f"{arguments.rows:,} rows", *engines, "probabilities", "labels", f"bytes of {', '.join(targets)}"]
     print(f"| {' | '.join(heads)} |")
