@@ -156,8 +156,7 @@ def test_a_model_of_text_is_explained_and_exported_where_words_are_counted(rng, 
                                atol=1e-6)
     assert np.abs(explanation.values[:, 0]).mean() > np.abs(explanation.values[:, 1]).mean()
     for to, target in TARGETS.items():
-        refused = pytest.raises(InvalidInputError,
-                                match=r"column 'text' .* free text, .* to 'c', 'js', 'html' or 'numpy'")
+        refused = pytest.raises(InvalidInputError, match=r"column 'text' .* free text, .* to 'c', 'js', .* or '")
         with contextlib.nullcontext() if target.reads_text else refused:
             export(model, tmp_path / "m", to=to)
     assert model.drift({"text": texts[:9], "a": np.zeros(9)})["columns"][0]["column"] == "text"
