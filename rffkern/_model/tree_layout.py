@@ -11,8 +11,8 @@ from .._native.array_types import Double, Indices, NDArray
 # The threshold of a depth of a tree that splits nothing: no row is above it.
 UNREACHED = float(np.finfo(np.float64).max)
 
-# Trees whose leaves are numbered together: few, so that little memory is taken.
-_TREES_TOGETHER = 64
+# Trees whose leaves are numbered together, and their values at most: few, so that little memory is taken.
+_TREES_TOGETHER, _VALUES_TOGETHER = 64, 1 << 18
 
 
 class TreeLayout(NamedTuple):
@@ -69,13 +69,14 @@ def reachable_values(columns: Double, thresholds: Double, trees: Iterable[Double
     """
     layout, values_of = TreeLayout.of(columns, thresholds), iter(trees)
     values = np.empty((layout.starts[-1], n_outputs))
-    for start in range(0, len(columns), _TREES_TOGETHER):
-        some = slice(start, start + _TREES_TOGETHER)
+    together = max(1, min(_TREES_TOGETHER, _VALUES_TOGETHER // (n_outputs << columns.shape[1])))
+    for start in range(0, len(columns), together):
+        some = slice(start, start + together)
+        starts = layout.starts[start : start + together + 1]
         is_right = TreeLayout.of(columns[some], thresholds[some]).is_right(columns[some], thresholds[some])
         paths = (is_right << np.arange(columns.shape[1])).sum(axis=1)  # bit l is 1 where rows go right at level l
-        at = layout.starts[start]
-        for first, stop in itertools.pairwise(layout.starts[start : start + _TREES_TOGETHER + 1]):
-            values[first:stop] = next(values_of)[paths[first - at : stop - at]]
+        of_trees = np.array(list(itertools.islice(values_of, together)))
+        values[starts[0] : starts[-1]] = of_trees[np.repeat(np.arange(len(of_trees)), np.diff(starts)), paths]
     return values
 
 

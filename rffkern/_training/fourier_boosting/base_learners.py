@@ -85,6 +85,7 @@ class BaseLearner:
         self.relevances: Double = np.zeros(n_sources)
         self._draws = _FEWEST_DRAWS, _FEWEST_DRAWS * (1 + min(n_sources, _MOST_DRAWN))
         self._chosen, self._chances = np.empty(n_sources, dtype=np.uint8), np.empty((2, n_sources))
+        self._is_chosen = self._chosen.view(np.bool_)
         self._n_terms = 0
         self.n_rounds, self.mean_gain, self.total_gain = 0, 0.0, 0.0  # of the validation loss; late rounds weigh more
         self.mean_cost, self.n_misses = 0.0, 0  # multiply-adds of a round; rounds since one has lowered the loss
@@ -149,7 +150,7 @@ class BaseLearner:
         good for nothing.
         """
         boosting.draw_columns(rng, *self._evidence(rng), *self._draws, self._chosen, self._chances)
-        return self._chosen.view(np.bool_)
+        return self._is_chosen
 
 
 class FourierLearner(BaseLearner):
@@ -244,6 +245,7 @@ class TreeLearner(BaseLearner):
         if sizes.samples_outputs:
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
         self._bin_counts, self._signs = columns.bin_counts, columns.signs[columns.binned]
+        self._keeps_values_in_order = bool(self._signs.any())
         self._sources = columns.sources[columns.binned]
         self._usable = columns.usable[columns.binned]
         self._all_outputs = np.arange(len(rows.sample.scores))
@@ -255,24 +257,23 @@ class TreeLearner(BaseLearner):
         if not len(candidates):
             return None
         outputs = self._sample_outputs(rows.sample, rng)
-        binned, bins, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
+        bins, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
         n_outputs = len(outputs)
         self._cost = n_outputs * (n_train * self._depth * (_HISTOGRAM_COST * len(candidates) + _ROW_COST)
                                   + (_BIN_COST << self._depth) * len(candidates))
-        columns, threshold_bins = np.zeros((2, self._depth), dtype=np.intp)
-        values = np.zeros((1 << self._depth, n_outputs))
+        columns, threshold_bins = np.empty((2, self._depth), dtype=np.intp)
+        values = np.empty((1 << self._depth, n_outputs))
         size = boosting.store_size(n_train, n_outputs, len(candidates), self._depth)
         if self._scratch.size < size:  # at once for all columns: memory is taken when it is used
             self._scratch = np.empty(0)  # before its successor takes memory
             of_all = boosting.store_size(n_train, n_outputs, len(self._sources), self._depth)
             self._scratch = np.empty(max(size, of_all))
         if not boosting.grow_tree(
-                bins, self._bin_counts[binned], self._signs[binned], gradient, hessian,
-                np.searchsorted(binned, candidates), self._depth, LEAF_RIDGE, n_train, columns, threshold_bins,
-                self._gains, values, self._scratch, rows.sample.n_threads):
+                bins, self._bin_counts, self._signs, gradient, hessian, candidates, self._depth, LEAF_RIDGE, n_train,
+                columns, threshold_bins, self._gains, values, self._scratch, rows.sample.n_threads):
             return None
-        term = TreeTerm(binned[columns], threshold_bins, values)
-        if self._signs[term.columns].any():
+        term = TreeTerm(columns, threshold_bins, values)
+        if self._keeps_values_in_order and self._signs[columns].any():
             gradients, hessians = rows.leaf_sums(term.columns, threshold_bins)
             weights = hessians + LEAF_RIDGE
             term = term._replace(values=monotone_values(gradients / weights, weights, term, self._signs))

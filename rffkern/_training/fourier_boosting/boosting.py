@@ -164,8 +164,10 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
     """
     if round_index == 0 and any(learner.is_first for learner in learners):
         return next(learner for learner in learners if learner.is_first)
-    if round_index < _TURNS or len(learners) == 1:
-        turns = [each for each in learners for _ in range(2 if each.searches_step and len(learners) > 1 else 1)]
+    if len(learners) == 1:
+        return learners[0]
+    if round_index < _TURNS:
+        turns = [each for each in learners for _ in range(2 if each.searches_step else 1)]
         return turns[round_index % len(turns)]
     largest = max([learner.mean_gain for learner in learners])
     least = _LEAST_CHANCE * (largest if largest > 0 else 1.0) * min([learner.mean_cost for learner in learners])

@@ -111,7 +111,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 
     def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
         validation, *others = evaluation_tables or [None]
-        return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples),
+        return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples, len(columns.binned)),
                 [EvaluationRows(each, bag_folds[bag], True) for each in others])
 
     common = Table(columns, scaling, sources, n_raw_columns, np.empty((1, 0)), np.empty(0), data,
@@ -350,8 +350,9 @@ class PartitionedRows:
     scores = None  # stay where they are
 
     def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
-                 bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:
+                 bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int, n_binned: int) -> None:
         self._table, self._data, self.searches_step = table, data, data.loss.facts.searches_step
+        self._n_binned = n_binned  # columns
         self._tables = [table] if validation is None else [table, validation]
         parts = [EvaluationRows(each, bag_fold, each is validation) for each in self._tables]
         self._totals = _add_pairs([part.totals for part in parts])
@@ -394,13 +395,15 @@ class PartitionedRows:
         return Losses.of_sums(_add_pairs([_add_pairs(table.query("loss_sums_after_unit_step", self._term))
                                           for table in self._tables]), self._totals)
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
         """Rows to grow a tree on: more than the sample has, for a tree of many leaves."""
         parts: list[TreeRows] = self._table.query("tree_rows", candidates, outputs, self._n_steps)
         n_rows = sum(bins.shape[1] for bins, *_ in parts)
         padding = ((0, 0), (0, -n_rows % TILE))
-        bins, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
-        return candidates, bins, gradient, hessian, bins.shape[1]
+        some, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
+        bins = np.zeros((self._n_binned, some.shape[1]), dtype=np.uint8)  # memory is taken for what is filled
+        bins[candidates] = some
+        return bins, gradient, hessian, bins.shape[1]
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows."""

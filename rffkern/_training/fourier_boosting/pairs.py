@@ -43,10 +43,10 @@ def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: 
     usable = np.flatnonzero(columns.usable[columns.binned])
     ranked = usable[np.argsort(-relevances[sources[usable]], kind="stable")]
     candidates = np.sort(ranked[: max(2, math.isqrt(2 * _MOST_TABLES // n_outputs))])
-    binned, bins, *of_loss, n_train = rows.tree_rows(candidates, np.arange(n_outputs))
+    bins, *of_loss, n_train = rows.tree_rows(candidates, np.arange(n_outputs))
     some = slice(min(n_train, _MOST_ROWS))
     gradient, hessian = (each[:, some].astype(np.float64) for each in of_loss)
-    codes = [_coarse(bins[place, some]) for place in np.searchsorted(binned, candidates)]
+    codes = [_coarse(bins[candidate, some]) for candidate in candidates]
 
     gains = np.zeros((columns.n_sources, columns.n_sources))
     for first, second in itertools.combinations(range(len(codes)), 2):

@@ -29,9 +29,8 @@ def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     if share >= 1:
         return None
     n_outputs = len(sample.scores)
-    binned, bins, gradient, hessian, n_train = rows.tree_rows(np.arange(len(columns.binned)), np.arange(n_outputs))
-    bin_counts, sources = columns.bin_counts[binned], columns.sources[columns.binned[binned]]
-    signs = columns.signs[columns.binned[binned]]
+    bins, gradient, hessian, n_train = rows.tree_rows(np.arange(len(columns.binned)), np.arange(n_outputs))
+    bin_counts, sources, signs = columns.bin_counts, columns.sources[columns.binned], columns.signs[columns.binned]
     column, threshold = np.empty((2, 1), dtype=np.intp)
     gain, values = np.zeros(1), np.empty((2, n_outputs))
     scratch = np.empty(boosting.store_size(n_train, n_outputs, 1, 1))

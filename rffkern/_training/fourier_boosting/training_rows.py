@@ -288,9 +288,9 @@ class Losses(NamedTuple):
     @classmethod
     def of_sums(cls, sums: Sequence[float], totals: Sequence[float]) -> Self:
         """Losses of training and validation rows from their sums and total weights."""
-        (train, validation), (train_total, validation_total) = sums, totals
-        return cls(train / train_total if train_total else 0.0,
-                   validation / validation_total if validation_total else 0.0)
+        train_total, validation_total = totals
+        return cls(sums[0] / train_total if train_total else 0.0,
+                   sums[1] / validation_total if validation_total else 0.0)
 
 
 class BaggedRows(Protocol):
@@ -326,10 +326,11 @@ class BaggedRows(Protocol):
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
-        """Rows to grow a tree on: columns with bins, `candidates` among them, bins, gradient, Hessian, n_train.
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
+        """Rows to grow a tree on: bins, gradient, Hessian, n_train.
 
-        Gradient and Hessian are those of some outputs.
+        Bins have a row for each column that has some, but need be filled for `candidates` alone; gradient and Hessian
+        are those of some outputs.
         """
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
@@ -406,12 +407,12 @@ class LocalRows:
         self.add_step(-1.0)
         return losses
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Indices, Bins, Single, Single, int]:
+    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
         """All rows."""
         gradient, hessian = self.gradient, self.hessian
         if len(outputs) < len(gradient):
             gradient, hessian = gradient[outputs], hessian[outputs]
-        return np.arange(len(self.bins)), self.bins, gradient, hessian, self.n_train
+        return self.bins, gradient, hessian, self.n_train
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves for all outputs; one that was grown for all, as it is."""
