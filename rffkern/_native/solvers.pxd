@@ -9,9 +9,10 @@ cdef struct Trial:
 cdef class LBFGS:
     """The caller evaluates, the object decides where next."""
     cdef readonly Py_ssize_t n_iterations, n_evaluations
+    # The first `size` numbers of each array are used.
     cdef double[::1] x          # point to evaluate next; the best point once `advance` has returned False
     cdef double[::1] gradient   # filled by the caller with the gradient at x
-    cdef Py_ssize_t size, max_iter
+    cdef Py_ssize_t most, size, max_iter   # variables at most, and those of this search
     cdef double loss_tolerance, gradient_tolerance, noise, first_length, first_gradient
     # The line search runs from `origin` along `direction`; `best` is the point of trial `low`, the far end is `high`.
     cdef double[::1] origin, origin_gradient, direction, best, best_gradient

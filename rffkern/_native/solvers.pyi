@@ -10,7 +10,7 @@ from .array_types import Double
 @disjoint_base
 class LBFGS:
     def __new__(
-        cls, size: int, max_iter: int, loss_tolerance: float, gradient_tolerance: float, noise: float
+        cls, most: int, max_iter: int, loss_tolerance: float, gradient_tolerance: float, noise: float
     ) -> Self: ...
     @property
     def n_iterations(self) -> int: ...

@@ -7,7 +7,7 @@ import pytest
 from helpers.boost_fourier_terms import TILE, TermProblem, term_problems
 from hypothesis import given
 
-from rffkern._native import simd
+from rffkern._native import simd, solvers
 
 ROUNDING = 2e-5  # of single precision, relative to values of about 1
 
@@ -101,6 +101,16 @@ def test_descent_goes_down(problem):
     value, omega, amplitudes = problem.descend()
     assert value <= problem.objective()[0] + 1e-6
     assert_same_bits(problem.objective(omega)[0:3:2], (value, amplitudes))
+
+
+def test_a_search_serves_descents_of_different_sizes():
+    """What a search of more variables has left in its arrays is not read."""
+    problems = [TermProblem(seed, 1000, 12, size=size) for seed, size in ((0, 12), (1, 3), (2, 7), (3, 1))]
+    alone = [problem.descend() for problem in problems]
+    search = solvers.LBFGS(12, 10, 1e-9, 1e-5, 1e-6)
+    for problem, expected in zip(problems, alone, strict=True):
+        problem.search = search
+        assert_same_bits(problem.descend(), expected)
 
 
 def test_descents_side_by_side():

@@ -586,7 +586,7 @@ def test_scratch_for_every_thread(module, build):
     (boosting, descend_term, {"first_tile": 2}), (boosting, descend_term, {"n_tiles": 4}),
     (boosting, descend_term, {"subset": np.array([0, N_FEATURES])}),
     (boosting, term_objective, {"subset": np.array([0, -1])}), (boosting, descend_term, {"search": None}),
-    (boosting, descend_term, {"search": solvers.LBFGS(3, 3, 1e-9, 1e-5, 1e-6)}),
+    (boosting, descend_term, {"search": solvers.LBFGS(1, 3, 1e-9, 1e-5, 1e-6)}),
     (boosting, evaluate_term, {"subset": np.array([0, N_FEATURES])}),
     (boosting, column_products, {"subset": np.r_[1 : N_FEATURES + 1]}),
     (boosting, column_gram, {"subset": np.r_[-1 : N_FEATURES - 1]}), (boosting, column_gram, {"n_train": 2 * TILE + 1}),

@@ -165,7 +165,7 @@ def term_objective(
 
 
 def descend_term(
-    LBFGS search,                       # TEMP for as many variables as the subset has columns
+    LBFGS search,                       # TEMP for at least as many variables as the subset has columns
     const float[:, ::1] columns,        # IN   (n_columns, n)
     const float[:, ::1] gradient,       # IN   (n_outputs, n) times weight
     const float[::1] weight,            # IN   (n,)
@@ -181,7 +181,7 @@ def descend_term(
     double[::1] sums,                   # TEMP (sums_size(size, n_outputs),)
 ):
     """Minimise the objective over omega, from its first value; return its value at the end."""
-    agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of as many variables as omega")
+    agree(search is not None and search.most >= omega.shape[0], "search must be an LBFGS of the variables of omega")
     _check_term(columns, gradient, weight, mu, first_tile, n_tiles, subset.shape[0], sums)
     _check_subset(columns, subset, omega)
     agree(scratch.shape[0] >= scratch_size(subset.shape[0], n_tiles), "scratch must have scratch_size numbers")
@@ -196,7 +196,7 @@ def descend_term(
         blocks = _copy_blocks(&rows, columns, subset, first_tile, start + 2 * rows.n_rows + LANES * omega.shape[0])
         search.reset(omega, first_length)
         while True:
-            omega[:] = search.x
+            omega[:] = search.x[: search.size]
             value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, search.gradient)
             look_at_signals(&work, 2 * rows.n_rows * (subset.shape[0] + COSINE + 2 * rows.n_outputs))
             if not search.advance(value):
@@ -205,7 +205,7 @@ def descend_term(
         for j in range(omega.shape[0]):
             there = there and omega[j] == search.x[j]
         if not there:   # the last evaluation was not at the best point
-            omega[:] = search.x
+            omega[:] = search.x[: search.size]
             value = evaluate_rows(&rows, blocks, omega, reg_lambda, start, search.gradient)
         _copy_amplitudes(&rows, amplitudes)
     return value

@@ -167,7 +167,7 @@ cdef _descend_landmark(
 ):
     check_losses(rff, r, weight, direction, partial, 1 + rff.shape[1], n_threads)
     check_landmark(rff, basis, x, u, lanes, n_threads)
-    agree(search is not None and search.size == x.shape[0], "search must be an LBFGS of as many variables as x has")
+    agree(search is not None and search.most == x.shape[0], "search must be an LBFGS of as many variables as x has")
     cdef double value
     cdef Py_ssize_t work = 0
     with nogil:

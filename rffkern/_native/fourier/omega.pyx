@@ -126,7 +126,7 @@ cdef _descend_omega(
     double phase, double reg_lambda, double total_weight, double first_length, real[::1] scaled, real[:, ::1] lanes,
     double[:, ::1] partial, int n_threads,
 ):
-    agree(search is not None and search.size == omega.shape[0], "search must be an LBFGS of n_features variables")
+    agree(search is not None and search.most == omega.shape[0], "search must be an LBFGS of n_features variables")
     _check(tiles, r2, weight, omega, scaled, lanes, partial, n_threads)
     cdef double loss
     cdef Py_ssize_t work = 0

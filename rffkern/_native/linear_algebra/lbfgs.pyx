@@ -31,42 +31,43 @@ cdef inline double _dot(const double *a, const double *b, Py_ssize_t size) noexc
     return even + odd + total
 
 
-cdef inline double _largest(const double[::1] a) noexcept nogil:
+cdef inline double _largest(const double[::1] a, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t i
     cdef double largest = 0
-    for i in range(a.shape[0]):
+    for i in range(size):
         largest = max(largest, fabs(a[i]))
     return largest
 
 
-cdef inline void _copy(const double[::1] source, double[::1] target) noexcept nogil:
+cdef inline void _copy(const double[::1] source, double[::1] target, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(source.shape[0]):
+    for i in range(size):
         target[i] = source[i]
 
 
 cdef class LBFGS:
-    """Minimiser of a smooth function of `size` variables.
+    """Minimiser of smooth functions, one after the other, of up to `most` variables each.
 
     `noise` is the relative error of the loss values: a rise below it does not count as one.
     """
 
-    def __cinit__(self, Py_ssize_t size, Py_ssize_t max_iter, double loss_tolerance, double gradient_tolerance,
+    def __cinit__(self, Py_ssize_t most, Py_ssize_t max_iter, double loss_tolerance, double gradient_tolerance,
                   double noise):
-        agree(size >= 1, "size must be at least 1")
-        self.size = size
+        agree(most >= 1, "most must be at least 1")
+        self.most = self.size = most
         self.max_iter = max_iter
         self.loss_tolerance = loss_tolerance
         self.gradient_tolerance = gradient_tolerance
         self.noise = noise
         self.x, self.gradient, self.origin, self.origin_gradient, self.direction, self.best, self.best_gradient = (
-            np.zeros((7, size)))
-        self.displacements, self.changes = np.zeros((2, MEMORY, size))
+            np.zeros((7, most)))
+        self.displacements, self.changes = np.zeros((2, MEMORY, most))
         self.curvatures, self.coefficients = np.zeros((2, MEMORY))
 
     cdef void reset(self, const double[::1] x0, double first_length) noexcept nogil:
-        """Start anew from x0; the first trial step has length `first_length`."""
-        _copy(x0, self.x)
+        """Start anew from x0, of at most `most` variables; the first trial step has length `first_length`."""
+        self.size = x0.shape[0]
+        _copy(x0, self.x, self.size)
         self.first_length = first_length
         self.n_iterations = self.n_evaluations = self.n_pairs = self.n_seen = 0
 
@@ -76,10 +77,10 @@ cdef class LBFGS:
         cdef bint too_far
         self.n_evaluations += 1
         if self.n_evaluations == 1:
-            _copy(self.x, self.best)
-            _copy(self.gradient, self.best_gradient)
+            _copy(self.x, self.best, self.size)
+            _copy(self.gradient, self.best_gradient, self.size)
             self.low.loss = loss
-            self.first_gradient = _largest(self.gradient)
+            self.first_gradient = _largest(self.gradient, self.size)
             return isfinite(loss) and self.max_iter > 0 and self._begin_search()
         trial.step, trial.loss, trial.slope = self.step, loss, _dot(&self.gradient[0], &self.direction[0], self.size)
         self.n_trials += 1
@@ -95,8 +96,8 @@ cdef class LBFGS:
                 self.high = self.low
                 self.bracketed = True
             self.low = trial
-            _copy(self.x, self.best)
-            _copy(self.gradient, self.best_gradient)
+            _copy(self.x, self.best, self.size)
+            _copy(self.gradient, self.best_gradient, self.size)
             if fabs(trial.slope) <= -CURVATURE * self.start.slope:
                 return self._end_search()
         if self.n_trials >= MAX_TRIALS:
@@ -105,13 +106,13 @@ cdef class LBFGS:
         return True
 
     cdef bint _begin_search(self) noexcept nogil:
-        _copy(self.best, self.origin)
-        _copy(self.best_gradient, self.origin_gradient)
+        _copy(self.best, self.origin, self.size)
+        _copy(self.best_gradient, self.origin_gradient, self.size)
         self._set_direction()
         self.start.step, self.start.loss = 0, self.low.loss
         self.start.slope = _dot(&self.origin_gradient[0], &self.direction[0], self.size)
         if not self.start.slope < 0:
-            _copy(self.best, self.x)
+            _copy(self.best, self.x, self.size)
             return False
         self.low = self.start
         self.bracketed = False
@@ -156,8 +157,8 @@ cdef class LBFGS:
         """Remember a step and the change of gradient along it, unless the curvature is not positive."""
         cdef Py_ssize_t k = self.n_seen % MEMORY
         cdef double squares
-        _copy(step, self.displacements[k])
-        _copy(change, self.changes[k])
+        _copy(step, self.displacements[k], self.size)
+        _copy(change, self.changes[k], self.size)
         self.curvatures[k] = _dot(&self.displacements[k, 0], &self.changes[k, 0], self.size)
         squares = (_dot(&self.changes[k, 0], &self.changes[k, 0], self.size)
                    * _dot(&self.displacements[k, 0], &self.displacements[k, 0], self.size))
@@ -167,14 +168,14 @@ cdef class LBFGS:
 
     cdef bint _end_search(self) noexcept nogil:
         cdef double gain = self.start.loss - self.low.loss
-        _copy(self.best, self.x)
+        _copy(self.best, self.x, self.size)
         if self.low.step == 0:
             return False
         self._store_pair()
         self.n_iterations += 1
         if (self.n_iterations >= self.max_iter or
                 gain <= self.loss_tolerance * max(fabs(self.start.loss), fabs(self.low.loss)) or
-                _largest(self.best_gradient) <= self.gradient_tolerance * self.first_gradient):
+                _largest(self.best_gradient, self.size) <= self.gradient_tolerance * self.first_gradient):
             return False
         return self._begin_search()
 
@@ -222,6 +223,6 @@ def minimize(function, const double[::1] x0, Py_ssize_t max_iter=100, *, double 
     while True:
         loss, gradient = function(np.array(search.x))
         agree(gradient.shape[0] == search.size, "function must return a gradient of the shape of x0")
-        _copy(gradient, search.gradient)
+        _copy(gradient, search.gradient, search.size)
         if not search.advance(loss):
             return np.array(search.x), search.n_iterations, search.n_evaluations

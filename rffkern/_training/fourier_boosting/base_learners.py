@@ -165,7 +165,7 @@ class FourierLearner(BaseLearner):
         self._ridge, self._reg_lambda = sizes.amplitude_ridge, sizes.reg_lambda
         self._descent_tiles = max(1, sizes.max_samples // TILE)
         self._sources = columns.sources
-        self._searches: dict[int, solvers.LBFGS] = {}  # by the number of variables
+        self._search = solvers.LBFGS(len(self._sources), _MAX_ITER, 1e-7, 1e-5, 1e-6)
         self._omegas, self._subset = np.empty((_N_CANDIDATES, len(self._sources))), np.empty_like(self._sources)
         self._reg_lambdas, self._values = np.empty((2, _N_CANDIDATES))
         self._sums, self._scratch = np.empty(0), np.empty(0, dtype=np.float32)
@@ -194,11 +194,9 @@ class FourierLearner(BaseLearner):
         descent_tiles = min(self._descent_tiles, n_tiles)
         if not self._scratch.size:  # for all columns, of which memory is taken for those that are used
             self._scratch = np.empty(boosting.scratch_size(len(self._sources), descent_tiles), dtype=np.float32)
-        if len(columns) not in self._searches:
-            self._searches[len(columns)] = solvers.LBFGS(len(columns), _MAX_ITER, 1e-7, 1e-5, 1e-6)
         boosting.descend_term(
-            self._searches[len(columns)], sample.columns, sample.gradient, weight, columns, omega,
-            self._reg_lambdas[best], self._ridge, boosting.draw_below(rng, n_tiles - descent_tiles + 1), descent_tiles,
+            self._search, sample.columns, sample.gradient, weight, columns, omega, self._reg_lambdas[best],
+            self._ridge, boosting.draw_below(rng, n_tiles - descent_tiles + 1), descent_tiles,
             _FIRST_STEP * math.sqrt(omega @ omega), amplitudes, self._scratch, self._sums)
         n_read = TILE * (_N_CANDIDATES * block + _N_EVALUATIONS * descent_tiles + n_tiles)
         self._cost = n_read * (len(columns) + _ROW_COST * amplitudes.shape[1])
