@@ -14,7 +14,7 @@ import numpy as np
 from ._column_map.cells import CATEGORY, DATE
 from ._estimator.base import index_of
 from ._estimator.metrics import reliability
-from ._native.array_types import NDArray
+from ._native.array_types import Double, NDArray
 from ._protocol.arguments import check_scalar
 from ._protocol.parameters import filled
 from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
@@ -27,7 +27,6 @@ from .errors import InvalidInputError
 __all__ = ["calibration", "decision_boundary", "dependence", "importance", "interval_coverage",
            "learning_curve", "summary", "waterfall"]
 
-Double = NDArray[np.float64]
 
 _MOST_RESPONSES = 6  # lines of one plot
 _LONG = 7  # letters of labels that are written aslant, six of which share an axis

@@ -20,7 +20,7 @@ from .._estimator.metrics import ASCENDING, class_shares, label_codes
 from .._estimator.registry import AUTOMATIC, FAMILIES
 from .._files.model_files import dumps
 from .._native import solvers
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError, RFFKernError
 from .cross_validation import N_FOLDS, cross_validated, folds_of
@@ -30,7 +30,6 @@ from .output import Progress, UsageError, check_output, open_rejected, printable
 from .table import csv_format
 from .training_table import TrainingTable, column_roles, read_training
 
-Double = NDArray[np.float64]
 Fitted = tuple[Any, Callable[[TrainingTable], Predictions]]  # a model, and its predictions for a table
 
 # Families that are compared, of labels and of numbers.

@@ -6,13 +6,10 @@ from typing import Any
 import numpy as np
 
 from .._estimator.evaluation import Predictions, joined
-from .._native.array_types import NDArray
+from .._native.array_types import Indices, Mask
 from .._rows.groups import group_folds, start_of_last
 from ..errors import InvalidInputError
 from .training_table import TrainingTable
-
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 # Tables of up to so many rows are cross-validated where nothing else is asked for, with so many folds.
 MOST_ROWS, FEWEST_ROWS, N_FOLDS = 1000, 20, 5

@@ -21,7 +21,7 @@ from .._column_map.cells import (
     read_column,
 )
 from .._column_map.tables import has_large_integers
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .._native.scoring import read_numbers
 from .._rows.validation import LARGEST_VALUE
 from ..errors import InvalidInputError
@@ -43,7 +43,6 @@ from .csv_text import (
 from .output import RejectedRow, say
 from .table import UNKNOWN, Block, ColumnType, CsvFormat, Selection, check_column_names, column_label, infer_types
 
-Double = NDArray[np.float64]
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
 
 _HEAD_LINES, _HEAD_CHARACTERS = 50, 1 << 16  # from which the delimiter is detected

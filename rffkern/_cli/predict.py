@@ -16,7 +16,7 @@ from .._column_map.drift import Counts, Reference, added, count_rows, report, su
 from .._estimator.columns import reference_of
 from .._estimator.explanations import check_marginals
 from .._files.atomic_file import atomic_write, is_stream
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError, TrainingStateError
 from .jobs import map_in_processes
 from .model_rows import ModelRows, load_predictor, open_for, written_as
@@ -34,8 +34,6 @@ from .output import (
 from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import ARROW_ENDINGS, Writer, make_writer
 from .table import Block, Table, as_numbers, column_index, column_indices, warn_rounded
-
-Double = NDArray[np.float64]
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -8,12 +8,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import NDArray
+from .._native.array_types import Double, NDArray
 from .binary_table import import_pyarrow, type_of_column
 from .output import UsageError
 from .table import Table
-
-Double = NDArray[np.float64]
 
 ARROW_ENDINGS = (".parquet", ".feather", ".arrow")
 

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native import unfused
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, NDArray, Real
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .cells import EMPTY, NUMERIC
 from .fitted_column import NUMERIC_FORMS, FittedColumn
 from .text import TextForm
 from .transforms import DifferenceForm, Entry, Form
-
-Real = NDArray[Any]  # float32 or float64
 
 _NONE = np.empty(0)
 

@@ -23,11 +23,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Real
 from .._version import __version__
 from ..errors import FormatError, InvalidInputError
 
-Real = NDArray[Any]  # float64 or float32
 Header = Mapping[str, Any]
 Contents = tuple[Header, dict[str, Double]]  # of a file
 

@@ -3,10 +3,7 @@
 import numpy as np
 
 from ..._native import solvers
-from ..._native.array_types import NDArray
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from ..._native.array_types import Double, Indices
 
 # The slope of largest prior probability: that of the log odds along the mean of labels -1 and +1 where this is 0.  The
 # prior counts as much as a row; it holds slopes down where all rows are right.

@@ -12,16 +12,12 @@ from functools import partial
 import numpy as np
 
 from ..._model.parts import KernelTerms
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices, Mask
 from ..._rows.tiles import DOUBLE
 from ..._rows.weights import row_products
 from ...errors import InvalidInputError
 from .kernel_matrix import DenseKernels, DenseSystem, precision_beside
 from .length_scales import Choice, ChoiceRows, descend, lambdas_for
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 # Lambda over the weight of a row at most: beside it the row has no effect, and single precision holds its square root.
 _LARGEST_NOISE = 1e30

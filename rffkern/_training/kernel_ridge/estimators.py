@@ -13,13 +13,11 @@ from ..._estimator.monitor import printing
 from ..._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
 from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_choice, check_rng
 from ...errors import TrainingStateError
 from .fit import fit
 from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape, given_length_scales, shares_of_columns
-
-Double = NDArray[np.float64]
 
 
 class _KernelRidge(Model):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._native import solvers, sparse
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices, NDArray
 from ..._native.sparse import CENTER_MULTIPLE, PANEL_COLUMNS, PRODUCT_MULTIPLE, SHAPES, UNITS
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling, no_scaling
@@ -13,8 +13,6 @@ from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned, in_precision, pack
 from ..._rows.weights import RowWeights
 
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Real = NDArray[Any]  # of one precision
 Dtype = np.dtype[Any]
 

@@ -13,13 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._estimator.monitor import Steps
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import no_scaling
 from ..._rows.weights import RowWeights
 from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, KernelMatrix, in_panels
 from .ridge_systems import solve_systems
-
-Double = NDArray[np.float64]
 
 N_FOLDS = 5
 LAMBDAS = 0.01, 0.03, 0.1, 0.3, 1.0, 3.0

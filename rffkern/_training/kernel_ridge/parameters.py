@@ -18,14 +18,13 @@ from ..._estimator.parameters import (
     Parameter,
 )
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, NDArray
 from ..._native.sparse import SHAPES
 from ..._protocol.arguments import Auto, Check, check_scalar, choice, number
 from ...errors import InvalidInputError
 
 Shape: TypeAlias = Literal["exponential", "gaussian"]
 LengthScalesSpec: TypeAlias = float | Auto | Sequence[float] | NDArray[Any]
-Double = NDArray[np.float64]
 
 # A difference of two rows times this may overflow, as for rows that are far apart; for equal rows the product is 0.
 LARGEST_INVERSE = 1e305

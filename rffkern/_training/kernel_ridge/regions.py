@@ -11,10 +11,7 @@ import numpy as np
 
 from ..._model.regions import Regions
 from ..._model.tree_layout import UNREACHED
-from ..._native.array_types import NDArray
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from ..._native.array_types import Double, Indices, NDArray
 
 # A share of the rows of each side of a threshold: so many of the other side's rows are learned from too.
 _OVERLAP = 0.1

@@ -7,11 +7,8 @@ import numpy as np
 
 from ..._estimator.monitor import Steps
 from ..._native import solvers
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices
 from .kernel_matrix import KernelMatrix, Landmarks
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # A multiple of lambda and of the number of landmarks that keeps the kernels between landmarks positive definite, whose
 # entries are rounded to single precision.
