@@ -31,7 +31,7 @@ def run(tool, *arguments, code=0, **options):
 
 
 @pytest.mark.parametrize("tool", ["amalgamate", "bench", "bits", "compare", "coverage", "data", "fixtures", "fuzz",
-                                  "release", "reproduce", "soak"])
+                                  "losses", "release", "reproduce", "soak"])
 def test_help(tool):
     assert run(tool, "--help").startswith("usage: ")
 
@@ -85,6 +85,18 @@ def test_experiments_say_what_they_lack(tmp_path):
     assert "left out: wine.npz is not in" in done.stderr
     assert "Traceback" not in done.stderr
     assert "--data must name the folder" in run("reproduce", "all", "-o", tmp_path, code=2)
+
+
+@pytest.mark.parametrize("loss", ["quantile", "absolute_error", "poisson", "gamma"])
+def test_losses_are_compared(tmp_path, loss):
+    pytest.importorskip("lightgbm")
+    pytest.importorskip("catboost")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 2))
+    np.savez(tmp_path / "line.npz", X=X, y=X[:, 0] + 0.3 * rng.standard_normal(90))
+    printed = run("losses", "--data", tmp_path, "--sets", "line", "--seeds", 1, "--loss", loss)
+    models = ["fourier", "lightgbm", *["catboost"] * (loss != "gamma"), *["forest"] * (loss == "quantile")]
+    assert re.findall(r"^(\w+): mean of 1 sets", printed, re.MULTILINE) == models
 
 
 def test_data_sets_are_known_by_their_rows(tmp_path):
