@@ -148,12 +148,13 @@ def _noise(data: LossData, scores: Single, targets: Single, weights: Double) -> 
 
     `scores` are padded to whole tiles, and change by rounding alone.
     """
-    n_rows, gradient, hessian = len(weights), np.zeros_like(scores), np.zeros_like(scores)
+    gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
     padded_targets, weight = _padded(targets, weights, scores.shape[1])
     boosting.update(data.loss.kernel, data.parameters, scores, np.zeros_like(scores), 0.0, padded_targets, weight,
                     scores.shape[1], gradient, hessian, 1)
-    squares = (gradient[:, :n_rows].astype(np.float64) ** 2 / weight[:n_rows]).sum()
-    return float(squares / max(hessian.sum(dtype=np.float64), 1e-30))
+    is_counted = weight > 0  # weights far below the largest one are 0 in single precision, as are those of the padding
+    squares = gradient[:, is_counted].astype(np.float64) ** 2 / weight[is_counted]
+    return float(squares.sum() / max(hessian.sum(dtype=np.float64), 1e-30))
 
 
 def _padded(targets: Single, weights: Double, n_padded: int) -> tuple[Single, Single]:
