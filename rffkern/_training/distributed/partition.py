@@ -4,6 +4,7 @@ What a partition answers follows from its rows and from the commands that it car
 nothing else.  One that is lost is opened anew, carries out all commands again, and then gives the same bits.
 """
 
+import copy
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -63,8 +64,8 @@ class Partition:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not the scores, so that a copy carries out again the commands that made them."""
-        with self._lock:
-            state = vars(self) | {"_n_done": self._n_kept}
+        with self._lock:  # of what changes while it is pickled, a copy
+            state = vars(self) | {"_n_done": self._n_kept, "_training": copy.copy(self._training)}
         del state["_lock"]
         return state
 

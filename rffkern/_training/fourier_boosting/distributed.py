@@ -1,7 +1,7 @@
 """Fourier boosting on rows in partitions: work on the machines of the partitions, and the fit that adds up their sums.
 
-Rounds fit terms to a sample of the training rows, in equal shares of all partitions, and ask the partitions for sums
-over all rows.
+Rounds fit terms to a sample of the training rows, equal shares of all partitions, which comes here once for each bag and
+follows its steps.  The partitions are asked for sums over all rows.
 """
 
 import math
@@ -45,14 +45,14 @@ from .training_rows import (
 )
 
 MeanUnits = tuple[Double, Double, float, str] | None  # of a loss of means: center, inverse scale, unit, its name
-TreeRows = tuple[Bins, Single, Single]  # bins, gradient and Hessian of some rows
 Fold = tuple[int, float, int] | None  # seed of the folds, their number and the fold that a bag holds out
 
 # Rows of all partitions that edges of bins, initial scores, and calibration are estimated from at most.
 _BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
 
-# A tree is grown on so many times the rows of a sample: its leaves are thousands, and a row takes a few bytes.
-_TREE_FACTOR = 8
+# A tree is grown on so many times the rows of a descent, for its leaves are thousands.  The sample has so many rows, or
+# fewer where columns are many, but not fewer than a descent.
+_TREE_FACTOR, _SAMPLE_NUMBERS = 8, 1 << 25
 
 # A model on a cluster has no kernel ridge regression, which keeps all rows.
 _ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "kernel_ridge": [False, "auto"],
@@ -111,7 +111,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 
     def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
         validation, *others = evaluation_tables or [None]
-        return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples, len(columns.binned)),
+        return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples),
                 [EvaluationRows(each, bag_folds[bag], True) for each in others])
 
     common = Table(columns, scaling, sources, n_raw_columns, np.empty((1, 0)), np.empty(0), data,
@@ -193,18 +193,26 @@ class BoostedPartition:
         self._number, self._weights = part.number, np.array(part.rows.weights.each)
         self._n_calibration, self._calibration_seed = calibration_shares[part.number], calibration_seed
         values = _standardised(part.rows.X.clip(columns.lower, columns.upper), scaling)
+        # Without rows while a bag is trained, whose rows are the same in another order: they are kept once.
         self._columns = columns._replace(values=values, bins=find_bins(values, columns.binned, columns.edges))
         self._data = loss.data(targets_of(part, mean_units), self._weights, initial)
-        # `LocalRows` of the bag that is trained, their `RowOrder`, and the index and seed of the bag.
+        # `LocalRows` of the bag that is trained, their `RowOrder`, and the index of the bag.
         self._rows: Any = None
         self._order: Any = None
-        self._bag = self._seed = 0
+        self._bag = 0
         self._validation: dict[int, tuple[Indices, Single]] = {}  # validation rows and their scores, by bag
-        self._n_sampled = self._n_tree_rows = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled.  The scores are made anew from the commands."""
-        return vars(self) | {"_rows": None, "_validation": {}}
+        return vars(self) | {"_columns": self._all_columns(), "_rows": None, "_order": None, "_validation": {}}
+
+    def _all_columns(self) -> Columns:
+        """The columns in the order of the partition."""
+        if self._rows is None:
+            return self._columns
+        used, place = np.flatnonzero(self._order.used), np.empty(len(self._weights), dtype=np.intp)
+        place[self._order.rows[used]] = used
+        return self._columns._replace(values=take_rows(self._rows.columns, place), bins=take_rows(self._rows.bins, place))
 
     @property
     def has_scores(self) -> bool:
@@ -214,27 +222,24 @@ class BoostedPartition:
     @property
     def nbytes(self) -> int:
         """Bytes of the columns."""
-        return int(self._columns.values.nbytes)
+        return 4 * len(self._columns.values) * len(self._weights)
 
     # Commands.
 
     def begin(self, bag: int, seed: int, fold: Fold, is_evaluation: bool) -> None:
         """Take the rows of a bag, before its first round: a fold is held out, or all rows are."""
+        columns, rows = self._all_columns(), np.arange(len(self._weights))
         self._rows = None  # before its successor takes memory
-        rows = np.arange(len(self._weights))
         is_validation = np.full(len(rows), is_evaluation)
         if fold is not None and len(rows) > 1:  # one row cannot be held out
             fold_seed, n_folds, held_out = fold
             rng = np.random.default_rng([fold_seed, self._number])
             is_validation |= assign_folds(self._data.strata, n_folds, rng) == held_out
         order_rng = np.random.default_rng([seed, self._number])
-        self._bag, self._seed = bag, seed
+        self._bag = bag
         self._order = RowOrder.of(rows[~is_validation], rows[is_validation], order_rng)
-        self._rows = LocalRows.of(self._columns, self._data, self._weights, self._order)
-
-    def set_sample_sizes(self, sample: Mapping[int, int], tree: Mapping[int, int]) -> None:
-        """Take so many rows of each partition for the sample of a round, and so many to grow a tree on."""
-        self._n_sampled, self._n_tree_rows = sample[self._number], tree[self._number]
+        self._rows = LocalRows.of(columns, self._data, self._weights, self._order)
+        self._columns = columns._replace(values=columns.values[:, :0].copy(), bins=columns.bins[:, :0].copy())
 
     def add_step(self, term: Term, step: float) -> None:
         """Add step times a term to the scores."""
@@ -256,22 +261,9 @@ class BoostedPartition:
         """Sums of the losses of training and validation rows."""
         return self._rows.sums
 
-    def loss_sums_and_sample(self, n_rounds: int) -> tuple[tuple[float, float], tuple[NDArray[Any], ...]]:
-        """Sums of losses, and a block of the shuffled training rows, another after each number of rounds."""
-        return self._rows.sums, self._rows.block(self._draw_block(self._n_sampled, 0, n_rounds))
-
-    def tree_rows(self, candidates: Indices, outputs: Indices, n_rounds: int) -> TreeRows:
-        """Bins, and gradient and Hessian of some outputs, of a block of the shuffled training rows."""
-        rows, block = self._rows, self._draw_block(self._n_tree_rows, 1, n_rounds)
-        return (np.stack([rows.bins[j, block] for j in candidates]),
-                np.stack([rows.gradient[k, block] for k in outputs]),
-                np.stack([rows.hessian[k, block] for k in outputs]))
-
-    def _draw_block(self, n_rows: int, purpose: int, n_rounds: int) -> slice:
-        """A block of the training rows, another for each purpose after each number of rounds."""
-        rng = np.random.default_rng([self._seed, self._number, n_rounds, purpose])
-        first = int(rng.integers(self._order.n_training_rows - n_rows + 1))
-        return slice(first, first + n_rows)
+    def sample(self, shares: Mapping[int, int]) -> tuple[NDArray[Any], ...]:
+        """So many of the training rows, the first, which are in random order."""
+        return self._rows.block(slice(shares[self._number]))
 
     def loss_sums_after_unit_step(self, term: Term) -> tuple[float, float]:
         """Sums of losses after a step of 1 along a term, which is taken back."""
@@ -283,9 +275,12 @@ class BoostedPartition:
         rows.restore(scores)
         return sums
 
-    def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
-        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
-        return self._rows.leaf_sums(columns, threshold_bins)
+    def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Single:
+        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs).
+
+        In single precision, in which leaves are most of what travels.
+        """
+        return self._rows.leaf_sums(columns, threshold_bins).astype(np.float32)
 
     def moments(self, columns: Indices) -> Double:
         """Weighted sums over the training rows: products of some columns, the columns, and 1."""
@@ -344,50 +339,39 @@ def _add_pairs(pairs: Sequence[Sequence[float]]) -> list[float]:
 class PartitionedRows:
     """Training and validation rows of a bag in partitions, or in two tables: `BaggedRows`.
 
-    Terms are fitted to a sample of the training rows, equal shares of all partitions.
+    Terms are fitted to a sample of the training rows, equal shares of all partitions, which is here and takes all steps.
     """
 
     scores = None  # stay where they are
 
     def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
-                 bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int, n_binned: int) -> None:
+                 bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:
         self._table, self._data, self.searches_step = table, data, data.loss.facts.searches_step
-        self._n_binned = n_binned  # columns
         self._tables = [table] if validation is None else [table, validation]
         parts = [EvaluationRows(each, bag_fold, each is validation) for each in self._tables]
         self._totals = _add_pairs([part.totals for part in parts])
-        n_rows = parts[0].n_training_rows
-        shares = table.shares(max_samples, n_rows)
-        table.command("set_sample_sizes", shares, table.shares(_TREE_FACTOR * max_samples, n_rows))
-        self._n_sampled = sum(shares.values())
-        order = np.random.default_rng(bag_fold[1]).permutation(self._n_sampled)
-        self._order = np.concatenate([order, np.zeros(-len(order) % TILE, dtype=np.intp)])
+        self.sample = _joined(
+            table.query("sample", table.shares(_sample_size(max_samples, table.n_features), parts[0].n_training_rows)),
+            data, np.random.default_rng(bag_fold[1]))
         self._term: Term | None = None
-        self._n_steps = 0
-        self.losses = self._read_losses_and_sample()
-
-    @property
-    def sample(self) -> LocalRows:
-        """The rows that terms are fitted to."""
-        return self._sample
+        self.losses = self._read_losses()
 
     def set_direction(self, term: Term) -> None:
         """Let the next steps add multiples of a term."""
         self._term = term
-        if not isinstance(term, TreeTerm):  # whose step is not searched
-            self._sample.set_direction(term)
+        self.sample.set_direction(term)
 
     def best_step(self) -> float:
         """The multiple of lowest loss on the sample."""
-        return self._sample.best_step()
+        return self.sample.best_step()
 
     def add_step(self, step: float) -> Losses:
-        """Add a multiple of the term to the scores; the sample becomes the next."""
+        """Add a multiple of the term to the scores."""
         if step:
+            self.sample.add_step(step)
             for table in self._tables:
                 table.command("add_step", self._term, step)
-        self._n_steps += 1
-        self.losses = self._read_losses_and_sample()
+        self.losses = self._read_losses()
         return self.losses
 
     def loss_after_unit_step(self) -> Losses:
@@ -396,14 +380,8 @@ class PartitionedRows:
                                           for table in self._tables]), self._totals)
 
     def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
-        """Rows to grow a tree on: more than the sample has, for a tree of many leaves."""
-        parts: list[TreeRows] = self._table.query("tree_rows", candidates, outputs, self._n_steps)
-        n_rows = sum(bins.shape[1] for bins, *_ in parts)
-        padding = ((0, 0), (0, -n_rows % TILE))
-        some, gradient, hessian = (np.pad(np.concatenate(each, axis=1), padding) for each in zip(*parts, strict=True))
-        bins = np.zeros((self._n_binned, some.shape[1]), dtype=np.uint8)  # memory is taken for what is filled
-        bins[candidates] = some
-        return bins, gradient, hessian, bins.shape[1]
+        """The sample."""
+        return self.sample.tree_rows(candidates, outputs)
 
     def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
         """A tree with the values of its leaves by all training rows."""
@@ -433,14 +411,23 @@ class PartitionedRows:
         """Bags go on from no earlier fit."""
         raise NotImplementedError
 
-    def _read_losses_and_sample(self) -> Losses:
-        """The losses of all rows, and the next sample."""
-        sums, samples = zip(*self._table.query("loss_sums_and_sample", self._n_steps), strict=True)
-        others = [_add_pairs(table.query("loss_sums")) for table in self._tables[1:]]
-        order = self._order
-        columns, bins, weight, scores, targets = (np.concatenate(each, axis=-1) for each in zip(*samples, strict=True))
-        weight = weight[order]
-        weight[self._n_sampled :] = 0
-        self._sample = LocalRows(self._data, take_rows(columns, order), take_rows(bins, order), weight,
-                                 take_rows(scores, order), targets[order], len(order))
-        return Losses.of_sums(_add_pairs([_add_pairs(sums), *others]), self._totals)
+    def _read_losses(self) -> Losses:
+        """The losses of all rows."""
+        return Losses.of_sums(_add_pairs([_add_pairs(table.query("loss_sums")) for table in self._tables]),
+                              self._totals)
+
+
+def _sample_size(max_samples: int, n_columns: int) -> int:
+    """Rows of the sample at most."""
+    return max(max_samples, min(_TREE_FACTOR * max_samples, _SAMPLE_NUMBERS // n_columns))
+
+
+def _joined(samples: Sequence[tuple[NDArray[Any], ...]], data: LossData, rng: "np.random.Generator") -> LocalRows:
+    """Rows of all partitions, in random order, padded to whole tiles by rows of weight 0."""
+    columns, bins, weight, scores, targets = (np.concatenate(each, axis=-1) for each in zip(*samples, strict=True))
+    n_rows = len(weight)
+    order = np.concatenate([rng.permutation(n_rows), np.zeros(-n_rows % TILE, dtype=np.intp)])
+    weight = weight[order]
+    weight[n_rows:] = 0
+    return LocalRows(data, take_rows(columns, order), take_rows(bins, order), weight, take_rows(scores, order),
+                     targets[order], len(order))

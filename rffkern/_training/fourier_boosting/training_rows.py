@@ -459,8 +459,8 @@ class LocalRows:
         return weight
 
     def block(self, rows: slice) -> tuple[NDArray[Any], ...]:
-        """A copy of some of the rows without bins: what `LocalRows` is made of, up to the targets."""
-        return (self.columns[:, rows].copy(), self.bins[:0, rows].copy(), self.weight[rows].copy(),
+        """A copy of some of the rows: what `LocalRows` is made of, up to the targets."""
+        return (self.columns[:, rows].copy(), self.bins[:, rows].copy(), self.weight[rows].copy(),
                 self.scores[:, rows].copy(), self._targets[rows].copy())
 
 
