@@ -18,12 +18,12 @@ from ._protocol.arguments import check_rng
 from ._protocol.parameters import not_fitted
 from ._rows.training_rows import named_sets, parts_of_set
 from ._training.distributed.columns import fit_map, map_other_rows, map_training_rows
+from ._training.distributed.partitions import bytes_of_all_rows
 from ._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from ._training.fourier_boosting.estimators import FourierBoostingClassifier, FourierBoostingRegressor
 from ._training.gbrff.estimators import GBRFF1Classifier, GBRFF2Classifier, GBRFFClassifier, GBRFFRegressor
 from ._training.gbrff.partitions import fit_partitions as fit_gbrff
 from ._training.kernel_ridge.estimators import KernelRidgeClassifier, KernelRidgeRegressor
-from ._training.kernel_ridge.fit import RegionLearner, Regressions
 from ._training.kernel_ridge.fit import fit as fit_kernel_ridge
 from .errors import InvalidInputError, InvalidTypeError
 
@@ -37,8 +37,7 @@ try:
         check_workers,
         gather,
         losses_named,
-        map_on_workers,
-        threads_of_worker,
+        solve_on_workers,
     )
 except ImportError as error:
     raise ImportError("rffkern.dask needs dask and distributed: pip install 'rffkern[dask]'") from error
@@ -68,9 +67,10 @@ _HELP: dict[Callable[..., Any], str] = {
     fit_boosting: """
 
     Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
-    `max_samples`, the rows that terms are fitted to in a round, is 16,384 by default; the values of tables, linear
-    functions and losses follow from all rows.  There is no kernel ridge regression: `kernel_ridge` is False by default.
-    `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
+    `max_samples`, the rows of the descent of a Fourier term, is 16,384 by default; trees grow on eight times as many,
+    and values of trees, linear functions and losses follow from all rows.  Kernel ridge regression is stacked as in the
+    ordinary class: its rows come here, and workers solve its regions.  `warm_start` and `columns="search"` are refused.
+    `to_local()` gives the ordinary model.
     """,
     fit_kernel_ridge: """
 
@@ -80,7 +80,7 @@ _HELP: dict[Callable[..., Any], str] = {
     """}
 
 # Parameters that have other defaults than those of the ordinary classes.
-_DEFAULTS: dict[Callable[..., Any], dict[str, Any]] = {fit_boosting: {"max_samples": 1 << 14, "kernel_ridge": False}}
+_DEFAULTS: dict[Callable[..., Any], dict[str, Any]] = {fit_boosting: {"max_samples": 1 << 14}}
 
 # Why families have no class here.
 _ABSENT = {
@@ -308,7 +308,7 @@ class _KernelRidge(_DaskModel):
             check_workers(client)
             sizes = _run(client, pieces, lambda _, X, *others: (len(X), X.size))
             n_rows, n_numbers = map(sum, zip(*sizes, strict=True))
-            n_bytes, limit = 40 * n_numbers + 100 * n_rows, distributed.system.MEMORY_LIMIT
+            n_bytes, limit = bytes_of_all_rows(n_rows, n_numbers // max(n_rows, 1)), distributed.system.MEMORY_LIMIT
             if n_bytes > limit:
                 raise InvalidInputError(
                     "X must have rows that this process has memory for, because the model keeps all of them: "
@@ -320,7 +320,7 @@ class _KernelRidge(_DaskModel):
             with printing() if model.verbose else nullcontext():
                 model._keep(self._fit(
                     model, training, check_rng(model.random_state),
-                    lambda learners: map_on_workers(client, _solve, "regions", ((each,) for each in learners))))
+                    partial(solve_on_workers, client)))
         self._model = model
         return self
 
@@ -332,11 +332,6 @@ def _joined(parts: Sequence[Any]) -> Any:
     import pandas as pd
 
     return pd.concat(parts)
-
-
-def _solve(learner: RegionLearner) -> Regressions:
-    """The regression of a region, on a worker."""
-    return learner._replace(n_jobs=threads_of_worker(learner.n_jobs)).solve()
 
 
 class DaskKernelRidgeClassifier(_KernelRidge, _DaskClassifier, family=KernelRidgeClassifier, fit=fit_kernel_ridge):

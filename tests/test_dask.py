@@ -20,6 +20,7 @@ from rffkern import (
     TrainingStateError,
 )
 from rffkern._estimator.monitor import listening
+from rffkern._training.fourier_boosting import stacking
 from rffkern._training.fourier_boosting.distributed import fit_partitions as fit_boosting
 from rffkern._training.gbrff.partitions import fit_partitions as fit_gbrff
 
@@ -86,7 +87,7 @@ def fitted_here(model, *columns):
 def test_fourier_boosting_on_a_cluster_takes_its_own_defaults(client, table):
     model = on_dask.DaskFourierBoostingClassifier(30, n_bags=1, random_state=0, client=client)
     params = model.get_params()
-    assert (params["max_samples"], params["columns"], params["kernel_ridge"]) == (16384, "auto", False)
+    assert (params["max_samples"], params["columns"], params["kernel_ridge"]) == (16384, "auto", "auto")
     assert type(model)(**params).get_params() == params
     X, y = table
     dX, dy = on_cluster(X, y)
@@ -113,7 +114,6 @@ def test_bits_are_those_of_the_partitions_here(client, rng, table, here, n_round
     model = getattr(on_dask, f"Dask{here}")(n_rounds, random_state=0, client=client, **params)
     model.fit(*on_cluster(X, y, weights))
     local = getattr(rffkern, here)(n_rounds, random_state=0, **params)
-    local.set_params(**{"kernel_ridge": False} if "Boosting" in here else {})
     assert type(model.to_local()) is type(local)
     assert same(model.to_local(), fitted_here(local, X, y, weights))
 
@@ -333,6 +333,34 @@ def test_kernel_ridge_solves_regions_on_workers(client, rng, on):
     assert rffkern.dumps(model.to_local()) == rffkern.dumps(here)
     assert not client.futures
     assert model.predict(pieces[0]).compute().tolist() == here.predict(frame).tolist()
+
+
+def test_kernel_ridge_beside_boosting_solves_regions_on_workers(client, monkeypatch):
+    """The same bits as in this process, and where a worker dies on the way; to_local() is an ordinary model."""
+    monkeypatch.setattr(stacking, "MOST_ROWS", 300)
+    monkeypatch.setattr(stacking, "LARGEST_REGION", 200)
+    X = np.random.default_rng(0).uniform(-2, 2, (1500, 2))
+    y = np.where(np.floor(X).sum(axis=1) % 2 == 0, "black", "white")  # what few rounds do not learn
+    params = {"n_bags": 2, "max_samples": 128, "columns": None, "random_state": 0}
+    killed = []
+
+    def kill(work, done, total, note):
+        if work == "regions" and done == 2 and not killed:
+            killed.append(kill_worker(client))
+
+    models = []
+    for listener in (lambda *_: None, kill):
+        with listening(listener):
+            pieces = [da.from_array(each, chunks=(400, *each.shape[1:])) for each in (X, y)]
+            models.append(on_dask.DaskFourierBoostingClassifier(25, client=client, **params).fit(*pieces).to_local())
+    assert len(killed) == 1
+    here = rffkern.FourierBoostingClassifier(25, **params)
+    fit_boosting(here, LocalPartitions(cut([0, 400, 800, 1200, 1500], X, y), has_labels=True), {}, None)
+    assert len({rffkern.dumps(model) for model in (*models, here)}) == 1
+    assert here.kernel_ridge_report_.kept
+    assert here.expansion_.kernels.n_regions == 8
+    assert not client.futures
+    assert rffkern.loads(rffkern.dumps(models[0])).predict(X).tolist() == here.predict(X).tolist()
 
 
 def test_kernel_ridge_says_how_many_rows_it_has_room_for(client, table, monkeypatch):

@@ -53,8 +53,6 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
         params = local.get_params(deep=False)
         chosen = [names[j] for j in column_indices(table, categorical)]
         params["columns"] = with_categories(local, local.columns, chosen)
-        if "kernel_ridge" in params:
-            params["kernel_ridge"] = False
         model = classes[has_labels](client=client, **params)
         X = frame[[names[j] for j in roles.features]]
         y = target.map_partitions(_converted, kind, meta=(names[roles.target], kind.dtype))

@@ -1,6 +1,7 @@
 """Partitions in this process."""
 
 import itertools
+import math
 import pickle
 
 import numpy as np
@@ -17,11 +18,15 @@ class LocalPartitions:
     pickled before each question.
     """
 
-    def __init__(self, pieces, what="", has_labels=True, lost=(), travels=False):
+    def __init__(self, pieces, what="", has_labels=True, lost=(), travels=False, memory=math.inf):
         self._pieces = [(number, what, has_labels, 1, *(*piece, None)[:3]) for number, piece in enumerate(pieces)]
         self._travels, self._lost = travels, set(lost)
         self._opened = [Partition(*piece) for piece in self._pieces]
+        self.memory = memory  # bytes that this process may have
         self.n_bytes = []  # that each question and its answers take
+
+    def solve(self, learners):
+        return (learner.solve() for learner in learners)
 
     def __len__(self):
         return len(self._opened)

@@ -123,6 +123,16 @@ def map_on_workers(client: Any, function: Any, work: str, arguments: Iterator[tu
         client.cancel(list(pending))
 
 
+def solve_on_workers(client: Any, learners: Iterator[Any]) -> Iterator[Any]:
+    """What `solve` of learners of kernel ridge regressions gives, in their order."""
+    return map_on_workers(client, _solve, "regions", ((each,) for each in learners))
+
+
+def _solve(learner: Any) -> Any:
+    """The regression of a region, on a worker."""
+    return learner._replace(n_jobs=threads_of_worker(learner.n_jobs)).solve()
+
+
 class DaskWorkers:
     """Partitions on the workers of a cluster."""
 
@@ -178,6 +188,15 @@ class DaskWorkers:
                 raise error
         finally:  # the frames of an exception that was caught may still refer to them
             self._client.cancel(tasks)
+
+    def solve(self, learners: Iterator[Any]) -> Iterator[Any]:
+        """What `solve` of learners gives, in their order, each on a worker."""
+        return solve_on_workers(self._client, learners)
+
+    @property
+    def memory(self) -> float:
+        """Bytes that this process may have."""
+        return float(distributed.system.MEMORY_LIMIT)
 
     def close(self) -> None:
         """Release all partitions."""

@@ -4,7 +4,7 @@ A result depends on how rows are partitioned, and neither on where partitions ar
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,8 +26,20 @@ class PartitionBackend(Protocol):
     def run(self, request: Request, which: Sequence[int]) -> list[Any]:
         """`Partition.answer` of some of the partitions to a request, in their order."""
 
+    def solve(self, learners: Iterator[Any]) -> Iterator[Any]:
+        """What `solve` of learners gives, in their order."""
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the process that calls this may have."""
+
     def __len__(self) -> int:
         """Number of partitions."""
+
+
+def bytes_of_all_rows(n_rows: int, n_columns: int) -> int:
+    """What a model that keeps all rows takes of the process that trains it, about."""
+    return n_rows * (40 * n_columns + 100)
 
 
 class PartitionedTable:
@@ -45,7 +57,7 @@ class PartitionedTable:
 
     def __init__(self, backend: PartitionBackend, training: "PartitionedTable | None" = None, *, has_labels: bool,
                  class_weight: Any = None) -> None:
-        self._backend, self._numbers = backend, list(range(len(backend)))
+        self._backend, self.numbers = backend, list(range(len(backend)))
         self._commands: list[Command] = []
         self._n_sent = 0
         what, first = ("", None) if training is None else ("eval_set ", training.summaries[0])
@@ -89,7 +101,7 @@ class PartitionedTable:
                 raise InvalidInputError(f"{what}X {place}: {error}") from None
             if summary.n_rows and summary.n_targets != first.n_targets:
                 raise InvalidInputError(f"{what}y {place} must have {first.n_targets} targets, got {summary.n_targets}")
-        self._numbers = [summary.number for summary in summaries]
+        self.numbers = [summary.number for summary in summaries]
         return summaries
 
     def _joined_classes(self) -> NDArray[Any]:
@@ -106,7 +118,7 @@ class PartitionedTable:
     def query(self, name: str, *arguments: Any) -> list[Any]:
         """The answers of the partitions, in their order; one that was lost and opened anew first catches up."""
         request = self._n_sent, self._commands[self._n_sent :], name, arguments
-        answers = dict(zip(self._numbers, self._backend.run(request, self._numbers), strict=True))
+        answers = dict(zip(self.numbers, self._backend.run(request, self.numbers), strict=True))
         behind = [number for number, answer in answers.items() if answer is None]
         if behind:
             request = 0, self._commands, name, arguments
@@ -127,7 +139,7 @@ class PartitionedTable:
         ends = np.cumsum([0, *(n_rows or self.n_rows)]).tolist()
         n_most = ends[-1] if n_most is None else min(n_most, ends[-1])
         cuts = [n_most * end // ends[-1] for end in ends]
-        return {number: stop - start for number, start, stop in zip(self._numbers, cuts, cuts[1:], strict=False)}
+        return {number: stop - start for number, start, stop in zip(self.numbers, cuts, cuts[1:], strict=False)}
 
 
 class ColumnSums:

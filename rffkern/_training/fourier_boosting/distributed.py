@@ -1,7 +1,7 @@
 """Fourier boosting on rows in partitions: work on the machines of the partitions, and the fit that adds up their sums.
 
-Rounds fit terms to a sample of the training rows, equal shares of all partitions, which comes here once for each bag and
-follows its steps.  The partitions are asked for sums over all rows.
+Rounds fit terms to a sample of the training rows, equal shares of all partitions, which comes here once for each bag
+and takes its steps.  The partitions are asked for sums over all rows.
 """
 
 import math
@@ -18,15 +18,24 @@ from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.tiles import TILE
 from ..._rows.training_rows import LabelledRows
+from ...errors import InvalidInputError
 from ..distributed.partition import Partition
-from ..distributed.partitions import ColumnSums, PartitionBackend, PartitionedTable, check_tables, refuse_values
+from ..distributed.partitions import (
+    ColumnSums,
+    PartitionBackend,
+    PartitionedTable,
+    bytes_of_all_rows,
+    check_tables,
+    refuse_values,
+)
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
 from .constraints import constraints_of
 from .fit import check_callback, describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
-from .parameters import LOG_LINKS, Reason, report_numbers, resolve_hyperparameters
+from .parameters import LOG_LINKS, Reason, resolve_hyperparameters
+from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .terms import Term, TreeTerm
 from .training_rows import (
     Bins,
@@ -40,6 +49,7 @@ from .training_rows import (
     binned_columns,
     clipping_bounds,
     find_bins,
+    merge_copies,
     standardise,
     take_rows,
 )
@@ -54,9 +64,7 @@ _BIN_ROWS, _TARGET_ROWS, _CALIBRATION_ROWS = 1 << 16, 1 << 18, 1 << 17
 # fewer where columns are many, but not fewer than a descent.
 _TREE_FACTOR, _SAMPLE_NUMBERS = 8, 1 << 25
 
-# A model on a cluster has no kernel ridge regression, which keeps all rows.
-_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "kernel_ridge": [False, "auto"],
-                                   "validation": ["random"]}
+_ACCEPTED: dict[str, list[Any]] = {"warm_start": [False], "validation": ["random"]}
 
 
 def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[str, PartitionBackend],
@@ -68,6 +76,13 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     check_callback(callback)
     names, table, center, scale, inverse_scale, classes, sets, *_ = check_tables(model, training, evaluation,
                                                                                  column_map)
+    n_rows, n_features = sum(table.n_rows), table.n_features
+    n_bytes = bytes_of_all_rows(n_rows, n_features)
+    if model.kernel_ridge is True and n_bytes > training.memory:
+        raise InvalidInputError(
+            "kernel_ridge must be False or 'auto' where this process has no memory for all rows, which kernel ridge "
+            f"regression keeps, got True: {n_rows} rows of {n_features} columns take {n_bytes / 1e9:.3g} GB, and it "
+            f"has {training.memory / 1e9:.3g}")
     rng = check_rng(model.random_state)
     loss = loss_of(model, None if classes is None else len(classes), center.size)
     mean_units = None
@@ -78,11 +93,10 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
 
     # Partitions take their rows column by column.
     target_seed, column_seed, calibration_seed = rng.integers(1 << 62, size=3).tolist()
-    values, weights = zip(*table.query("map_rows", summary_rows, loss, mean_units, table.shares(_TARGET_ROWS),
+    values, totals = zip(*table.query("map_rows", summary_rows, loss, mean_units, table.shares(_TARGET_ROWS),
                                        target_seed), strict=True)
-    initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(weights))
+    initial = loss.initial_scores(np.concatenate(values, axis=1), np.concatenate(totals))
     sums = ColumnSums(table, "X")
-    n_features = table.n_features
     sources, forms, n_raw_columns, extrapolates, fenced = describe_columns(model, column_map, n_features)
     scaling = scaling_from(sums, standardize=True) if column_map is None else no_scaling(n_features)
     binned = binned_columns(sources, forms, fenced)
@@ -98,7 +112,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         each.command("convert", BoostedPartition, loss, mean_units, initial, scaling, columns,
                      each.shares(_CALIBRATION_ROWS), calibration_seed)
     data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
-    sizes = resolve_hyperparameters(model, sum(table.n_rows), loss.facts.rates, len(data.intercept))
+    sizes = resolve_hyperparameters(model, n_rows, loss.facts.rates, len(data.intercept))
     sizes = sizes._replace(n_tree_bags=0)  # which are for tables that need no partitions
 
     # Folds and bags.
@@ -122,26 +136,87 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     bags, was_stopped = train_bags(model, common.columns, sizes, checkpoints, open_rows, callback, limit,
                                    one_by_one=True)
 
-    # Calibration, and the mean of the bags.
+    # Calibration, and kernel ridge regression where it improves the scores of out-of-fold rows.
     validation = evaluation_tables[0] if evaluation_tables else table
     parts, *of_rows = zip(*validation.query("out_of_fold"), strict=True)
     score_sums = ScoreSums.joined(parts)
-    oof_targets, oof_scores, oof_weights = (np.concatenate(each, axis=-1) for each in of_rows)
-    means = score_sums.means()
-    scores = pad_to_tiles(means)
-    factor = inverse_temperature(data, scores, oof_targets, oof_weights)
-    quantiles = quantile_shifts(data, scores, oof_weights)
+    targets, initial_scores, weights = (np.concatenate(each, axis=-1) for each in of_rows)
+    means, excess = score_sums.means(), score_sums.excess_variance(len(bags))
+    factor = inverse_temperature(data, pad_to_tiles(means), targets, weights)
+    quantiles = quantile_shifts(data, pad_to_tiles(means), weights)
+    timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
+    reason = reason_not_to_stack(model, loss, columns, n_rows, was_stopped or timed_out, n_bytes <= training.memory)
+    held = common._replace(data=data._replace(targets=targets, initial_scores=initial_scores), weights=weights)
+    orders, rows = list[RowOrder](), np.arange(len(weights))  # of out-of-fold rows
+    if reason is None:
+        held, orders, rows = _rows_here(common, table, validation, [part.rows for part in parts],
+                                        [seed for _, seed, _ in bag_folds])
+        is_counted = held.weights[rows] > 0
+        rows, means = rows[is_counted], means[:, is_counted]
+    stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, pad_to_tiles(means)), factor, limit,
+                               training.solve)
+    timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     record = out_of_fold_record(
-        factor * (means + quantiles[:, None]), factor**2 * score_sums.excess_variance(len(bags)),
-        data._replace(targets=oof_targets, initial_scores=oof_scores), np.arange(len(oof_weights)), oof_weights,
-        center, scale, quantiles_of(model), bool(evaluation))
-    expansion, attributes = function_of_bags(
-        common, bags, np.full(len(bags), 1 / len(bags)), center + scale * (factor * (data.intercept + quantiles)),
-        factor * scale, None, [name for name, _ in sets] or ["valid_0"])
-    reason = Reason.OFF if model.kernel_ridge is False else Reason.PARTITIONS
-    attributes |= {"_kernel_ridge_report": report_numbers(reason), "_out_of_fold": record,
-                   "timed_out_": not (was_stopped or all(bag.is_complete for bag in bags))}
+        stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,
+        held.weights[rows], center, scale, quantiles_of(model), bool(evaluation))
+
+    # The mean of the bags.
+    intercept = center + scale * (stack.weight_of_bags * (data.intercept + quantiles) + stack.shifts)
+    kernels = None if stack.regression is None else stack.regression.kernel_terms(
+        scaling, scale * stack.weight_of_regression)
+    expansion, attributes = function_of_bags(common, bags, np.full(len(bags), 1 / len(bags)), intercept,
+                                             scale * stack.weight_of_bags, kernels,
+                                             [name for name, _ in sets] or ["valid_0"])
+    attributes |= {"_kernel_ridge_report": stack.report, "_out_of_fold": record, "timed_out_": timed_out}
     model._keep(Fitted(names, classes, expansion, attributes, column_map=column_map))
+
+
+def _rows_here(common: Table, table: PartitionedTable, validation: PartitionedTable, held_out: Sequence[Indices],
+               seeds: Sequence[int]) -> tuple[Table, list[RowOrder], Indices]:
+    """All training rows, and those of an evaluation set that have scores, as kernel ridge regression reads them.
+
+    Of copies, where they are many, the first has the weight of all, and the others have none.
+
+    Parameters
+    ----------
+    common : Table
+        Without rows.
+    table, validation : PartitionedTable
+        One and the same, or training rows and an evaluation set.
+    held_out : sequence of indices
+        The rows of each partition of `validation` that have scores.
+    seeds : sequence of int, one for each bag
+
+    Returns
+    -------
+    rows : Table
+    orders : list of RowOrder, one for each bag
+    out_of_fold : indices of the rows that have scores
+    """
+    parts = table.query("columns_and_targets", None)
+    starts = np.cumsum([0, *table.n_rows])
+    n_rows = starts[-1]
+    if validation is table:
+        out_of_fold = np.concatenate([start + rows for start, rows in zip(starts, held_out, strict=False)])
+    else:
+        parts += validation.query("columns_and_targets", dict(zip(validation.numbers, held_out, strict=True)))
+        out_of_fold = np.arange(n_rows, n_rows + sum(map(len, held_out)))
+    values, targets, initial_scores, weights = (np.concatenate(each, axis=-1) for each in zip(
+        *(part[:4] for part in parts), strict=True))
+    every = np.arange(n_rows)
+    weights = merge_copies(values, np.concatenate([targets[None], initial_scores]).astype(np.float64), weights, every)
+    learned = every[weights[:n_rows] > 0]
+    orders = []
+    for bag, seed in enumerate(seeds):
+        held = out_of_fold
+        if validation is table:
+            held = np.concatenate([start + part[4][bag] for start, part in zip(starts, parts, strict=False)])
+        orders.append(RowOrder.of(np.setdiff1d(learned, held, assume_unique=True), held[weights[held] > 0],
+                                  np.random.default_rng(seed)))
+    data = common.data._replace(targets=targets, initial_scores=initial_scores)
+    evaluation = () if validation is table else (out_of_fold,)
+    return (common._replace(columns=common.columns._replace(values=values), weights=weights, data=data, learned=learned,
+                            evaluation=evaluation), orders, out_of_fold)
 
 
 # On the machines of partitions.
@@ -212,7 +287,8 @@ class BoostedPartition:
             return self._columns
         used, place = np.flatnonzero(self._order.used), np.empty(len(self._weights), dtype=np.intp)
         place[self._order.rows[used]] = used
-        return self._columns._replace(values=take_rows(self._rows.columns, place), bins=take_rows(self._rows.bins, place))
+        return self._columns._replace(values=take_rows(self._rows.columns, place),
+                                      bins=take_rows(self._rows.bins, place))
 
     @property
     def has_scores(self) -> bool:
@@ -292,6 +368,14 @@ class BoostedPartition:
         products, sums = self._rows.gradient_products(columns)
         return np.concatenate([products, sums[:, None]], axis=1)
 
+    def columns_and_targets(self, some: Mapping[int, Indices] | None
+                            ) -> tuple[Single, Single, Single, Double, dict[int, Indices]]:
+        """Columns, targets, initial scores and weights of all rows or some, and the validation rows of bags."""
+        rows = np.arange(len(self._weights)) if some is None else some[self._number]
+        return (take_rows(self._all_columns().values, rows), self._data.targets[rows],
+                self._data.initial_scores[:, rows], self._weights[rows],
+                {bag: validation for bag, (validation, _) in self._validation.items()})
+
     def out_of_fold(self) -> tuple[ScoreSums, Single, Single, Double]:
         """Sums of scores, targets, initial scores and weights of validation rows of the bags; of many, some."""
         sums = ScoreSums.of(self._validation.values(), len(self._data.intercept), len(self._weights))
@@ -339,7 +423,7 @@ def _add_pairs(pairs: Sequence[Sequence[float]]) -> list[float]:
 class PartitionedRows:
     """Training and validation rows of a bag in partitions, or in two tables: `BaggedRows`.
 
-    Terms are fitted to a sample of the training rows, equal shares of all partitions, which is here and takes all steps.
+    Terms are fitted to a sample of the training rows, equal shares of all partitions; it is here and takes all steps.
     """
 
     scores = None  # stay where they are

@@ -35,7 +35,7 @@ from .losses import Loss, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import Hyperparameters, Reason, resolve_hyperparameters
 from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
-from .stacking import stack_kernel_ridge
+from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
     Columns,
     LocalRows,
@@ -138,8 +138,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     data, weights = table.data, table.weights
     rows, scores, shares, excess = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
-    stack = stack_kernel_ridge(model, table, bags, orders, sizes, (rows, scores), factor, was_stopped or timed_out,
-                               limit)
+    reason = reason_not_to_stack(model, loss, table.columns, len(table.learned), was_stopped or timed_out)
+    stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, (rows, scores), factor, limit)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     quantiles = quantile_shifts(data, scores, weights[rows])
 

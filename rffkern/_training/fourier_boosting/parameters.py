@@ -177,7 +177,7 @@ class Reason(IntEnum):
     MANY = 3
     STOPPED = 4
     LITTLE = 5
-    PARTITIONS = 6
+    MEMORY = 6
     CONSTRAINTS = 7
     GAINS = 8
     ASKED = 9
@@ -194,7 +194,7 @@ _SENTENCES = {
     Reason.LITTLE: f"not used: validation loss of {{n_rows:,}} rows {{without:.6g}} without it, {{loss:.6g}} with it, "
                    f"not lower by {LEAST_SHARE:.0%} and {STANDARD_ERRORS:.0f} standard errors",
     Reason.GAINS: "used: validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} with it",
-    Reason.PARTITIONS: "not used: the rows are in partitions",
+    Reason.MEMORY: "not used: the rows of all partitions do not fit in the memory of the client",
     Reason.CONSTRAINTS: "not used: interaction_constraints, or monotone_constraints of all columns",
     Reason.SPARSE: "not used: the rows are sparse, of many columns",
     Reason.ASKED: "used: kernel_ridge=True; validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} "
@@ -239,7 +239,8 @@ def check_report_numbers(numbers: Double, has_kernels: bool) -> None:
 
 
 def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_columns: int, is_sparse: bool = False,
-                      is_constrained: bool = False, was_stopped: bool = False) -> Reason | None:
+                      is_constrained: bool = False, was_stopped: bool = False, has_memory: bool = True
+                      ) -> Reason | None:
     """Why kernel ridge regression is not tried, by the parameter `kernel_ridge`; None where it is."""
     if kernel_ridge is False:
         return Reason.OFF
@@ -252,6 +253,8 @@ def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_c
     if kernel_ridge == "auto" and (n_rows * n_columns > MOST_NUMBERS or (
             n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)):
         return Reason.MANY
+    if not has_memory:
+        return Reason.MEMORY
     if is_constrained:
         return Reason.CONSTRAINTS
     return Reason.STOPPED if was_stopped else None

@@ -23,12 +23,12 @@ from ..._native.array_types import Double, Indices, Mask, Single
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
-from ..kernel_ridge.fit import RegionLearner, Regressions, join_regions, kernel_terms
+from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, join_regions, kernel_terms, solve_here
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
 from ..kernel_ridge.regions import divide, undivided
 from .boosting import Bag
 from .kernel_trial import KERNEL, Gain, KernelRows, KernelTrial, boosting_work
-from .losses import LossData
+from .losses import Loss, LossData
 from .parameters import Hyperparameters, KernelRidgeReport, Reason, reason_not_to_try, report_numbers
 from .training_rows import Columns, RowOrder, Table
 
@@ -74,43 +74,52 @@ class Stack(NamedTuple):
         return scores
 
 
-def stack_kernel_ridge(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
-                       sizes: Hyperparameters, out_of_fold: tuple[Indices, Single], factor: float, was_stopped: bool,
-                       limit: TimeLimit) -> Stack:
+def reason_not_to_stack(model: Any, loss: Loss, columns: Columns, n_rows: int, was_stopped: bool,
+                        has_memory: bool = True) -> Reason | None:
+    """Why kernel ridge regression is not tried on so many rows to learn from; None where it is.
+
+    `was_stopped` says whether the callback or the time has ended the bags.
+    """
+    return reason_not_to_try(
+        model.kernel_ridge, loss.facts.allows_stacking, n_rows, len(columns.values), is_sparse=columns.sparse is not None,
+        is_constrained=columns.constraints is not None and not columns.constraints.allow_kernels,
+        was_stopped=was_stopped, has_memory=has_memory)
+
+
+def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
+                       sizes: Hyperparameters, out_of_fold: tuple[Indices, Single], factor: float, limit: TimeLimit,
+                       solve: Solve = solve_here) -> Stack:
     """Train a kernel ridge regression, and stack it on the bags where it improves enough or is asked for.
 
     Parameters
     ----------
     model : estimator
+    reason : Reason or None
+        Why it is not to be tried.
     table : Table
     bags, orders : one of each for each bag
     sizes : Hyperparameters
     out_of_fold : rows and scores of `mix_bags`
     factor : float
         What scores of the bags are multiplied by without it.
-    was_stopped : bool
-        Whether the callback or the time has ended the bags.
     limit : TimeLimit
         Reason.STOPPED where it ends the training of the regression.
+    solve : callable
+        Gives the regressions of regions.
     """
-    data, columns = table.data, table.columns
+    data = table.data
 
     def without(reason: Reason, gain: Gain | None = None, choice: Choice | None = None) -> Stack:
         """The scores of the bags times the factor."""
         zeros = np.zeros(len(data.intercept))
         return Stack(np.full(len(zeros), factor), zeros, zeros, None, _report(reason, gain, choice))
 
-    reason = reason_not_to_try(
-        model.kernel_ridge, data.loss.facts.allows_stacking, len(table.learned), len(columns.values),
-        is_sparse=columns.sparse is not None,
-        is_constrained=columns.constraints is not None and not columns.constraints.allow_kernels,
-        was_stopped=was_stopped)
     if reason is not None:
         return without(reason)
     started = time.perf_counter()
     try:
         with printing() if model.verbose else contextlib.nullcontext(), limit.ending_steps():
-            stack = _stack(model, table, bags, orders, sizes, out_of_fold, factor, without)
+            stack = _stack(model, table, bags, orders, sizes, out_of_fold, factor, without, solve)
     except OutOfTime:
         stack = without(Reason.STOPPED)
     if model.verbose:
@@ -120,7 +129,8 @@ def stack_kernel_ridge(model: Any, table: Table, bags: Sequence[Bag], orders: Se
 
 
 def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder], sizes: Hyperparameters,
-           out_of_fold: tuple[Indices, Single], factor: float, without: Callable[..., Stack]) -> Stack:
+           out_of_fold: tuple[Indices, Single], factor: float, without: Callable[..., Stack],
+           solve: Solve) -> Stack:
     data, columns, weights, is_forced = table.data, table.columns, table.weights, model.kernel_ridge is True
     rows, scores = out_of_fold
     scores = scores[:, : len(rows)]
@@ -136,7 +146,7 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         trial_gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
         if not is_promising:
             return without(Reason.LITTLE, trial_gain, trial.choice)
-    regression = StackedRegression(kernel_rows, trial.last_choice())
+    regression = StackedRegression(kernel_rows, trial.last_choice(), solve)
 
     def stack() -> Stack:
         """By the out-of-fold rows in the regions that are learned."""
@@ -228,8 +238,8 @@ class StackedRegression:
 
     regressions: Regressions  # of the regions learned; `own` sorted; predictions are less the intercepts
 
-    def __init__(self, kernel_rows: KernelRows, choice: Choice) -> None:
-        self._rows, self.choice, n_jobs = kernel_rows, choice, kernel_rows.n_jobs
+    def __init__(self, kernel_rows: KernelRows, choice: Choice, solve: Solve = solve_here) -> None:
+        self._rows, self.choice, self._solve, n_jobs = kernel_rows, choice, solve, kernel_rows.n_jobs
         X = np.ascontiguousarray(kernel_rows.columns.values[:, kernel_rows.rows].T)
         self._division = undivided(len(X))
         if len(X) > MOST_ROWS:
@@ -253,11 +263,13 @@ class StackedRegression:
 
     def learn(self, wanted: Sequence[int]) -> None:
         """Learn some regions more."""
-        regions, rows = self._division.regions, self._rows.rows
-        for index in wanted:
-            if index not in self._learned and len(regions[index].own):
-                what = "all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}"
-                self._learned[index] = self._learner.learn(regions[index], f"kernel ridge on {what}")
+        regions, rows, learner = self._division.regions, self._rows.rows, self._learner
+        new = [index for index in wanted if index not in self._learned and len(regions[index].own)]
+        names = ["all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}" for index in new]
+        found = self._solve(learner.part(regions[index], f"kernel ridge on {name}")
+                            for index, name in zip(new, names, strict=True))
+        for index, regression in zip(new, found, strict=True):
+            self._learned[index] = regression.of_rows(learner.rows_of(regions[index]), regions[index].own)
         joined = join_regions([self._learned.get(index) for index in range(len(regions))])
         order = np.argsort(joined.own)
         self.regressions = joined._replace(centers=rows[joined.centers], own=rows[joined.own[order]],

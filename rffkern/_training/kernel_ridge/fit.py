@@ -52,9 +52,13 @@ _MANY_SYSTEMS, _ROWS_PER_SYSTEM, _MOST_DENSE = 60, 8, 4000
 _LARGEST_VALUE, _MOST_SIZES = 1e18, 3
 
 
-def fit(model: Any, training: Training, rng: "np.random.Generator",
-        solve: "Callable[[Iterator[RegionLearner]], Iterable[Regressions]] | None" = None) -> Fitted:
-    """Train a model on checked rows; `solve` gives the regressions of learners that have the rows of a region each."""
+def solve_here(learners: "Iterator[RegionLearner]") -> "Iterator[Regressions]":
+    """The regressions of learners that have the rows of a region each."""
+    return (learner.solve() for learner in learners)
+
+
+def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solve" = solve_here) -> Fitted:
+    """Train a model on checked rows."""
     rows = training.rows
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
@@ -82,7 +86,7 @@ def fit(model: Any, training: Training, rng: "np.random.Generator",
                             shuffled, units, reg_lambda, model.kernel, model.precision, model.cache_size * _MEGABYTE,
                             model.n_landmarks, model.tol, model.max_iter, most_rows, model.n_jobs)
     parts = (learner.part(region) for region in division.regions if len(region.learned))
-    learned = iter(map(RegionLearner.solve, parts) if solve is None else solve(parts))
+    learned = iter(solve(parts))
     regressions = join_regions([next(learned).of_rows(learner.rows_of(region), region.own) if len(region.learned)
                                 else None for region in division.regions])
 
@@ -217,16 +221,13 @@ class RegionLearner(NamedTuple):
     max_iter: int
     most_rows: int  # that a region learns from, where no threshold divides them
     n_jobs: int | None
-
-    def learn(self, region: Region, work: str = "kernel ridge") -> Regressions:
-        """The regression of a region; `work` names it to listeners."""
-        return self.part(region).solve(work).of_rows(self.rows_of(region), region.own)
+    work: str = "kernel ridge"  # what listeners are told of
 
     def rows_of(self, region: Region) -> Indices:
         """The rows that a region learns from."""
         return np.sort(region.shuffled_rows(self.shuffled, self.most_rows))
 
-    def part(self, region: Region) -> "RegionLearner":
+    def part(self, region: Region, work: str = "kernel ridge") -> "RegionLearner":
         """A learner that has these rows alone."""
         shuffled = region.shuffled_rows(self.shuffled, self.most_rows)
         rows = np.sort(shuffled)
@@ -236,9 +237,9 @@ class RegionLearner(NamedTuple):
             hidden = RowWeights(len(rows))
         return self._replace(X=X, hidden=hidden, weights=self.weights[rows],
                              targets=np.ascontiguousarray(self.targets[:, rows]), folds=self.folds[rows],
-                             shuffled=np.searchsorted(rows, shuffled))
+                             shuffled=np.searchsorted(rows, shuffled), work=work)
 
-    def solve(self, work: str = "kernel ridge") -> Regressions:
+    def solve(self) -> Regressions:
         """The regression of all rows."""
         rows = np.arange(len(self.shuffled))
         dense = self._solve_dense()
@@ -248,7 +249,7 @@ class RegionLearner(NamedTuple):
                               self.n_jobs)
         systems = [(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)]
         solutions = solve_systems(matrix, systems, self.targets, self.weights, self.folds,
-                                  np.sort(self.shuffled[: self.n_landmarks]), self.tol, self.max_iter, work)
+                                  np.sort(self.shuffled[: self.n_landmarks]), self.tol, self.max_iter, self.work)
         return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows,
                            solutions.out_of_fold(self.folds), solutions.n_iter, solutions.residual)
 
@@ -269,6 +270,10 @@ class RegionLearner(NamedTuple):
         residuals = np.where(folds >= 0, regression.residuals_without(folds),
                              self.reg_lambda / few.weights * regression.coefficients)
         return regression.coefficients, few.targets - residuals
+
+
+# Gives the regressions of learners, in order.
+Solve = Callable[[Iterator[RegionLearner]], Iterable[Regressions]]
 
 
 def join_regions(regions: Sequence[Regressions | None]) -> Regressions:

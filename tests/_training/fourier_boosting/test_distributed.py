@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from helpers.partitions import LocalPartitions, cut, edges_of, same
 
-from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, dumps
+from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
+from rffkern._training.fourier_boosting import stacking
 from rffkern._training.fourier_boosting.distributed import BoostedPartition, fit_partitions
 from rffkern._training.fourier_boosting.losses import Loss
 from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, LOSSES
@@ -145,7 +147,7 @@ def test_what_rounds_send(table):
     engine = LocalPartitions(cut(np.linspace(0, N_ROWS, n_parts + 1).astype(int), X, table["two"]))
     model, marks = made(FourierBoostingClassifier, 12, {"max_samples": max_samples, "n_bags": 1}), []
     fit_partitions(model, engine, {}, lambda info: marks.append(len(engine.n_bytes)))
-    assert 8 * max_samples * (5 * X.shape[1] + 12) < max(engine.n_bytes[: marks[0]])  # numbers and bins, and what follows
+    assert 8 * max_samples * (5 * X.shape[1] + 12) < max(engine.n_bytes[: marks[0]])  # numbers, bins, and others
     sent = [sum(engine.n_bytes[start:stop]) for start, stop in itertools.pairwise(marks)]
     assert max(sent) < n_parts * (2 * 16 * 2**5 + 2000)  # sums and values of leaves
     assert set(np.diff(marks).tolist()) == {1, 2}
@@ -176,7 +178,7 @@ def test_sums_of_cells_are_those_of_their_rows(rng):
         mask = leaves == leaf
         for found, each in ((gradient, state.gradient), (hessian, state.hessian)):
             expected = each[output, : state.n_train][mask].sum(dtype=np.float64)
-            assert found[leaf, output] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            assert found[leaf, output] == pytest.approx(expected, rel=2.0**-23, abs=1e-9)  # single precision
 
 
 def test_products_are_those_of_all_rows(rng):
@@ -220,8 +222,9 @@ def test_rows_are_kept_once_and_come_back_in_their_order(rng):
     for again in (partition, pickle.loads(pickle.dumps(partition))):
         again.begin(1, 8, (3, 5, 2), False)
         assert not again._columns.values.size
-        np.testing.assert_array_equal(again._all_columns().values, X.T.astype(np.float32))
-        np.testing.assert_array_equal(again._all_columns().bins, find_bins(*again._all_columns()[:3:2], again._columns.edges))
+        columns = again._all_columns()
+        np.testing.assert_array_equal(columns.values, X.T.astype(np.float32))
+        np.testing.assert_array_equal(columns.bins, find_bins(columns.values, columns.binned, columns.edges))
 
 
 @pytest.mark.parametrize(("params", "target", "message"), [
@@ -232,20 +235,69 @@ def test_bad_targets_are_named(table, params, target, message):
         fitted(FourierBoostingRegressor, params, cut([0, 400, 900, N_ROWS], table["X"], table[target]))
 
 
-@pytest.mark.parametrize(("name", "value", "expected"), [
-    ("warm_start", True, "False"), ("kernel_ridge", True, "False or 'auto'")])
-def test_parameters_that_need_all_rows_are_refused(table, name, value, expected):
-    with pytest.raises(InvalidInputError, match=f"{name} must be {expected} where rows are in partitions, got "):
-        fitted(FourierBoostingClassifier, {name: value}, [(table["X"], table["two"])])
+def test_parameters_that_need_all_rows_are_refused(table):
+    with pytest.raises(InvalidInputError, match="warm_start must be False where rows are in partitions, got True"):
+        fitted(FourierBoostingClassifier, {"warm_start": True}, [(table["X"], table["two"])])
 
 
-def test_no_kernel_ridge(table):
-    pieces = [(table["X"], table["two"])]
-    models = [fitted(FourierBoostingClassifier, {"kernel_ridge": kernel}, pieces, n_rounds=5) for kernel in (False,
-                                                                                                             "auto")]
-    assert [each.kernel_ridge_report_.reason for each in models] == ["not used: kernel_ridge=False",
-                                                                     "not used: the rows are in partitions"]
-    assert same(*models)
+def checkers(n_rows, seed):
+    """A chess board, which kernels learn and few rounds do not."""
+    X = np.random.default_rng(seed).uniform(-2, 2, (n_rows, 2))
+    return X, np.where(np.floor(X).sum(axis=1) % 2 == 0, "black", "white")
+
+
+@pytest.mark.parametrize("kind", ["classes", "values"])
+@pytest.mark.parametrize("n_regions", [1, 8])
+def test_kernel_ridge_is_stacked_as_on_all_rows(rng, monkeypatch, kind, n_regions):
+    """Where it gains, with the same bits whatever is lost, and it says as much of rows that bags hold out."""
+    if n_regions > 1:
+        monkeypatch.setattr(stacking, "MOST_ROWS", 300)
+        monkeypatch.setattr(stacking, "LARGEST_REGION", 200)
+    make = FourierBoostingClassifier if kind == "classes" else FourierBoostingRegressor
+    (X, y), (others, of_others) = checkers(N_ROWS, 0), checkers(N_ROWS, 1)
+    if kind == "values":
+        y, of_others = (np.where(each == "black", 1.0, -1.0) for each in (y, of_others))
+    pieces, weights = edges_of(N_ROWS, 4, rng), rng.uniform(0.5, 2, N_ROWS)
+    params = {"kernel_ridge": "auto", "max_samples": 128}
+    model = fitted(make, params, cut(pieces, X, y, weights))
+    here = made(make, 25, params).fit(X, y, weights)
+    alone = fitted(make, params | {"kernel_ridge": False}, cut(pieces, X, y, weights))
+    assert model.kernel_ridge_report_.kept
+    assert model.expansion_.kernels.n_regions == here.expansion_.kernels.n_regions == n_regions
+    assert model.score(others, of_others) > alone.score(others, of_others) + 0.02
+    assert model.score(others, of_others) == pytest.approx(here.score(others, of_others), abs=0.03)
+    assert model.kernel_ridge_report_.loss_with == pytest.approx(here.kernel_ridge_report_.loss_with, rel=0.2)
+    again = fitted(make, params, cut(pieces, X, y, weights), lost=range(2, 300, 7))
+    assert dumps(again) == dumps(model)
+
+
+def test_kernel_ridge_is_judged_by_rows_held_out(rng):
+    X, y = checkers(N_ROWS, 0)
+    sets = [cut([0, 100, 300], X[1200:], y[1200:])]
+    model = fitted(FourierBoostingClassifier, {"kernel_ridge": "auto"}, cut([0, 500, 1200], X[:1200], y[:1200]), sets)
+    assert model.kernel_ridge_report_.kept
+    assert model.kernel_ridge_report_.n_rows == 300
+
+
+def test_copies_in_several_partitions_do_not_speak_for_kernel_ridge(rng):
+    """A minority that was repeated: a row that is held out is no copy of one that is learned from."""
+    X, y = rng.standard_normal((900, 6)), rng.random(900) < 0.2
+    X, y = np.concatenate([X, X[y], X[y], X[y]]), np.concatenate([y, *[y[y]] * 3])
+    order = rng.permutation(len(X))
+    model = fitted(FourierBoostingClassifier, {"kernel_ridge": "auto"}, cut([0, 500, len(X)], X[order], y[order]))
+    assert not model.kernel_ridge_report_.kept
+
+
+def test_kernel_ridge_needs_memory_for_all_rows(table):
+    pieces = cut([0, 700, N_ROWS], table["X"], table["two"])
+    left_out, off = (fitted(FourierBoostingClassifier, {"kernel_ridge": kernel}, pieces, n_rounds=5, memory=1e5)
+                     for kernel in ("auto", False))
+    assert left_out.kernel_ridge_report_.reason == (
+        "not used: the rows of all partitions do not fit in the memory of the client")
+    assert off.kernel_ridge_report_.reason == "not used: kernel_ridge=False"
+    assert same(left_out, off)
+    with pytest.raises(InvalidInputError, match=r"1500 rows of 3 columns take 0\.00033 GB, and it has 0\.0001"):
+        fitted(FourierBoostingClassifier, {"kernel_ridge": True}, pieces, n_rounds=5, memory=1e5)
 
 
 @pytest.mark.parametrize("kind", ["two classes", "squares", "quantiles", "counts"])

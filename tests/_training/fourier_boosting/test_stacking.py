@@ -136,8 +136,8 @@ def test_some_regions_say_whether_all_are_learned(monkeypatch):
     """Three of sixteen are enough to leave it out, where the trial on small regions has not done so."""
     rows, _ = checkers(1500)
     learned = []
-    learn = RegionLearner.learn
-    monkeypatch.setattr(RegionLearner, "learn", lambda *given: learned.append(1) or learn(*given))
+    solve = RegionLearner.solve
+    monkeypatch.setattr(RegionLearner, "solve", lambda learner: learned.append(1) or solve(learner))
     noisy = rows[:, 0] + 0.5 * np.random.default_rng(0).standard_normal(1500) > 2
     model = FourierBoostingClassifier(**SHORT).fit(rows, noisy)
     assert not learned
@@ -168,8 +168,8 @@ def seen_regressions(monkeypatch):
     """The rows and regressions of a fit to two classes."""
     seen = []
 
-    def remember(rows, choice):
-        seen.append((rows, StackedRegression(rows, choice)))
+    def remember(rows, choice, solve):
+        seen.append((rows, StackedRegression(rows, choice, solve)))
         return seen[0][1]
 
     with monkeypatch.context() as patch:
@@ -222,8 +222,8 @@ def test_few_rows_of_an_eval_set_judge_all_regions():
 def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
     """Of 500 rows with one value each of a column nothing can be divided, and 200 are enough."""
     sizes = []
-    learn = RegionLearner.learn
-    monkeypatch.setattr(RegionLearner, "learn", lambda *given: sizes.append(learn(*given)) or sizes[-1])
+    solve = RegionLearner.solve
+    monkeypatch.setattr(RegionLearner, "solve", lambda learner: sizes.append(solve(learner)) or sizes[-1])
     rows = np.c_[np.arange(500) % 50 == 0, np.zeros(500)]
     y = rows[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(500)
     model = FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(rows, y)
