@@ -81,7 +81,8 @@ def reason_not_to_stack(model: Any, loss: Loss, columns: Columns, n_rows: int, w
     `was_stopped` says whether the callback or the time has ended the bags.
     """
     return reason_not_to_try(
-        model.kernel_ridge, loss.facts.allows_stacking, n_rows, len(columns.values), is_sparse=columns.sparse is not None,
+        model.kernel_ridge, loss.facts.allows_stacking, n_rows, len(columns.values),
+        is_sparse=columns.sparse is not None,
         is_constrained=columns.constraints is not None and not columns.constraints.allow_kernels,
         was_stopped=was_stopped, has_memory=has_memory)
 

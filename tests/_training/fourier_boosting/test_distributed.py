@@ -9,7 +9,6 @@ import pytest
 from helpers.partitions import LocalPartitions, cut, edges_of, same
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError, dumps
-from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
