@@ -141,9 +141,9 @@ def test_a_comparison_goes_on_where_its_log_ends(tmp_path):
     assert "--models must be among" in run("compare", "--data", tmp_path, "--log", log, "--models", "trees", code=2)
 
 
-@pytest.mark.parametrize("name", ["benchmarks", "words"])
+@pytest.mark.parametrize("name", ["benchmarks", "words", "results"])
 def test_pages_of_benchmarks_are_what_their_logs_say(tmp_path, name):
-    log, page = ROOT / "docs" / f"{name}.jsonl", tmp_path / "page.md"
+    log, page = ROOT / "docs" / f"{name}.jsonl", tmp_path / f"{name}.md"
     run("compare", "--log", log, "--page", page)
     assert page.read_text(encoding="utf-8") == (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert len(page.read_text(encoding="utf-8").splitlines()) <= 150

@@ -5,7 +5,7 @@
     python tools/bench.py rows --models fourier lightgbm --sizes 6000 200000     models of tools/compare.py as rows grow
     python tools/bench.py cost --log FILE --page FILE   time and memory by rows, columns, classes, threads: docs/cost.md
     python tools/bench.py sparse                        fits of sparse rows beside LightGBM and logistic regression
-    python tools/bench.py threads                       fits and scores on one and two threads
+    python tools/bench.py threads                       fits and scores by the number of threads
     python tools/bench.py predict                       scores of many rows, and `rffkern predict` from file to file
     python tools/bench.py explain                       Shapley values of rows, beside those of the trees of LightGBM
     python tools/bench.py drift                         what it costs to compare rows with those of training
@@ -65,7 +65,9 @@ def parse_arguments():
                       help=f"of {', '.join(cost.MODELS)}; all by default")
     page.add_argument("--page", metavar="FILE", help="write the page, and a drawing beside it, from the log")
     parser_of(commands, "sparse", training.sparse, repeat=3)
-    parser_of(commands, "threads", training.threads, sizes=[200_000])
+    by_threads = parser_of(commands, "threads", training.threads, sizes=[200_000])
+    by_threads.add_argument("--threads", type=int, nargs="+", default=[1, 2], metavar="N",
+                            help="%(default)s by default")
     predict = parser_of(commands, "predict", scoring.predict, sizes=[200_000])
     predict.add_argument("--no-files", action="store_true", help="rows in memory alone")
     parser_of(commands, "explain", scoring.explain, sizes=[4000])

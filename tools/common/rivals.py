@@ -44,14 +44,23 @@ def run(model, X, X_test, y, y_test, seed):
 
 
 def quality(predicted, y_test, is_class):
-    """Accuracy, and log loss where there are probabilities, or R^2; accuracy and R^2 are per cent."""
+    """Accuracy, log loss and area under the ROC curve where there are probabilities, or R^2; per cent, but the loss."""
     if not is_class:
         return {"score": 100 * float(1 - np.mean((predicted - y_test) ** 2) / y_test.var())}
     if predicted.ndim == 1:
         return {"score": 100 * float(np.mean(predicted == y_test))}
     chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
-    return {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
-            "log_loss": float(-np.log(chosen).mean())}
+    found = {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
+             "log_loss": float(-np.log(chosen).mean())}
+    return found | {"auc": 100 * area_under_curve(predicted[:, 1], y_test)} if predicted.shape[1] == 2 else found
+
+
+def area_under_curve(scores, labels):
+    """Share of the pairs of a row of class 1 and one of class 0 that are in order; ties count half."""
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    n_ones = int(labels.sum())
+    return float((ranks[labels == 1].sum() - n_ones * (n_ones + 1) / 2) / max(1, n_ones * (len(labels) - n_ones)))
 
 
 def folds_of(y, is_class, n_folds=None):
@@ -266,4 +275,5 @@ RIVALS = {
     "svm-tuned": svm_tuned,
     "svm-nine": functools.partial(svm_tuned, factors=GAMMA_FACTORS[::2], penalties=(1.0, 10.0, 100.0)),
     "kernel-ridge-sklearn": kernel_ridge, "xrfm": xrfm,
+    "realmlp": model_of("pytabkit", "RealMLP_TD_", n_threads=1), "tabm": model_of("pytabkit", "TabM_D_", n_threads=1),
 }

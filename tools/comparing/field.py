@@ -1,0 +1,167 @@
+"""The page of the field, docs/results.md, from docs/results.jsonl: all models on all shared sets, without a choice.
+
+Errors are those of TabArena: 1 - area under the ROC curve of two classes, log loss of more, root mean squared error of
+targets.  Elo, improvability and ranks are of the mean error of each set over the splits that all models have measured.
+"""
+
+import pathlib
+
+import numpy as np
+from comparing.tables import by_model, differences
+
+ELO_OF, ELO_RATIO = ("random-forest", 1000.0), 400 / np.log(10)
+CLEARLY = 0.05  # of an error
+# 95 % quantiles of the studentised range, divided by sqrt(2), of 2 to 20 models (Demsar, 2006).
+NEMENYI = (1.960, 2.344, 2.569, 2.728, 2.850, 2.948, 3.031, 3.102, 3.164, 3.219, 3.268, 3.313, 3.354, 3.391, 3.426,
+           3.458, 3.489, 3.517, 3.544)
+
+
+def error_of(record):
+    """What TabArena ranks by; that of targets is in units of their standard deviation."""
+    if "auc" in record:
+        return 1 - record["auc"] / 100
+    return record["log_loss"] if "log_loss" in record else np.sqrt(max(0.0, 1 - record["score"] / 100))
+
+
+def mean_errors(found):
+    """{model: errors of each set}, and the sets, of models that have them all; means over the splits all have."""
+    most = max(len({name for name, _ in runs}) for runs in found.values())
+    complete = {model: runs for model, runs in found.items() if len({name for name, _ in runs}) == most}
+    cells = set.intersection(*map(set, complete.values()))
+    names = sorted({name for name, _ in cells})
+    return {model: np.array([np.mean([error_of(runs[cell]) for cell in cells if cell[0] == name]) for name in names])
+            for model, runs in complete.items()}, names
+
+
+def wins_of(errors):
+    """Share of the sets on which the model of a row has the lower error than that of a column; ties count half."""
+    stacked = np.array(list(errors.values())).round(9)
+    return np.mean((stacked[:, None] < stacked[None]) + 0.5 * (stacked[:, None] == stacked[None]), axis=2)
+
+
+def elo_of(wins, n_sets, models):
+    """Ratings of the Bradley-Terry model by its fixed point; a random forest has 1,000.
+
+    Half a win of either is added to each pair, without which a model that wins always would have no rating.
+    """
+    wins = (wins * n_sets + 0.5) * (1 - np.eye(len(wins)))
+    strength = np.ones(len(wins))
+    for _ in range(5000):
+        games = (wins + wins.T) / (strength[:, None] + strength[None])
+        strength = wins.sum(axis=1) / games.sum(axis=1)
+        strength /= np.exp(np.mean(np.log(strength)))
+    elo = ELO_RATIO * np.log(strength)
+    return elo - elo[models.index(ELO_OF[0])] + ELO_OF[1] if ELO_OF[0] in models else elo
+
+
+def ranks_of(errors):
+    """Rank of each model on each set, 1 the best; ties are shared."""
+    stacked = np.array(list(errors.values())).round(9)
+    below = (stacked[None] < stacked[:, None]).sum(axis=1)
+    level = (stacked[None] == stacked[:, None]).sum(axis=1)
+    return below + (level + 1) / 2
+
+
+def critical_difference(n_models, n_sets):
+    """How far mean ranks must be apart by the test of Nemenyi, 5 %."""
+    return NEMENYI[n_models - 2] * np.sqrt(n_models * (n_models + 1) / 6 / n_sets)
+
+
+def field(records, reference, names, table, drawing):
+    """Paragraphs and tables of the page; the drawing of mean ranks is written to a file."""
+    found = by_model([record for record in records if "set" in record], reference)
+    errors, sets = mean_errors(found)
+    models = list(errors)
+    ranks, wins = ranks_of(errors), wins_of(errors)
+    elo = elo_of(wins, len(sets), models)
+    stacked = np.array(list(errors.values()))
+    improvable = 100 * np.mean(1 - stacked.min(axis=0) / np.maximum(stacked, 1e-12), axis=1)
+    order = np.argsort(ranks.mean(axis=1))
+    distance = critical_difference(len(models), len(sets))
+    pathlib.Path(drawing).write_text(draw([(names[models[k]], ranks[k].mean()) for k in order], distance),
+                                     encoding="utf-8")
+    yield (f"## All sets\n\n{len(sets)} sets, {len(models)} models. Mean rank by the errors of TabArena; its Elo, of "
+           "which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a "
+           "lower error, in the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has "
+           "more in accuracy or R2 and in log loss (less is better), with standard errors over sets; CPU seconds "
+           f"of all fits. Mean ranks that are {distance:.2f} apart differ by the test of Nemenyi (5 %).\n\n"
+           f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n")
+    place = models.index(reference)
+    rows = []
+    for k in order:
+        model, more = models[k], ["", ""]
+        if k != place:
+            for column, (key, form) in enumerate((("score", ".2f"), ("log_loss", ".3f"))):
+                means = [np.mean(each) for each in differences(found[reference], found[model], key).values()]
+                error = np.std(means, ddof=1) / np.sqrt(len(means))
+                more[column] = f"{np.mean(means):+{form}} +- {error:{form}}"
+        seconds = sum(run["fit"] for run in found[model].values())
+        rows.append([names[model], f"{ranks[k].mean():.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
+                     "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
+    yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "s"], *rows)
+    yield from other_models(found, errors, reference, names, table)
+    yield from losses(errors, sets, reference, names, table)
+    yield "## Scores\n\nAccuracy, or R2, in %, means of the splits.\n"
+    yield table(["", *(names[models[k]] for k in order)], *(
+        [name, *(f"{np.mean([run['score'] for (of, _), run in found[models[k]].items() if of == name]):.1f}"
+                 for k in order)] for name in sets))
+
+
+def other_models(found, complete, reference, names, table):
+    """Models that have been measured on some of the sets: beside Fourier boosting on these."""
+    rows = []
+    for model, runs in found.items():
+        if model in complete:
+            continue
+        cells = set(runs) & set(found[reference])
+        pairs = differences({cell: {"error": error_of(found[reference][cell])} for cell in cells},
+                            {cell: {"error": error_of(runs[cell])} for cell in cells}, "error")
+        won = np.mean([np.mean(each) < 0 for each in pairs.values()])
+        by_set = differences(found[reference], runs, "score")
+        rows.append([names[model], len(pairs), f"{100 * won:.0f} %",
+                     f"{np.mean([np.mean(each) for each in by_set.values()]):+.2f}",
+                     f"{sum(run['fit'] for run in runs.values()):,.0f}",
+                     f"{sum(found[reference][cell]['fit'] for cell in cells):,.0f}"])
+    if rows:
+        yield ("## Models that were measured on some of the sets\n\nFor classes alone, or too dear for all: share of "
+               "sets that Fourier boosting wins by the errors of TabArena, what it has more in accuracy or R2, CPU "
+               "seconds of both.\n")
+        yield table(["", "sets", "won", "accuracy or R2", "s", "s, Fourier boosting"], *rows)
+
+
+def losses(errors, sets, reference, names, table):
+    """Sets on which another model has a clearly lower error, the largest distance first."""
+    rows = []
+    for k, name in enumerate(sets):
+        own, (best, model) = errors[reference][k], min((each[k], model) for model, each in errors.items())
+        if best < (1 - CLEARLY) * own:
+            change = best / own - 1
+            rows.append((change, [name, names[model], f"{own:.4g}", f"{best:.4g}", f"{100 * change:.0f} %"]))
+    yield ("## Where Fourier boosting loses\n\nSets on which the best of the others has an error that is lower by more "
+           f"than {100 * CLEARLY:.0f} %: 1 - area under the ROC curve of two classes, log loss of more, root mean "
+           "squared error of targets in standard deviations. The best of so many is often best by chance.\n")
+    yield table(["set", "ahead", "Fourier boosting", "error there", ""], *(row for _, row in sorted(rows)))
+
+
+def draw(ranked, distance):
+    """Mean ranks, from the best down; models whose lines do not overlap differ."""
+    left, width, step, top = 250, 620, 24, 44
+    most = max(rank for _, rank in ranked) + distance / 2
+    height = top + step * len(ranked) + 16
+
+    def at(rank):
+        return left + width * (rank - 1) / (most - 1)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {height}" width="900" height="{height}" '
+             'font-family="Helvetica, Arial, sans-serif" font-size="12" role="img"><title>Mean ranks with their '
+             f'critical difference</title><rect width="900" height="{height}" rx="10" fill="#fbfaf7"/>']
+    for rank in range(1, int(most) + 1):
+        parts.append(f'<path d="M{at(rank):.1f} {top - 12}V{height - 12}" stroke="#d9d5cc"/><text x="{at(rank):.1f}" '
+                     f'y="{top - 20}" text-anchor="middle" fill="#26323d">{rank}</text>')
+    for k, (name, rank) in enumerate(ranked):
+        y = top + step * k + 4
+        parts.append(f'<text x="{left - 14}" y="{y + 4}" text-anchor="end" fill="#26323d">{name.replace("`", "")}'
+                     f'</text><path d="M{at(max(1, rank - distance / 2)):.1f} {y}H{at(rank + distance / 2):.1f}" '
+                     f'stroke="#26323d" stroke-width="{3 if k == 0 else 1.5}"/>'
+                     f'<circle cx="{at(rank):.1f}" cy="{y}" r="4.5" fill="#26323d"/>')
+    return "".join(parts) + "</svg>\n"
