@@ -193,7 +193,8 @@ def test_frozen_files_that_exist_are_not_written_again(tmp_path):
     shutil.copytree(version, copy)
     (copy / "gbrff2.npz").unlink()
     assert run("fixtures", "write", tmp_path).splitlines() == [str(copy / "gbrff2.npz")]
-    assert (copy / "gbrff2.json").read_bytes() == (version / "gbrff2.json").read_bytes()
+    for path in version.iterdir():  # training has other bits with another instruction set
+        assert path.stem == "gbrff2" or (copy / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_the_recipe_needs_what_the_package_needs():
