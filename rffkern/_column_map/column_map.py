@@ -105,7 +105,7 @@ class ColumnMap(Parametrised):
                   "Columns of numbers that are categories."),
         Parameter("max_levels", number(int, 1, 10**5),
                   "A category of more levels that are not rare becomes target statistics; without y, the most frequent "
-                  "levels keep their class_indicators, and the others count as rare."),
+                  "levels keep their indicators, and the others count as rare."),
         Parameter("min_level_rows", number(int, 1),
                   "Levels of fewer rows are rare.  Rows count by their weight, unless the mean weight is below 1."),
         Parameter("n_knots", number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),

@@ -86,6 +86,19 @@ def test_the_share_of_bags_of_trees_does_not_depend_on_the_size_of_residuals():
     assert 0.2 < 2 * shares[0][0] < 0.8
 
 
+def test_a_weight_that_is_zero_in_single_precision_has_no_influence_on_the_share_of_bags_of_trees():
+    rng = np.random.default_rng(0)
+    residuals, shares = rng.standard_normal((2, 60)), []
+    data = Loss(LOSSES["squared_error"]).data(rng.standard_normal((1, 60)), np.ones(60))
+    orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
+    bags = [Bag([], [], {}, {}, np.float32(residuals[kind : kind + 1, order.rows[order.n_train :]]))
+            for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
+    for least in (1e-30, 1e-60):
+        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2)[2])
+    np.testing.assert_allclose(*shares, atol=0.01)
+    assert 0.2 < 2 * shares[0][2] < 0.8
+
+
 def test_factors_have_bounds():
     scores = np.random.default_rng(2).standard_normal((1, N))
     right, wrong = (scores[0] > 0).astype(int), (scores[0] < 0).astype(int)
