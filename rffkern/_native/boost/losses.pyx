@@ -8,7 +8,8 @@ from cython.parallel cimport prange
 from libc.math cimport fabs, isfinite
 
 from .boost.boost_rows cimport (
-    VB_HUBER, VB_LOSS_NAMES, VB_N_LOSSES, VB_QUANTILE, VB_SOFTMAX, VB_TWEEDIE, derivatives, update_rows, vb_loss, vb_rows,
+    VB_HUBER, VB_LOSS_NAMES, VB_N_LOSSES, VB_QUANTILE, VB_SOFTMAX, VB_TWEEDIE, derivatives, update_rows, vb_loss,
+    vb_rows,
 )
 from .core.checks cimport agree, has_shape
 from .core.signals cimport COSINE, at_once, look_at_signals
