@@ -5,6 +5,13 @@ import statistics
 import time
 
 
+def average_ranks(means):
+    """Average ranks over data sets of an array (sets, models) in which more is better; ties share their ranks."""
+    above = (means[:, None, :] > means[:, :, None]).sum(axis=2)
+    level = (means[:, None, :] == means[:, :, None]).sum(axis=2)
+    return (above + (level + 1) / 2).mean(axis=0)
+
+
 def cpu(function, *arguments):
     """What a function returns, and its CPU seconds."""
     started = time.process_time()

@@ -7,6 +7,7 @@ targets.  Elo, improvability and ranks are of the mean error of each set over th
 import pathlib
 
 import numpy as np
+from common.measure import average_ranks
 from comparing.tables import by_model, differences
 
 ELO_OF, ELO_RATIO = ("random-forest", 1000.0), 400 / np.log(10)
@@ -33,9 +34,8 @@ def mean_errors(found):
             for model, runs in complete.items()}, names
 
 
-def wins_of(errors):
+def wins_of(stacked):
     """Share of the sets on which the model of a row has the lower error than that of a column; ties count half."""
-    stacked = np.array(list(errors.values())).round(9)
     return np.mean((stacked[:, None] < stacked[None]) + 0.5 * (stacked[:, None] == stacked[None]), axis=2)
 
 
@@ -54,38 +54,32 @@ def elo_of(wins, n_sets, models):
     return elo - elo[models.index(ELO_OF[0])] + ELO_OF[1] if ELO_OF[0] in models else elo
 
 
-def ranks_of(errors):
-    """Rank of each model on each set, 1 the best; ties are shared."""
-    stacked = np.array(list(errors.values())).round(9)
-    below = (stacked[None] < stacked[:, None]).sum(axis=1)
-    level = (stacked[None] == stacked[:, None]).sum(axis=1)
-    return below + (level + 1) / 2
-
-
 def critical_difference(n_models, n_sets):
     """How far mean ranks must be apart by the test of Nemenyi, 5 %."""
     return NEMENYI[n_models - 2] * np.sqrt(n_models * (n_models + 1) / 6 / n_sets)
 
 
-def field(records, reference, names, table, drawing):
+def field(records, reference, names, table, wrapped, drawing):
     """Paragraphs and tables of the page; the drawing of mean ranks is written to a file."""
     found = by_model([record for record in records if "set" in record], reference)
     errors, sets = mean_errors(found)
     models = list(errors)
-    ranks, wins = ranks_of(errors), wins_of(errors)
+    stacked = np.array(list(errors.values())).round(9)  # errors of each model on each set
+    ranks, wins = average_ranks(-stacked.T), wins_of(stacked)
     elo = elo_of(wins, len(sets), models)
-    stacked = np.array(list(errors.values()))
     improvable = 100 * np.mean(1 - stacked.min(axis=0) / np.maximum(stacked, 1e-12), axis=1)
-    order = np.argsort(ranks.mean(axis=1))
+    order = np.argsort(ranks)
     distance = critical_difference(len(models), len(sets))
-    pathlib.Path(drawing).write_text(draw([(names[models[k]], ranks[k].mean()) for k in order], distance),
+    pathlib.Path(drawing).write_text(draw([(names[models[k]], ranks[k]) for k in order], distance),
                                      encoding="utf-8")
-    yield (f"## All sets\n\n{len(sets)} sets, {len(models)} models. Mean rank by the errors of TabArena; its Elo, of "
-           "which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a "
-           "lower error, in the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has "
-           "more in accuracy or R2 and in log loss (less is better), with standard errors over sets; CPU seconds "
-           f"of all fits. Mean ranks that are {distance:.2f} apart differ by the test of Nemenyi (5 %).\n\n"
-           f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n")
+    yield "## All sets\n"
+    yield wrapped(
+        f"{len(sets)} sets, {len(models)} models. Mean rank by the errors of TabArena; its Elo, of which a random "
+        "forest has 1,000, and its improvability, by how many per cent the best model of a set has a lower error, in "
+        "the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has more in accuracy or "
+        "R2 and in log loss (less is better), with standard errors over sets; CPU seconds of all fits. Mean ranks that "
+        f"are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
+    yield f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n"
     place = models.index(reference)
     rows = []
     for k in order:
@@ -96,18 +90,19 @@ def field(records, reference, names, table, drawing):
                 error = np.std(means, ddof=1) / np.sqrt(len(means))
                 more[column] = f"{np.mean(means):+{form}} +- {error:{form}}"
         seconds = sum(run["fit"] for run in found[model].values())
-        rows.append([names[model], f"{ranks[k].mean():.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
+        rows.append([names[model], f"{ranks[k]:.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
                      "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
     yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "s"], *rows)
-    yield from other_models(found, errors, reference, names, table)
-    yield from losses(errors, sets, reference, names, table)
-    yield "## Scores\n\nAccuracy, or R2, in %, means of the splits.\n"
+    yield from other_models(found, errors, reference, names, table, wrapped)
+    yield from losses(errors, sets, reference, names, table, wrapped)
+    yield "## Scores\n"
+    yield wrapped("Accuracy, or R2, in %, means of the splits.")
     yield table(["", *(names[models[k]] for k in order)], *(
         [name, *(f"{np.mean([run['score'] for (of, _), run in found[models[k]].items() if of == name]):.1f}"
                  for k in order)] for name in sets))
 
 
-def other_models(found, complete, reference, names, table):
+def other_models(found, complete, reference, names, table, wrapped):
     """Models that have been measured on some of the sets: beside Fourier boosting on these."""
     rows = []
     for model, runs in found.items():
@@ -123,13 +118,13 @@ def other_models(found, complete, reference, names, table):
                      f"{sum(run['fit'] for run in runs.values()):,.0f}",
                      f"{sum(found[reference][cell]['fit'] for cell in cells):,.0f}"])
     if rows:
-        yield ("## Models that were measured on some of the sets\n\nFor classes alone, or too dear for all: share of "
-               "sets that Fourier boosting wins by the errors of TabArena, what it has more in accuracy or R2, CPU "
-               "seconds of both.\n")
+        yield "## Models that were measured on some of the sets\n"
+        yield wrapped("For classes alone, or too dear for all: share of sets that Fourier boosting wins by the errors "
+                      "of TabArena, what it has more in accuracy or R2, CPU seconds of both.")
         yield table(["", "sets", "won", "accuracy or R2", "s", "s, Fourier boosting"], *rows)
 
 
-def losses(errors, sets, reference, names, table):
+def losses(errors, sets, reference, names, table, wrapped):
     """Sets on which another model has a clearly lower error, the largest distance first."""
     rows = []
     for k, name in enumerate(sets):
@@ -137,9 +132,11 @@ def losses(errors, sets, reference, names, table):
         if best < (1 - CLEARLY) * own:
             change = best / own - 1
             rows.append((change, [name, names[model], f"{own:.4g}", f"{best:.4g}", f"{100 * change:.0f} %"]))
-    yield ("## Where Fourier boosting loses\n\nSets on which the best of the others has an error that is lower by more "
-           f"than {100 * CLEARLY:.0f} %: 1 - area under the ROC curve of two classes, log loss of more, root mean "
-           "squared error of targets in standard deviations. The best of so many is often best by chance.\n")
+    yield "## Where Fourier boosting loses\n"
+    yield wrapped(
+        f"Sets on which the best of the others has an error that is lower by more than {100 * CLEARLY:.0f} %: 1 - area "
+        "under the ROC curve of two classes, log loss of more, root mean squared error of targets in standard "
+        "deviations. The best of so many is often best by chance.")
     yield table(["set", "ahead", "Fourier boosting", "error there", ""], *(row for _, row in sorted(rows)))
 
 

@@ -63,12 +63,10 @@ def write_page(path, records):
         seeds = sorted({record["seed"] for record in records if "set" in record})
         head = FIELD.format(rows=max(record["rows"] for record in records if "set" in record), commit=commit,
                             seeds=f"{seeds[0]}-{seeds[-1]}" if seeds[1:] else seeds[0])
-        drawing = pathlib.Path(path).with_suffix(".svg")
-        pathlib.Path(path).write_text("\n".join(["# The field today\n", wrapped(head), *(
-            wrapped(record["note"]) for record in records if "note" in record), *(
-            each if each.startswith("|") else "\n\n".join(
-                part if part.startswith(("#", "!")) else wrapped(part).rstrip() for part in each.strip().split("\n\n"))
-            + "\n" for each in field(records, REFERENCE, NAMES, table, drawing))]), encoding="utf-8")
+        notes = [wrapped(record["note"]) for record in records if "note" in record]
+        found = field(records, REFERENCE, NAMES, table, wrapped, pathlib.Path(path).with_suffix(".svg"))
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write("\n".join(["# The field today\n", wrapped(head), *notes, *found]))
         return
     if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
         with open(path, "w", encoding="utf-8", newline="\n") as file:

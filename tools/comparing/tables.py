@@ -4,6 +4,7 @@ import collections
 
 import numpy as np
 from common.data import GROUPS
+from common.measure import average_ranks
 
 
 def by_model(records, reference):
@@ -50,10 +51,7 @@ def mean_ranks(found, reference, names):
         return {}, []
     scores = np.array([[np.mean([found[model][name, seed]["score"] for seed in seeds[name]]) for model in models]
                        for name in names]).round(9)
-    above = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
-    level = (scores[:, None, :] == scores[:, :, None]).sum(axis=2)
-    ranks = (above + (level + 1) / 2).mean(axis=0)
-    return dict(sorted(zip(models, map(float, ranks), strict=True), key=lambda each: each[1])), names
+    return dict(sorted(zip(models, map(float, average_ranks(scores)), strict=True), key=lambda each: each[1])), names
 
 
 def print_table(records, reference, each_set=False):

@@ -49,13 +49,6 @@ def table(header, rows):
     return "\n".join(lines) + "\n"
 
 
-def ranks(means):
-    """Average ranks over data sets of an array (sets, methods) in which more is better; ties share their ranks."""
-    above = (means[:, None, :] > means[:, :, None]).sum(axis=2)
-    equal = (means[:, None, :] == means[:, :, None]).sum(axis=2)
-    return (above + (equal + 1) / 2).mean(axis=0)
-
-
 def means_of_seeds(records, figure="curve"):
     """A figure, its mean over data sets, one row for each seed that has as many as any has; and how many these are."""
     by_seed = {seed: {record.get("set"): record[figure] for record in records if record["seed"] == seed}

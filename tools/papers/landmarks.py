@@ -6,7 +6,7 @@ cross-validation on the training rows, for each number of landmarks.
 
 import numpy as np
 from common.data import load, split, standardised
-from common.measure import cpu
+from common.measure import average_ranks, cpu
 from papers import figures
 from papers.experiment import (
     Experiment,
@@ -15,7 +15,6 @@ from papers.experiment import (
     error_of,
     means_of_seeds,
     names_of,
-    ranks,
     spread,
     table,
     values_of,
@@ -219,7 +218,8 @@ def report_table(paper):
                 errors.append(f" ± {error_of(seeds):.1f}" if len(seeds) > 1 else "")
             for label, form, a, b, tails in (
                     (f"mean of {len(sets)}", ".1f", printed.mean(axis=0), ours.mean(axis=0), errors),
-                    (f"average rank of {len(complete)}", ".2f", ranks(printed), ranks(ours), [""] * len(complete))):
+                    (f"average rank of {len(complete)}", ".2f", average_ranks(printed), average_ranks(ours),
+                     [""] * len(complete))):
                 texts = {method: f"{x:{form}} / {y:{form}}{tail}"
                          for method, x, y, tail in zip(complete, a, b, tails, strict=True)}
                 rows.append([label, *(texts.get(method, "-") for method in methods)])

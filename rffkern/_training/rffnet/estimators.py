@@ -126,6 +126,7 @@ _ARGUMENTS = {
     "weight_of_more_rows": shared.ARGUMENTS["sample_weight"].described(
         "Weights >= 0 that multiply a row's loss, relative to the other rows of the same call."),
     "weight_in_score": shared.ARGUMENTS["sample_weight"].described("Weights >= 0 of the rows."),
+    "k": Attribute("k", "int in [1, n_features]", "Number of columns."),
     "sizes": Attribute("sizes", "iterable of int or None",
                        "Numbers of columns, each of which takes one pass over the rows; None for 1, 2, ... up to all."),
 }
@@ -218,8 +219,7 @@ class _RFFNet(Model):
 
         Parameters
         ----------
-        k : int in [1, n_features]
-            Number of columns.
+        {k}
 
         Returns
         -------
@@ -268,8 +268,7 @@ class _RFFNet(Model):
 
         Parameters
         ----------
-        k : int in [1, n_features]
-            Number of columns.
+        {k}
 
         Returns
         -------
