@@ -6,7 +6,7 @@ that a signature can be read where it stands.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from .._native.scoring import TILE_ROWS
 from .._protocol.arguments import (
@@ -38,6 +38,7 @@ def _check_class_weights(name: str, value: Any) -> None:
 
 # Types of parameters that several families have.
 Gamma: TypeAlias = float | Literal["scale"]
+Density: TypeAlias = Literal["gaussian", "laplace", "matern32", "matern52"]
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 MapOrNone: TypeAlias = "ColumnMap | Literal['auto', 'search'] | None"
 
@@ -80,9 +81,15 @@ def eval_sets(text: str) -> Attribute:
 
 
 GAMMA = Parameter("gamma", number(float, 0, 1e100, open_low=True, word="scale"),
-                  "Inverse squared width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I).  "
-                  '"scale" is 1 / n_features on standardised columns, and 1 / (n_features times their mean variance) '
-                  "without standardisation.")
+                  "Inverse squared width of the kernel exp(-gamma |x - x'|^2), hence omega ~ N(0, 2 gamma I); `kernel` "
+                  'has others of the same length scale.  "scale" is 1 / n_features on standardised columns, and 1 / '
+                  "(n_features times their mean variance) without standardisation.")
+KERNEL = Parameter(
+    "kernel", choice(*get_args(Density)),
+    "The kernel, of length scale l = 1 / sqrt(2 gamma), from whose spectral density the omegas are drawn: "
+    "exp(-|x - x'|^2 / (2 l^2)), exp(-|x - x'|_1 / l), or the Matern kernel of smoothness 3/2 or 5/2.  Draws of "
+    '"laplace" are `standard_cauchy`; each landmark\'s or round\'s draw of Matern kernels is followed by a `chisquare` '
+    "draw of one number for each omega.")
 LEARNING_RATE = Parameter("learning_rate", number(float, 0, 1, open_low=True), "Factor on every step.")
 MAX_ITER = Parameter("max_iter", number(int, 0, 10**6), "L-BFGS iterations per round.")
 MAX_SAMPLES = Parameter("max_samples", number(int, TILE_ROWS, optional=True),

@@ -9,12 +9,13 @@ from rffkern import InvalidInputError
 from rffkern._estimator.registry import FAMILIES
 
 SHARED = {"standardize": True, "precision": "single", "columns": "auto", "random_state": None, "n_jobs": None}
-ROUNDS = SHARED | {"gamma": "scale", "learning_rate": 1.0, "max_iter": 10, "max_samples": 16384, "verbose": 0,
-                   "early_stopping_rounds": 20, "validation_fraction": None, "warm_start": False, "max_seconds": None}
+ROUNDS = SHARED | {"gamma": "scale", "kernel": "gaussian", "learning_rate": 1.0, "max_iter": 10,
+                   "max_samples": 16384, "verbose": 0, "early_stopping_rounds": 20, "validation_fraction": None,
+                   "warm_start": False, "max_seconds": None}
 GBRFF = ROUNDS | {"n_estimators": 200, "n_components": 100, "beta": 16.0, "landmarks": "learn",
                   "scale_residuals": True, "learning_rate": 0.1}
-LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", "beta": 1.0, "landmarks": "random",
-                      "verbose": 0}
+LANDMARKS = SHARED | {"n_landmarks": 100, "n_components": 10, "gamma": "scale", "kernel": "gaussian", "beta": 1.0,
+                      "landmarks": "random", "verbose": 0}
 RFFNET = SHARED | {
     "n_components": None, "kernel": "gaussian", "learning_rate": 0.03, "reg_lambda": "auto",
     "reg_l1": 0.0, "batch_size": 32, "max_epochs": 300, "early_stopping_rounds": 10, "validation_fraction": 0.1,

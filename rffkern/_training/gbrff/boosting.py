@@ -24,9 +24,8 @@ from ..._estimator.training_rows import check_training
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native.array_types import Double
-from ..._rows.row_blocks import draw_in_slices
 from ..._rows.scaling import Scaling
-from ..spectral import largest_single_length, resolved_gamma
+from ..spectral import draw_omegas, largest_single_length, resolved_gamma
 from .losses import ExactStepRows, ExponentialRows, LocalRows, SquaredRows
 from .packed_rows import LocalData
 from .weak_learners import CosineSearch, LandmarkSearch, WeakLearner, fitted_landmarks
@@ -65,19 +64,19 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
     if checkpoint is not None and prints is not None:
         checkpoint.prints.check(prints)
 
-    # Draw omega_tj ~ N(0, 2 gamma I) for all rounds t, outputs and components j.
+    # Draw omega_tj ~ N(0, 2 gamma I), or from the spectral density of another kernel, for all rounds t, outputs and
+    # components j.
     standardize = model.standardize and column_map is None  # mapped columns have their units
     scaling = data.scaling(standardize)
-    gamma = resolved_gamma(model.gamma, standardize, scaling)
+    gamma = resolved_gamma(model.gamma, model.kernel, standardize, scaling)
     n_components = getattr(model, "n_components", 1)
     shape = (model.n_estimators, data.n_outputs, n_components, data.n_features)
-    omegas = draw_in_slices(rngs[1].standard_normal, shape)
-    omegas *= math.sqrt(2 * gamma)
+    omegas = draw_omegas(model.kernel, gamma, rngs[1], shape)
 
     # H = H_0 at all rows.
     outputs, evaluation, intercepts, samples = data.pack(
-        _loss_of(model), n_components, scaling, model.max_samples, model.precision, largest_single_length(gamma),
-        rngs[2])
+        _loss_of(model), n_components, scaling, model.max_samples, model.precision,
+        largest_single_length(gamma, model.kernel), rngs[2])
     search = _search_of(model, data, samples, omegas, gamma, scaling, rngs[3])
     del data  # only the packed rows are needed from here on
     all_rows = [*outputs, *(rows for of_set in evaluation.values() for rows in of_set)]

@@ -8,7 +8,7 @@ import numpy as np
 from ..._estimator import parameters as shared
 from ..._estimator.base import Model
 from ..._estimator.links import LinearLink, Link
-from ..._estimator.parameters import Attribute, ClassWeight, Gamma, MapOrNone, Parameter, eval_sets
+from ..._estimator.parameters import Attribute, ClassWeight, Density, Gamma, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
@@ -70,8 +70,8 @@ class _Boosted(Model):
 
     n_components_: int
 
-    _rare_parameters = ("max_iter", "max_samples", "standardize", "validation_fraction", "warm_start", "max_seconds",
-                        "precision")
+    _rare_parameters = ("kernel", "max_iter", "max_samples", "standardize", "validation_fraction", "warm_start",
+                        "max_seconds", "precision")
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_")
     _arguments = {"eval_set": eval_sets(shared.ARGUMENTS["eval_set"].text)}
 
@@ -136,7 +136,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     """Gradient boosting of learned random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t cos(omega_t . x - b_t).  Each round draws omega from the spectral
-    density of the Gaussian kernel, finds the phase b with the globally smallest exponential loss against the residuals
+    density of the kernel, finds the phase b with the globally smallest exponential loss against the residuals
     y_tilde = y exp(-y H), minimises that loss over omega by L-BFGS, and adds the cosine with its closed-form step
     (L. Gautheron et al., Landmark-based Ensemble Learning with Random Fourier Features and Gradient Boosting, ECML
     2020, Algorithm 3).  More than two classes are learned one against the rest, all in the same rounds.
@@ -174,7 +174,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     family = "gbrff2"
     _parameters = (
         shared.N_ESTIMATORS,
-        shared.GAMMA,
+        shared.GAMMA, shared.KERNEL,
         Parameter("reg_lambda", number(float, 0), "Weight of |omega|^2 in the descent."),
         shared.LEARNING_RATE,
         shared.MAX_ITER.described("L-BFGS iterations per round; 0 keeps the drawn omega."),
@@ -197,9 +197,9 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         shared.EVAL_LOSSES_, shared.TIMED_OUT_, _FEATURE_IMPORTANCES_, shared.N_FEATURES_IN_,
     )
 
-    def __init__(self, n_estimators: int = 100, *, gamma: Gamma = "scale", reg_lambda: float = 2**-5,
-                 learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+    def __init__(self, n_estimators: int = 100, *, gamma: Gamma = "scale", kernel: Density = "gaussian",
+                 reg_lambda: float = 2**-5, learning_rate: float = 1.0, max_iter: int = 10,
+                 max_samples: int | None = 16384, standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
                  precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
@@ -207,6 +207,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         self.gamma = gamma
         self.reg_lambda = reg_lambda
         self.learning_rate = learning_rate
+        self.kernel = kernel
         self.max_iter = max_iter
         self.max_samples = max_samples
         self.standardize = standardize
@@ -226,7 +227,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     """Gradient boosting of learned landmarks on random Fourier features.
 
     The model is H(x) = H^0 + sum over t of alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
-    omegas from the spectral density of the Gaussian kernel and learns the landmark x_t whose mean cosine has the
+    omegas from the spectral density of the kernel and learns the landmark x_t whose mean cosine has the
     smallest exponential loss against the residuals y_tilde = y exp(-y H).  It weights the cosines by the
     pseudo-posterior q_tj proportional to exp(-(beta / sqrt n) sum over i of exp(-y_tilde_i cos(omega_tj . (x_t -
     x_i)))), and adds their sum with its closed-form step (L. Gautheron et al., Landmark-based Ensemble Learning with
@@ -270,7 +271,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
         _N_LANDMARKS,
         shared.N_COMPONENTS.described(
             "Number of cosines K of a landmark.  With 1 a round learns one phase, by a search for the global minimum."),
-        shared.GAMMA,
+        shared.GAMMA, shared.KERNEL,
         shared.BETA.described(shared.BETA.text + "  In its formula n is the sum of the sample weights."),
         _LANDMARKS,
         Parameter("step", choice("closed", "exact"),
@@ -291,10 +292,10 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
         shared.EVAL_LOSSES_, shared.TIMED_OUT_, _FEATURE_IMPORTANCES_, shared.N_FEATURES_IN_,
     )
 
-    def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
-                 landmarks: Literal["learn", "random"] = "learn", step: Literal["closed", "exact"] = "closed",
-                 learning_rate: float = 1.0, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+    def __init__(self, n_estimators: int = 100, *, n_components: int = 10, gamma: Gamma = "scale",
+                 kernel: Density = "gaussian", beta: float = 1.0, landmarks: Literal["learn", "random"] = "learn",
+                 step: Literal["closed", "exact"] = "closed", learning_rate: float = 1.0, max_iter: int = 10,
+                 max_samples: int | None = 16384, standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
                  precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
@@ -304,6 +305,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
         self.beta = beta
         self.landmarks = landmarks
         self.step = step
+        self.kernel = kernel
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_samples = max_samples
@@ -322,7 +324,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
 
 _PARAMETERS = (
     _N_LANDMARKS, shared.N_COMPONENTS, shared.GAMMA.described(shared.GAMMA.text + "  The paper has 0.5."),
-    shared.BETA, _LANDMARKS,
+    shared.KERNEL, shared.BETA, _LANDMARKS,
     Parameter("scale_residuals", choice(True, False),
               "Fit landmark and pseudo-posterior to residuals in units of their root mean square, because a cosine has "
               "size 1 and residuals shrink round by round.  False fits them as they are, as the paper prints it."),
@@ -343,7 +345,7 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     """Gradient boosting of learned landmarks for the squared error.
 
     The model is H(x) = H_0 + sum over t of v alpha_t sum over j of q_tj cos(omega_tj . (x_t - x)).  Each round draws K
-    omegas from the spectral density of the Gaussian kernel and learns the landmark x_t whose mean cosine minimises the
+    omegas from the spectral density of the kernel and learns the landmark x_t whose mean cosine minimises the
     squared error to the residuals r = y - H.  It weights the cosines by the pseudo-posterior q_tj proportional to
     exp(-(beta / n) sum over i of (r_i - cos(omega_tj . (x_t - x_i)))^2), and adds their sum with its least-squares step
     (L. Gautheron et al., Learning Landmark-Based Ensembles with Random Fourier Features and Gradient Boosting, 2019,
@@ -383,10 +385,10 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     _parameters = (*_PARAMETERS, *_LAST)
     _attributes = _ATTRIBUTES
 
-    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale", beta: float = 16.0,
-                 landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
-                 learning_rate: float = 0.5, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale",
+                 kernel: Density = "gaussian", beta: float = 16.0, landmarks: Literal["learn", "random"] = "learn",
+                 scale_residuals: bool = True, learning_rate: float = 0.5, max_iter: int = 10,
+                 max_samples: int | None = 16384, standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
                  precision: Precision = "single", columns: MapOrNone = "auto", random_state: RandomSource = None,
                  n_jobs: int | None = None, verbose: int = 0) -> None:
@@ -397,6 +399,7 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
         self.landmarks = landmarks
         self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
+        self.kernel = kernel
         self.max_iter = max_iter
         self.max_samples = max_samples
         self.standardize = standardize
@@ -448,10 +451,10 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     _parameters = (*_PARAMETERS, shared.CLASS_WEIGHT, *_LAST)
     _attributes = (shared.CLASSES_, *_ATTRIBUTES)
 
-    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale", beta: float = 16.0,
-                 landmarks: Literal["learn", "random"] = "learn", scale_residuals: bool = True,
-                 learning_rate: float = 0.1, max_iter: int = 10, max_samples: int | None = 16384,
-                 standardize: bool = True, early_stopping_rounds: int | None = 20,
+    def __init__(self, n_estimators: int = 200, *, n_components: int = 100, gamma: Gamma = "scale",
+                 kernel: Density = "gaussian", beta: float = 16.0, landmarks: Literal["learn", "random"] = "learn",
+                 scale_residuals: bool = True, learning_rate: float = 0.1, max_iter: int = 10,
+                 max_samples: int | None = 16384, standardize: bool = True, early_stopping_rounds: int | None = 20,
                  validation_fraction: float | None = None, warm_start: bool = False, max_seconds: float | None = None,
                  precision: Precision = "single", class_weight: ClassWeight = None, columns: MapOrNone = "auto",
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
@@ -462,6 +465,7 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
         self.landmarks = landmarks
         self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
+        self.kernel = kernel
         self.max_iter = max_iter
         self.max_samples = max_samples
         self.standardize = standardize

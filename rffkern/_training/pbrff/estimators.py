@@ -11,7 +11,7 @@ from ..._estimator import parameters as shared
 from ..._estimator.base import Fitted, Model
 from ..._estimator.links import Link, LogisticLink
 from ..._estimator.monitor import printing
-from ..._estimator.parameters import Attribute, ClassWeight, Gamma, MapOrNone, Parameter
+from ..._estimator.parameters import Attribute, ClassWeight, Density, Gamma, MapOrNone, Parameter
 from ..._estimator.tasks import Classifier
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
@@ -36,6 +36,7 @@ _KERNELS = (
     Parameter("n_landmarks", number(int, 1, 10**8), "Number of landmarks, and of features."),
     shared.N_COMPONENTS,
     shared.GAMMA,
+    shared.KERNEL,
     shared.BETA.described(shared.BETA.text + "  The posterior is proportional to exp(-beta sqrt(n) loss), where n is "
                           "the sum of the sample weights."),
 )
@@ -136,7 +137,7 @@ class _LandmarkKernels(Model):
 class PBRFFClassifier(_LandmarkKernels, Classifier):
     """Linear support vector machine on landmark features with pseudo-Bayesian kernels.
 
-    For each landmark (x_l, y_l) K omegas are drawn from the spectral density of the Gaussian kernel.  Their cosines are
+    For each landmark (x_l, y_l) K omegas are drawn from the spectral density of the kernel.  Their cosines are
     weighted by the pseudo-posterior q_lj proportional to exp(-beta sqrt(n) loss_lj), with loss_lj = 1/2 - 1/2
     (1 / (n - 1)) sum over i != l of y_l y_i cos(omega_lj . (x_l - x_i)).  Feature l of a row is sum over j of
     q_lj cos(omega_lj . (x_l - x)).  A linear SVM that minimises 1/2 |w|^2 + C sum of losses is learned on the
@@ -195,7 +196,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         shared.PRECISION.described(shared.PRECISION.text + "  This is the precision of the features; sums of the "
                                    "linear SVM over them are always in double precision."),
     )
-    _rare_parameters = ("tol", "standardize", "precision")
+    _rare_parameters = ("kernel", "tol", "standardize", "precision")
     _attributes = (
         shared.CLASSES_,
         shared.EXPANSION_.described(
@@ -210,8 +211,9 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
 
     proba_slope_: Double
 
-    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
-                 C: float = 1.0, landmarks: Literal["random", "kmeans"] = "random",
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale",
+                 kernel: Density = "gaussian", beta: float = 1.0, C: float = 1.0,
+                 landmarks: Literal["random", "kmeans"] = "random",
                  loss: Literal["squared_hinge", "hinge"] = "squared_hinge", class_weight: ClassWeight = None,
                  columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
                  verbose: int = 0, tol: float = 1e-4, standardize: bool = True,
@@ -220,6 +222,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         self.n_components = n_components
         self.gamma = gamma
         self.beta = beta
+        self.kernel = kernel
         self.C = C
         self.landmarks = landmarks
         self.loss = loss
@@ -304,22 +307,23 @@ class PBRFFTransformer(_LandmarkKernels):
             "Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
         shared.PRECISION,
     )
-    _rare_parameters = ("standardize", "precision")
+    _rare_parameters = ("kernel", "standardize", "precision")
     _attributes = (
         shared.EXPANSION_.described("The sum of all features, immutable: K terms of amplitude q_lj for each landmark."),
         *_ATTRIBUTES,
     )
 
-    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale", beta: float = 1.0,
-                 landmarks: Literal["random", "kmeans"] = "random", columns: MapOrNone = "auto",
-                 random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0,
-                 standardize: bool = True, precision: Precision = "single") -> None:
+    def __init__(self, n_landmarks: int = 100, *, n_components: int = 10, gamma: Gamma = "scale",
+                 kernel: Density = "gaussian", beta: float = 1.0, landmarks: Literal["random", "kmeans"] = "random",
+                 columns: MapOrNone = "auto", random_state: RandomSource = None, n_jobs: int | None = None,
+                 verbose: int = 0, standardize: bool = True, precision: Precision = "single") -> None:
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
         self.beta = beta
         self.landmarks = landmarks
         self.columns = columns
+        self.kernel = kernel
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

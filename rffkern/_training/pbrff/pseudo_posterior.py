@@ -12,12 +12,12 @@ from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
 from ..._native.array_types import Double, NDArray
-from ..._rows.row_blocks import NUMBERS, draw_in_slices, row_slices
+from ..._rows.row_blocks import NUMBERS, row_slices
 from ..._rows.scaling import Scaling, scaling_in_threads
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from ..._rows.training_rows import LabelledRows, Training
-from ..spectral import feature_units, largest_single_length, pseudo_posterior, resolved_gamma
+from ..spectral import draw_omegas, feature_units, largest_single_length, pseudo_posterior, resolved_gamma
 from .landmarks import Landmarks, kmeans_landmarks, random_landmarks
 
 # Share of all weight that the rows other than a landmark must have for its losses to mean anything.
@@ -68,15 +68,14 @@ def learn_kernels(model: Any, training: Training,
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
     scaling = scaling_in_threads(rows.X, rows.weights, standardize,
                                  check_n_threads(model.n_jobs, math.prod(rows.X.shape)))
-    gamma = resolved_gamma(model.gamma, standardize, scaling)
+    gamma = resolved_gamma(model.gamma, model.kernel, standardize, scaling)
     choose = random_landmarks if model.landmarks == "random" else kmeans_landmarks
     landmarks = choose(rows, scaling, model.n_landmarks, rng)
-    omegas = draw_in_slices(rng.standard_normal, (model.n_landmarks, model.n_components, rows.X.shape[1]))
-    omegas *= math.sqrt(2 * gamma)
+    omegas = draw_omegas(model.kernel, gamma, rng, (model.n_landmarks, model.n_components, rows.X.shape[1]))
     phases = np.einsum("lkd,ld->lk", omegas, landmarks[0])
     n_threads = check_n_threads(model.n_jobs, rows.X.shape[0] * omegas.size)
     pack_in = partial(tile_rows, rows.X, scaling, n_threads=n_threads, weights=rows.weights)
-    tiles = in_precision(pack_in, model.precision, largest_single_length(gamma))
+    tiles = in_precision(pack_in, model.precision, largest_single_length(gamma, model.kernel))
     cosines = _mean_cosines(tiles, rows, landmarks, omegas, phases, n_threads)
     # The losses are 1/2 - cosines / 2.
     posterior = pseudo_posterior(0.5 * model.beta * math.sqrt(rows.weights.given_total) * cosines)

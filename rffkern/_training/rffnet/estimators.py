@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..._estimator import parameters as shared
 from ..._estimator.base import Fitted, Model
 from ..._estimator.links import SoftmaxLink
 from ..._estimator.monitor import TimeLimit
-from ..._estimator.parameters import Attribute, ClassWeight, MapOrNone, Parameter, eval_sets
+from ..._estimator.parameters import Attribute, ClassWeight, Density, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import Classifier, Regressor
 from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
@@ -20,18 +20,14 @@ from ..._rows.groups import Division
 from ..._rows.training_rows import Training, check_more_labels
 from ..._rows.validation import to_array
 from ...errors import InvalidInputError
-from ..spectral import SPECTRAL_DENSITIES
 from .losses import Loss, classification_loss, regression_loss
 from .rows import LARGEST_VALIDATION
 from .training import counted_epochs, fit_network, partial_fit_network
 
-Density: TypeAlias = Literal["gaussian", "laplace", "matern32", "matern52"]
-
 _N_COMPONENTS = Parameter(
     "n_components", number(int, 1, 10**6, optional=True),
     "Number of random features s; None for sqrt(n) ln(n) of n rows, rounded down, at least 100 and at most 4096.")
-_KERNEL = Parameter(
-    "kernel", choice(*SPECTRAL_DENSITIES),
+_KERNEL = shared.KERNEL.described(
     "The kernel h(relevances * (x - z)), from whose spectral density the omegas are drawn: exp(-|.|^2 / 2), "
     "exp(-|.|_1), or the Matern kernel of smoothness 3/2 or 5/2.")
 _LOSS = Parameter(
