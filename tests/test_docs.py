@@ -230,6 +230,13 @@ def test_no_link_is_dead(page):
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
 
 
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name.startswith(("gbrff", "pbrff", "rff", "sparse"))])
+def test_classes_of_papers_name_their_errata(name):
+    named = re.findall(r"docs/errata\.md#([\w-]+)", FAMILIES[name].load().__doc__)
+    assert len(named) == 1
+    assert named[0] in anchors(ROOT / "docs" / "errata.md")
+
+
 def test_every_page_can_be_reached():
     """The guide, or the index of the algorithms, has a link to each page of docs/."""
     for folder in (ROOT / "docs", ROOT / "docs" / "algorithms"):

@@ -113,12 +113,7 @@ TAIL = """## What is not here
 - SRFF as RFFNet's Table 2 prints it is on ailerons and compact worse than a constant: targets were not centred. Here
   they are.
 
-What is printed wrongly: [GBRFF](algorithms/gbrff.md#errors-in-the-papers),
-[RFFNet](algorithms/rffnet.md#errors-in-the-paper),
-[sparse kernel machines](algorithms/sparse_kernel.md#errors-in-the-paper).
-Where the package departs from the papers: [GBRFF](algorithms/gbrff.md#departures-from-the-papers),
-[PBRFF](algorithms/pbrff.md#departures-from-the-paper), [RFFNet](algorithms/rffnet.md#departures-from-the-paper),
-[sparse kernel machines](algorithms/sparse_kernel.md#departures-from-the-paper)."""
+[What is printed wrongly, and where the package departs from the papers](errata.md)."""
 
 
 def page(names, folder):

@@ -45,7 +45,8 @@ _CONVERGENCE_BOUND_ = Attribute(
     "Bound of `train_loss_`, from the steps alone: mean over outputs of 1 / cosh(H_0) times the product over rounds t "
     "of cosh(v alpha_t) - tanh(alpha_t) sinh(v alpha_t), which is 1 / cosh(alpha_t) where the learning rate v is 1.  "
     "It follows from the closed form of the step, by which alpha_t = artanh of the edge of round t, and bounds the "
-    "share of wrong training rows, too.  Not kept in model files.")
+    "share of wrong training rows, too.  It holds up to the rounding of exp(-y H) at single rows: a relative 5e-7, or "
+    '1e-14 with `precision="double"`.  Not kept in model files.')
 _N_LBFGS_ITER_ = Attribute("n_iter_", "int",
                           "L-BFGS iterations of all descents together; not kept in model files.")
 _FEATURE_IMPORTANCES_ = Attribute(
@@ -157,8 +158,9 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss
-    is below 1e-30.  `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer
-    weight differs from repetition by rounding alone.
+    is below 1e-30; rounds learn on at most `max_samples` rows; columns are standardised.  What the paper prints
+    wrongly: docs/errata.md#gbrff1-and-gbrff2.  `sample_weight` multiplies a row's term in every sum: on up to
+    `max_samples` rows an integer weight differs from repetition by rounding alone.
 
     Examples
     --------
@@ -205,9 +207,9 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
                  random_state: RandomSource = None, n_jobs: int | None = None, verbose: int = 0) -> None:
         self.n_estimators = n_estimators
         self.gamma = gamma
+        self.kernel = kernel
         self.reg_lambda = reg_lambda
         self.learning_rate = learning_rate
-        self.kernel = kernel
         self.max_iter = max_iter
         self.max_samples = max_samples
         self.standardize = standardize
@@ -250,10 +252,11 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss
-    is below 1e-30.  The gradient of the landmark has omega_j inside the sum over j, where the paper prints it outside;
-    for K <= n_features the descent is over the K phases of the landmark, which reach every landmark.  `sample_weight`
-    multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from repetition by
-    rounding alone, which the descents of landmarks magnify.
+    is below 1e-30; rounds learn on at most `max_samples` rows; columns are standardised; for K <= n_features the
+    descent is over the K phases of the landmark, which reach every landmark.  The gradient of the landmark has omega_j
+    inside the sum over j, where the paper prints it outside; this and other errata: docs/errata.md#gbrff1-and-gbrff2.
+    `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from
+    repetition by rounding alone, which the descents of landmarks magnify.
 
     Examples
     --------
@@ -302,10 +305,10 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
+        self.kernel = kernel
         self.beta = beta
         self.landmarks = landmarks
         self.step = step
-        self.kernel = kernel
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_samples = max_samples
@@ -367,8 +370,9 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     The time of a landmark's descent does not depend on the number of features.
 
     Departures from the printed algorithm: the pseudo-posterior has the minus sign that the second line of eq. 7 lacks;
-    residuals are scaled (`scale_residuals`); for K <= n_features the descent is over the K phases of the landmark,
-    which reach every landmark.
+    residuals are scaled (`scale_residuals`); gamma is 1 / n_features, where the paper prints 0.5; rounds learn on at
+    most `max_samples` rows; for K <= n_features the descent is over the K phases of the landmark, which reach every
+    landmark.  What the paper prints wrongly: docs/errata.md#gbrff.
 
     Examples
     --------
@@ -395,11 +399,11 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
+        self.kernel = kernel
         self.beta = beta
         self.landmarks = landmarks
         self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
-        self.kernel = kernel
         self.max_iter = max_iter
         self.max_samples = max_samples
         self.standardize = standardize
@@ -434,7 +438,7 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
 
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
 
-    Departures from the printed algorithm are those of `GBRFFRegressor`.
+    Departures from the printed algorithm are those of `GBRFFRegressor`; docs/errata.md#gbrff has the errata.
 
     Examples
     --------
@@ -461,11 +465,11 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
         self.n_estimators = n_estimators
         self.n_components = n_components
         self.gamma = gamma
+        self.kernel = kernel
         self.beta = beta
         self.landmarks = landmarks
         self.scale_residuals = scale_residuals
         self.learning_rate = learning_rate
-        self.kernel = kernel
         self.max_iter = max_iter
         self.max_samples = max_samples
         self.standardize = standardize

@@ -168,7 +168,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     and the default parameters 2e8 multiply-adds for a row.  `verbose` reports progress.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
-    constant feature is regularised, as the dual descent needs it.
+    constant feature is regularised, as the dual method needs it; n is the sum of the sample weights; columns are
+    standardised.  What the papers print wrongly: docs/errata.md#pbrff.
 
     Examples
     --------
@@ -221,8 +222,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
-        self.beta = beta
         self.kernel = kernel
+        self.beta = beta
         self.C = C
         self.landmarks = landmarks
         self.loss = loss
@@ -290,6 +291,8 @@ class PBRFFTransformer(_LandmarkKernels):
         array:  n (u d + max(2 c u + 8, c u + 21))
         blocks: n (c u + 8) + (8 + u + c u / d) b
 
+    Departures from the papers and their errata: docs/errata.md#pbrff.
+
     Examples
     --------
     >>> import numpy as np
@@ -320,10 +323,10 @@ class PBRFFTransformer(_LandmarkKernels):
         self.n_landmarks = n_landmarks
         self.n_components = n_components
         self.gamma = gamma
+        self.kernel = kernel
         self.beta = beta
         self.landmarks = landmarks
         self.columns = columns
-        self.kernel = kernel
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

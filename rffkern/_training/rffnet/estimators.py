@@ -317,7 +317,9 @@ class RFFNetRegressor(_RFFNet, Regressor):
 
     Departures from the paper: proximal steps use the metric of Adam's steps, so that they end where the objective is
     minimal; a constant is learned and not penalised; penalty and step size fall when the validation loss stops
-    falling: a large penalty first finds the relevant columns, then a small one lets the model fit them closely.
+    falling: a large penalty first finds the relevant columns, then a small one lets the model fit them closely; of
+    several restarts on few rows the best is kept; columns and targets are standardised.  What the paper prints wrongly:
+    docs/errata.md#rffnet.
 
     Examples
     --------
@@ -425,7 +427,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
         blocks: 36 n + 8 (d + 1) h + 8 b + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
 
     Sample weights take 9 n more.  The treatment of streamed rows and the departures from the paper are described in the
-    notes of `RFFNetRegressor`.
+    notes of `RFFNetRegressor`, errata in docs/errata.md#rffnet.
 
     Examples
     --------

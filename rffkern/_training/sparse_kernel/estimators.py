@@ -220,6 +220,8 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     a_0.  This has no effect on the model, and neither has the amplitude, but for the threshold of "ran": k(x, x) is 1
     there.  Near-duplicates are skipped.  With S = 1, "ald" and "ran" compare a row with all basis vectors, else with
     those of its base learner; and base learners are made orthonormal, which changes the model by rounding errors only.
+    The kernel is chosen by held-out rows (`kernel="auto"`), where the paper has the likeliest; T is at most half of the
+    rows.  What the paper prints wrongly: docs/errata.md#sparse-kernel-machines.
 
     Examples
     --------
@@ -281,7 +283,8 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     The last term is that of the calibration; "active" takes 8 n k more.
 
-    Departures from the paper are those of `SparseKernelRegressor`.  The mean of y, F_0, is part of F.
+    Departures from the paper are those of `SparseKernelRegressor`; scores are calibrated.  The mean of y, F_0, is part
+    of F.  What the paper prints wrongly: docs/errata.md#sparse-kernel-machines.
 
     Examples
     --------
