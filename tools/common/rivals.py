@@ -58,7 +58,7 @@ def quality(predicted, y_test, is_class):
 
 
 def area_under_roc(scores, is_positive):
-    """Share of pairs of a positive and another row that scores put in order, ties as half; numpy alone, as in .ci/run."""
+    """Share of pairs of a positive and another row that scores put in order, ties as half; NumPy alone, for .ci/run."""
     others = np.sort(scores[~is_positive])
     below, up_to = (np.searchsorted(others, scores[is_positive], side) for side in ("left", "right"))
     return float((below + up_to).mean() / (2 * len(others)))
