@@ -123,7 +123,7 @@ MAX_SECONDS = Parameter(
     "Seconds after which `fit` stops and keeps the best rounds so far.  The time is checked after each round, so that "
     "at least one is trained, and `fit` exceeds the limit by one round and the last steps.  Which rounds are kept then "
     "depends on the speed of the machine; a fit that ends before has the bits of one without a limit.  With "
-    "`warm_start`, the next call goes on for as many seconds.  None: no limit.  Not kept in model files.")
+    "`warm_start`, the next call goes on for as many seconds.  If None, there is no limit.  Not kept in model files.")
 CLASS_WEIGHT = Parameter(
     "class_weight", Check('dict of labels and numbers > 0, "balanced" or None', _check_class_weights),
     'Factor on the weights of the rows of each label; "balanced" gives all classes '
@@ -145,8 +145,8 @@ COLUMNS = Parameter("columns", of_class("ColumnMap", "auto", "search"),
 RANDOM_STATE = Parameter("random_state", Check("int >= 0, numpy.random.Generator, numpy.random.RandomState or None",
                                                check_random_state), "Source of the random draws.")
 N_JOBS = Parameter("n_jobs", Check(f"int in [1, {MAX_THREADS}], -1 or None", check_jobs),
-                   "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  "
-                   "The result is the same to the last bit for any number.  Not kept in model files.")
+                   "Number of threads, at most one for each CPU.  None and -1 mean all CPUs that this process may use. "
+                   " The result is the same to the last bit for any number.  Not kept in model files.")
 VERBOSE = Parameter("verbose", number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 
 CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")

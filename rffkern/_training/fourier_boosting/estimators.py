@@ -361,9 +361,9 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
 class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     """Gradient boosting with Fourier terms, symmetric trees and linear terms for real targets, with nothing to tune.
 
-    See `FourierBoostingClassifier`.  Several targets share all terms.  Quantiles are shifted in the end, so that their
-    share of out-of-fold rows lies below.  `kernel_ridge` is for the squared error: kernel ridge regression estimates
-    means by its squared errors, and these are no quantiles, no logarithms of means, and not robust against outliers.
+    See `FourierBoostingClassifier`.  Several targets share all terms.  Each quantile is shifted at the end, so that its
+    share of the out-of-fold rows lies below it.  `kernel_ridge` is for the squared error alone, because kernel
+    ridge regression estimates means.
 
     {parameters}
 

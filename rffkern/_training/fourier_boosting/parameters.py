@@ -368,23 +368,22 @@ PARAMETERS = (
               "refused."),
     Parameter("interaction_constraints", INTERACTION_CONSTRAINTS,
               'Sets of columns that may occur together in a term, by name or index: [["age", "price"], ["size"]].  '
-              'Columns that are in no set are one more set.  "no_interactions": each column by itself, so that the '
-              'score is a sum of functions of one column.  "pairwise": sets of two.  An integer n: each column by '
-              "itself, and the n pairs that lower the training loss of such a model most; fewer, if a pair gains no "
-              "more than chance would.  Kernel ridge regression, which reads all columns, is not used.  With "
-              "constraints of either kind missing values are not imputed from other columns."),
+              'All columns that are in no set form one more set.  "no_interactions" means each column by itself, so '
+              'that the score is a sum of functions of one column; "pairwise" means sets of two.  An integer n means '
+              "each column by itself and the n pairs that lower the training loss of such a model most, or fewer, if a "
+              "pair gains no more than chance would.  Kernel ridge regression, which reads all columns, is not used.  "
+              "With constraints of either kind missing values are not imputed from other columns."),
     shared.MAX_SAMPLES.described(
         "Largest number of rows that the descent of one Fourier term uses: a block of the shuffled rows, another in "
         "each round; None for all.  Steps, trees and updates use all rows."),
     Parameter("early_stopping_rounds", number(int, 1, optional=True, word="auto"),
               "Rounds without a lower validation loss, or `eval_metric` of `fit`, after which a bag ends; its rounds "
-              'up to the lowest are kept.  "auto": 100 on up to 1,000 rows, 200 from 3,000 on.  None: all rounds are '
-              "kept."),
+              'up to the lowest are kept.  "auto" is 100 for up to 1,000 rows and 200 for 3,000 or more.  If None, all '
+              "rounds are kept."),
     Parameter("validation_fraction", number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, in each class, that a bag holds out where there is no `eval_set`.  Bags hold out "
-              "different folds of one division of the rows; when all folds are used, the rows are divided anew.  "
-              '"auto": a fifth for up to 3,000 rows, a tenth for 30,000 '
-              "or more."),
+              "different folds of one division of the rows; if there are more bags than folds, the rows are divided "
+              'again.  "auto" is a fifth for up to 3,000 rows and a tenth for 30,000 or more.'),
     Parameter("validation", choice("random", "last"),
               'Which rows bags hold out: "random", folds drawn at random, or "last", for rows in order of time: all '
               "bags hold out the same last rows, so that rounds, calibration and kernel ridge regression are chosen by "
@@ -409,14 +408,14 @@ PARAMETERS = (
         "Random number generator or its seed; a seed always gives the same model.  docs/algorithms/fourier_boosting.md "
         "has the order of the draws."),
     shared.N_JOBS.described(
-        "Number of threads, at most one for each CPU.  None and -1: all CPUs that this process may use.  Bags are "
-        "trained side by side, and share threads beyond their number.  The result is the same to the last bit for any "
-        "number.  Not kept in model files."),
+        "Number of threads, at most one for each CPU.  None and -1 mean all CPUs that this process may use.  Bags "
+        "are trained side by side; threads beyond their number are shared among them.  The result is the same to the "
+        "last bit for any number.  Not kept in model files."),
     shared.VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (
     shared.EXPANSION_,
-    shared.N_ESTIMATORS_.described("Number of rounds kept of the bag that has most."),
+    shared.N_ESTIMATORS_.described("Largest number of rounds that a bag keeps."),
     Attribute("n_bags_", "int", "Number of bags."),
     Attribute("train_loss_, eval_loss_", "arrays",
               "Mean loss of the training rows and of the validation rows, averaged over bags.  Entry t is the loss "
@@ -439,7 +438,7 @@ ATTRIBUTES = (
     Attribute("kernel_ridge_report_", "named tuple",
               "`kept`, whether kernel ridge regression is stacked on the terms; `reason`, a sentence; `loss_without` "
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "
-              "`length_scale_factor`, by which 1 / sqrt(relevance) of a column is multiplied to be its length scale; "
+              "`length_scale_factor`, such that the length scale of a column is this times 1 / sqrt(its relevance); "
               "and `reg_lambda`.  Numbers are None where it was not tried."),
     shared.N_FEATURES_IN_,
 )
@@ -448,8 +447,8 @@ ARGUMENTS = {
         "groups", "array of shape (n_samples,) or None",
         "The group of each row, such as a patient, a customer or a day: numbers, text or dates.  No bag validates on "
         "rows of a group that it trains on, and neither do calibration and kernel ridge regression.  With "
-        'validation="last", rows of one group must be next to each other.  None: each row for itself.  Without effect '
-        "beside an `eval_set`."),
+        'validation="last", rows of one group must be next to each other.  If None, each row is a '
+        "group.  An `eval_set` is validated on in place of them."),
     "eval_metric": Attribute(
         "eval_metric", "callable or None",
         "A metric by which early stopping and the rounds that are kept are decided in place of the validation loss: "
