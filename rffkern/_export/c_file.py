@@ -682,7 +682,7 @@ def _scores(function: Function, name: str, public: str, static: str) -> str:
         is_product = "shapley_nodes" in arrays
         text += (c_source_of("rff_integrate") if is_product else "") + Template(
             _CONTRIBUTIONS + (_PRODUCTS if is_product else "")).substitute(words, n_factors=2 * function.n_columns)
-        text += "".join(Template(_CONTRIBUTIONS_OF_PARTS[part.kind]).substitute(
+        text += "".join(Template(part.of_kind(_CONTRIBUTIONS_OF_PARTS)).substitute(
             _words_of(part, words, _ONE_ROW), integrate=_INTEGRATE)
                         for part in parts) + "}\n"
     return text
@@ -695,7 +695,7 @@ def _sums(parts: Sequence[Part], words: dict[str, Any], loop: dict[str, str]) ->
         in_regions = part.n_regions > 1
         own = _ONE_ROW | {"row": loop["row"]} if in_regions else loop
         kernel = write(KERNELS[part.shape], _WRITER, q="q" + own["i"]) if part.shape else ""
-        text = Template(_PARTS[part.kind]).substitute(_words_of(part, words, own), kernel=kernel)
+        text = Template(part.of_kind(_PARTS)).substitute(_words_of(part, words, own), kernel=kernel)
         if in_regions:
             text = Template(_REGION).substitute(loop, n_nodes=part.n_regions - 1, kernels=text)
         sums.append(text)

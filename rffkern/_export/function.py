@@ -62,6 +62,12 @@ class Part(NamedTuple):
         """Of kernels, in how many regions they are."""
         return len(self.arrays.get("region_starts", (0, 0))) - 1
 
+    def of_kind(self, sums: Mapping[str, Any]) -> Any:
+        """What a target has for terms of this kind, by the kinds that it knows."""
+        if self.kind not in sums:
+            raise InvalidInputError(f"terms of kind {self.kind!r} cannot be exported to this target")
+        return sums[self.kind]
+
 
 class Column(NamedTuple):
     """How a raw column becomes a value: a number, the seconds of a date since 1970, or the place of a level."""

@@ -221,7 +221,7 @@ def _lines(function: Function) -> Iterator[str]:
         line = write(LINE, _WRITER, coefficient="coefficients", x="(z - center)[:, :, None]")
         kernel = write(KERNELS[part.shape], _WRITER, q="q") if part.shape else ""
         n_nodes = part.n_regions - 1
-        yield "    " + _PARTS["regions" if n_nodes else part.kind].format(
+        yield "    " + (_PARTS["regions"] if n_nodes else part.of_kind(_PARTS)).format(
             line=line, kernel=kernel, n_nodes=n_nodes, depth=n_nodes.bit_length()) + "\n"
     yield "    return np.broadcast_to(h, (len(X), len(intercept)))\n"
     formula = write(answer.formula, _WRITER, h="h", **{name: repr(value) for name, value in answer.numbers.items()})

@@ -92,7 +92,7 @@ def onnx_file(function: Function, precision: str) -> bytes:
             rows = write(CLIP, graph, z=rows, **{name: graph.keep(each) for name, each in function.bounds.items()})
     scores = graph.keep(function.intercept.reshape(1, -1))
     for part in function.parts:
-        scores = graph.add("Add", scores, (_regions if part.n_regions > 1 else _PARTS[part.kind])(graph, part, rows))
+        scores = graph.add("Add", scores, (_regions if part.n_regions > 1 else part.of_kind(_PARTS))(graph, part, rows))
     scores = graph.add("Expand", scores, graph.add("Concat", n_rows, graph.keep([1], np.int64), axis=0)
                        ) if not function.parts else scores
     outputs = _answers(graph, function, scores, element)

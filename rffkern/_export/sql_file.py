@@ -138,7 +138,7 @@ def sql_file(function: Function, table: str, key: str) -> str:
     absent = "0e0 * " + _sum([f"z{j}" for j in range(function.n_features)])
     sums = [f"SELECT id, {', '.join(f'{_number(b)} + {absent}' for b in function.intercept.tolist())} FROM rff_row"]
     for part in function.parts:
-        named, summed = _PARTS[part.kind](part, n_outputs)
+        named, summed = part.of_kind(_PARTS)(part, n_outputs)
         stages += named
         sums.append(summed)
     outputs = [f"h{k}" for k in range(n_outputs)]
