@@ -46,26 +46,26 @@ def c_model(model: Any) -> Any:
         If it is no model of this package.
     """
     if isinstance(model, Expansion):
-        return scoring.make_model(*_arrays(model), {}, "function", 0, "none", 0.0, "scores")
+        return scoring.make_model(_arrays(model), {}, "function", 0, "none", 0.0, "scores")
     if not isinstance(model, Model):
         raise InvalidInputError("model must be a fitted estimator or an expansion of this package, "
                                 f"got {type(model).__name__}")
     model = model._snapshot()
     model._check_fitted()
     expansion = model.expansion_
-    arrays = *_arrays(expansion), _columns(vars(model).get("column_map_"))
+    arrays = _arrays(expansion), _columns(vars(model).get("column_map_"))
     if isinstance(model, Classifier):
         return scoring.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
     kind = "regressor" if isinstance(model, Regressor) else "transformer"
     return scoring.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
 
 
-def _arrays(expansion: Expansion) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays of an expansion, and what the scorer in C needs of its trees."""
+def _arrays(expansion: Expansion) -> dict[str, Any]:
+    """The arrays of an expansion that C knows."""
     for part in expansion.parts:
         if not part.in_c:
             raise InvalidInputError(f"model must have terms that C knows, got those of kind {part.kind!r}")
-    return expansion.arrays(), expansion._packed_trees()
+    return expansion.arrays()
 
 
 def _columns(column_map: Any) -> dict[str, Any]:

@@ -226,14 +226,8 @@ class Expansion(Immutable):
         """What scores rows that are checked."""
         if not self._scorers:
             others = [part for part in self.parts if not part.in_c]
-            self._scorers.append(Scorer(self.arrays(), self._packed_trees(), others))
+            self._scorers.append(Scorer(self.arrays(), others))
         return self._scorers[0]
-
-    def _packed_trees(self) -> dict[str, Any]:
-        """What the scorer in C needs of the trees, if there are any."""
-        trees = self.trees
-        return {} if trees is None else {"unit": trees.unit, "steps": trees.layout.steps, "starts": trees.starts,
-                                         "values": trees.values_in_units()}
 
     def _bound(self) -> Double:
         """What no score exceeds in magnitude, shape (n_outputs,)."""

@@ -20,8 +20,8 @@ class Scorer:
     needed: it depends on the arrays alone, so that two threads that make it at the same time make equal ones.
     """
 
-    def __init__(self, arrays: dict[str, Double], trees: dict[str, Any], others: list[Part]) -> None:
-        self._arrays, self._trees, self._others = arrays, trees, others
+    def __init__(self, arrays: dict[str, Double], others: list[Part]) -> None:
+        self._arrays, self._others = arrays, others
         self._made: dict[np.dtype[Any], scoring.Scorer] = {}
 
     def score(self, X: Real, n_threads: int | None) -> Double:
@@ -71,4 +71,4 @@ class Scorer:
 
     def _of(self, dtype: np.dtype[Any]) -> scoring.Scorer:
         made = self._made.get(dtype)
-        return made or self._made.setdefault(dtype, scoring.Scorer(self._arrays, self._trees, dtype == np.float32))
+        return made or self._made.setdefault(dtype, scoring.Scorer(self._arrays, dtype == np.float32))

@@ -4,10 +4,9 @@
 
 #include <float.h>
 
-#include "rff_columns.h"
+#include "rff_archive.h"
 
 #define RFF_MOST_DEPTH 12
-#define RFF_LARGEST_SLOPE_PART 1e290
 #define RFF_MOST_NUMBERS (1u << 22) /* of omegas that a file has without their zeros */
 
 static int rff_has_part(const rff_file *file, int part) { return rff_find_array(file, rff_part_arrays[part][0]) != NULL; }
@@ -69,7 +68,7 @@ static int rff_is_bounded(const rff_expansion *expansion, const double *coeffici
         for (m = 0; m < expansion->n_terms; m++) bound += fabs(coefficients[m * expansion->n_outputs + output]);
         for (m = 0; expansion->slopes && m < expansion->n_features; m++)
             n_slopes += expansion->slopes[m * expansion->n_outputs + output] != 0;
-        bound += RFF_LARGEST_SLOPE_PART * n_slopes;
+        bound += RFF_LARGEST_PART * n_slopes;
         for (tree = 0; tree < expansion->n_trees; tree++) {
             double largest = 0;
             for (m = expansion->tree_starts[tree]; m < expansion->tree_starts[tree + 1]; m++)
@@ -87,7 +86,8 @@ static int rff_is_bounded(const rff_expansion *expansion, const double *coeffici
 
 /* A tree: what going right at each depth adds to the number of the leaf, and the number of leaves. */
 typedef struct {
-    const double *columns, *thresholds;
+    const int32_t *columns;
+    const double *thresholds;
     size_t depth;
     int32_t steps[RFF_MOST_DEPTH], n_leaves;
 } rff_tree;
@@ -123,14 +123,15 @@ static double rff_unit(double largest)
 }
 
 /* Values in single precision, in units of `tree_unit`, as Python rounds them: first as they are kept, then packed. */
-static void rff_round_values(rff_expansion *expansion, const double *values, size_t n, float *rounded)
+static void rff_round_values(rff_expansion *expansion, const rff_array *values, float *rounded)
 {
+    const size_t n = values->size;
     double largest = 0, unit;
     size_t i;
-    for (i = 0; i < n; i++) largest = fmax(largest, fabs(values[i]));
+    for (i = 0; i < n; i++) largest = fmax(largest, fabs(rff_number(values, i)));
     unit = rff_unit(largest);
     for (i = 0, largest = 0; i < n; i++) {
-        rounded[i] = (float)(values[i] / unit);
+        rounded[i] = (float)(rff_number(values, i) / unit);
         largest = fmax(largest, fabs(unit * (double)rounded[i]));
     }
     expansion->tree_unit = rff_unit(largest);
@@ -139,7 +140,7 @@ static void rff_round_values(rff_expansion *expansion, const double *values, siz
 
 /* Where leaves begin, and what leads to them.  The number of leaves is compared with the size of the file before memory
    is asked for. */
-static int rff_lay_out_trees(rff_file *file, rff_model *model, const double *columns, uint32_t **starts,
+static int rff_lay_out_trees(rff_file *file, rff_model *model, const rff_array *columns, uint32_t **starts,
                              int32_t **steps)
 {
     rff_expansion *expansion = &model->expansion;
@@ -152,17 +153,17 @@ static int rff_lay_out_trees(rff_file *file, rff_model *model, const double *col
     *steps = rff_own(model, n * depth, sizeof **steps);
     RFF_REQUIRE_MEMORY(file, whole_columns && *starts && *steps);
     for (t = 0; t < n; t++) {
-        tree.columns = columns + t * depth;
+        for (l = t * depth; l < (t + 1) * depth; l++) {
+            const double column = rff_number(columns, l);
+            RFF_REQUIRE(file, column >= 0 && column < (double)expansion->n_features && column == floor(column),
+                        "tree_columns must hold indices of features");
+            whole_columns[l] = (int32_t)column;
+        }
+        tree.columns = whole_columns + t * depth;
         tree.thresholds = expansion->thresholds + t * depth;
         tree.depth = depth;
         rff_lay_out(&tree);
-        for (l = 0; l < depth; l++) {
-            const double column = tree.columns[l];
-            RFF_REQUIRE(file, column >= 0 && column < (double)expansion->n_features && column == floor(column),
-                        "tree_columns must hold indices of features");
-            whole_columns[t * depth + l] = (int32_t)column;
-            (*steps)[t * depth + l] = tree.steps[l];
-        }
+        memcpy(*steps + t * depth, tree.steps, depth * sizeof **steps);
         n_leaves += (uint64_t)tree.n_leaves;
         RFF_REQUIRE(file, n_leaves <= file->content.size && n_leaves < INT32_MAX, "shapes must agree");
         (*starts)[t + 1] = (uint32_t)n_leaves;
@@ -174,27 +175,23 @@ static int rff_lay_out_trees(rff_file *file, rff_model *model, const double *col
 static int rff_read_trees(rff_file *file, rff_model *model)
 {
     rff_expansion *expansion = &model->expansion;
-    const rff_array *shape = rff_find_array(file, "tree_columns");
-    const double *columns, *values;
+    const rff_array *columns = rff_find_array(file, "tree_columns"), *values = rff_find_array(file, "tree_values");
     float *rounded;
     uint32_t *starts;
     int32_t *steps;
-    size_t n_leaves;
-    RFF_REQUIRE(file, shape->n_dimensions == 2 && shape->shape[1] <= RFF_MOST_DEPTH
-                && (shape->shape[1] || !shape->shape[0]), "tree_columns must have 1 to 12 columns");
-    expansion->n_trees = shape->shape[0];
-    expansion->depth = shape->shape[1];
-    if (!rff_take(file, model, "tree_columns", 2, expansion->n_trees, expansion->depth, &columns)
-        || !rff_take(file, model, "tree_thresholds", 2, expansion->n_trees, expansion->depth, &expansion->thresholds)
+    RFF_REQUIRE(file, columns->n_dimensions == 2 && columns->shape[1] <= RFF_MOST_DEPTH
+                && (columns->shape[1] || !columns->shape[0]), "tree_columns must have 1 to 12 columns");
+    expansion->n_trees = columns->shape[0];
+    expansion->depth = columns->shape[1];
+    if (!rff_take(file, model, "tree_thresholds", 2, expansion->n_trees, expansion->depth, &expansion->thresholds)
         || !rff_lay_out_trees(file, model, columns, &starts, &steps))
         return 0;
     expansion->tree_starts = starts;
     expansion->steps = steps;
-    n_leaves = starts[expansion->n_trees];
-    if (!rff_take(file, model, "tree_values", 2, n_leaves, expansion->n_outputs, &values)) return 0;
-    expansion->tree_values = rounded = rff_own(model, n_leaves * expansion->n_outputs, sizeof *rounded);
+    RFF_REQUIRE(file, rff_is_shaped(values, 2, starts[expansion->n_trees], expansion->n_outputs), "shapes must agree");
+    expansion->tree_values = rounded = rff_own(model, values->size, sizeof *rounded);
     RFF_REQUIRE_MEMORY(file, rounded);
-    rff_round_values(expansion, values, n_leaves * expansion->n_outputs, rounded);
+    rff_round_values(expansion, values, rounded);
     return 1;
 }
 
@@ -333,13 +330,19 @@ static int rff_read_any_kernels(rff_file *file, rff_model *model)
     return rff_read_kernels(file, kernels);
 }
 
-/* What reads the arrays of each part. */
-static int (*const rff_parts[RFF_N_PARTS])(rff_file *file, rff_model *model) = {
-    rff_read_cosines, rff_read_linear, rff_read_trees, rff_read_any_kernels,
+/* What reads the arrays of each part, and what adds it to the scores of rows that are clipped, if a level does not. */
+static const struct {
+    int (*read)(rff_file *file, rff_model *model);
+    void (*add)(const rff_expansion *e, const rff_rows *X, size_t row, size_t n_rows, double *out);
+} rff_parts[RFF_N_PARTS] = {
+    {rff_read_cosines, NULL},
+    {rff_read_linear, rff_add_lines},
+    {rff_read_trees, NULL},
+    {rff_read_any_kernels, NULL},
 };
 
-/* The expansion of a file, whose arrays have the right names. */
-static int rff_read_expansion(rff_file *file, rff_model *model)
+/* The expansion of arrays that have the right names. */
+static int rff_read_arrays(rff_file *file, rff_model *model)
 {
     rff_expansion *e = &model->expansion;
     int part;
@@ -355,7 +358,15 @@ static int rff_read_expansion(rff_file *file, rff_model *model)
         || (rff_find_array(file, "lower") && !rff_read_bounds(file, model)))
         return 0;
     for (part = 0; part < RFF_N_PARTS; part++)
-        if (rff_has_part(file, part) && !rff_parts[part](file, model)) return 0;
+        if (rff_has_part(file, part) && !rff_parts[part].read(file, model)) return 0;
+    return 1;
+}
+
+/* The same, whose scores must be finite. */
+static int rff_read_expansion(rff_file *file, rff_model *model)
+{
+    const rff_expansion *e = &model->expansion;
+    if (!rff_read_arrays(file, model)) return 0;
     RFF_REQUIRE(file, rff_is_bounded(e, e->kind == RFF_KERNEL ? e->weights : e->amplitudes, model->kernels),
                 "the amplitudes are too large for finite scores");
     return 1;

@@ -2,35 +2,7 @@
 #ifndef RFF_MODEL_H
 #define RFF_MODEL_H
 
-#include "rffkern.h"
-
-typedef enum {
-    RFF_NO_EXPANSION, /* a column map alone */
-    RFF_KERNEL,       /* intercept + sum of weights[m] shape(|(x - centers[m]) * inverse_length_scales|) */
-    RFF_TERMS,        /* intercept + sum of amplitudes[m] cos(omegas[m] . (x - center) - phases[m])
-                         + slopes' (x - center) + the values of the leaves of trees, each of which may be missing;
-                         `kernels` may be beside it */
-} rff_expansion_kind;
-
-/* In the order of files, kernels last; a set of parts is a sum of bits 1 << RFF_PART_FOURIER and so on. */
-enum { RFF_PART_FOURIER, RFF_PART_LINEAR, RFF_PART_TREES, RFF_PART_KERNELS, RFF_N_PARTS };
-
-/* The arrays of each part; a part is there if its first array is.  `rff_parts` of rff_expansions.h reads them. */
-static const char *const rff_part_arrays[RFF_N_PARTS][8] = {
-    {"omegas", "phases", "amplitudes", NULL},
-    {"coefficients", NULL},
-    {"tree_columns", "tree_thresholds", "tree_values", NULL},
-    {"centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds", "region_starts",
-     NULL},
-};
-
-/* Kernels alone are scored by themselves, beside other parts as a model of their own. */
-static rff_expansion_kind rff_kind_of(int parts) { return parts == 1 << RFF_PART_KERNELS ? RFF_KERNEL : RFF_TERMS; }
-
-typedef enum {
-    RFF_GAUSSIAN,    /* exp(-r^2 / 2) */
-    RFF_EXPONENTIAL, /* exp(-r) */
-} rff_kernel_shape;
+#include "rff_parts.h"
 
 /* From scores to probabilities (rffkern/_estimator/links.py). */
 typedef enum {
@@ -142,40 +114,6 @@ typedef struct {
                              where they are equal */
 } rff_distribution;
 
-/* Arrays of double precision in C order, finite, aligned to 64 bytes, shapes as said.  Absent ones are NULL. */
-typedef struct {
-    rff_expansion_kind kind;
-    size_t n_terms;    /* rows of omegas or centers: cosines or kernels, without trees */
-    size_t n_features; /* columns of a mapped row */
-    size_t n_outputs;
-    const double *intercept; /* (n_outputs,) */
-    /* RFF_TERMS */
-    const double *omegas;     /* (n_terms, n_features) */
-    const double *phases;     /* (n_terms,) */
-    const double *amplitudes; /* (n_terms, n_outputs) */
-    const double *center;     /* (n_features,) */
-    /* RFF_KERNEL */
-    rff_kernel_shape shape;
-    const double *centers;              /* (n_terms, n_features) */
-    const double *weights;              /* (n_terms, n_outputs) */
-    const double *inverse_length_scales; /* (n_features,) */
-    size_t n_regions;                   /* 1, or a power of 2: a row has the kernels of its region alone */
-    const uint32_t *region_columns;     /* (n_regions - 1,) node k has the children 2 k + 1 and 2 k + 2 */
-    const double *region_thresholds;    /* (n_regions - 1,) rows above go to the second */
-    const size_t *region_starts;        /* (n_regions + 1,) first center of each */
-    /* RFF_TERMS again */
-    const double *slopes; /* (n_features, n_outputs) */
-    int has_slopes;       /* whether one of them is not 0 */
-    size_t n_trees, depth;
-    const int32_t *tree_columns;  /* (n_trees, depth) */
-    const double *thresholds;     /* (n_trees, depth); DBL_MAX splits nothing */
-    const int32_t *steps;         /* (n_trees, depth) what x[column] > threshold adds to the number of the leaf */
-    const uint32_t *tree_starts;  /* (n_trees + 1,) first leaf of each tree */
-    const float *tree_values;     /* (n_leaves, n_outputs) in units of tree_unit */
-    const double *lower, *upper;  /* (n_features,) bounds that the columns of a row are clipped to */
-    double tree_unit;             /* 1, or a power of 2: scores += unit * (sum of values, in double) if it is not 1 */
-} rff_expansion;
-
 struct rff_model {
     rff_info info;
     rff_expansion expansion;
@@ -196,12 +134,6 @@ struct rff_model {
     void *explainer;            /* what contributions take, where they are prepared */
     void *blocks;               /* all memory of the model */
 };
-
-/* Terms that rounds of boosting add, those of all parts but kernels. */
-static size_t rff_count_boosted(const rff_expansion *expansion)
-{
-    return (expansion->kind == RFF_KERNEL ? 0 : expansion->n_terms) + expansion->n_trees;
-}
 
 /* The same with kernels. */
 static size_t rff_count_terms(const rff_model *model)

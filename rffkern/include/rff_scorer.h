@@ -10,26 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__FAST_MATH__)
-#error "rffscore.c must be compiled without -ffast-math: it would change scores"
-#endif
-
-#if defined(RFF_TABLES) /* the build passes -ffp-contract=off */
-#elif defined(__clang__)
-#pragma clang fp contract(off)
-#elif defined(__GNUC__)
-/* Roots without errno are instructions of vectors. */
-#pragma GCC optimize("fp-contract=off")
-extern double sqrt(double) __attribute__((const));
-extern float sqrtf(float) __attribute__((const));
-#ifdef RFF_FAST
-#pragma GCC optimize("O3")
-#endif
-#elif defined(_MSC_VER)
-#pragma fp_contract(off)
-#endif
-
 #include "rff_cells.h"
+#include "rff_expansions.h"
 
 /* Levels of x86-64 that are compiled: all up to RFF_MOST_LEVEL, 1 for the baseline alone. */
 #ifndef RFF_MOST_LEVEL
@@ -68,7 +50,6 @@ extern float sqrtf(float) __attribute__((const));
 #define RFF_LARGEST_LENGTH 1e3
 #define RFF_SINGLE_ERROR 1e-4
 #define RFF_N_PROBES 200
-#define RFF_LARGEST_PART 1e290
 #define RFF_MOST_USED 0.8
 #define RFF_TAIL 1e-3
 #define RFF_LARGEST_LOG 709.0
@@ -90,13 +71,6 @@ extern float sqrtf(float) __attribute__((const));
     }
 typedef RFF_PACKED(float) rff_packed_f32;
 typedef RFF_PACKED(double) rff_packed_f64;
-
-/* Rows one by one, of width 1, or in tiles: (n_tiles, n_features, width), of a width that divides VM_TILE. */
-typedef struct {
-    const void *values;
-    rff_type type;
-    size_t n_features, width;
-} rff_rows;
 
 typedef void rff_scorer(const rff_model *model, const rff_rows *X, size_t row, size_t n_rows, double *out, void *work);
 
@@ -150,12 +124,6 @@ static size_t rff_bins_size(const rff_model *model)
     return (model->expansion.n_outputs * sizeof(double) + n_columns) * rff_piece(model);
 }
 
-static size_t rff_place(const rff_rows *X, size_t row, size_t column)
-{
-    if (X->width == 1) return row * X->n_features + column;
-    return (row / X->width * X->n_features + column) * X->width + row % X->width;
-}
-
 /* How many of the n_rows from `row` on lie at equal distances, which are `step`. */
 static size_t rff_run(const rff_rows *X, size_t row, size_t n_rows, size_t *step)
 {
@@ -163,12 +131,6 @@ static size_t rff_run(const rff_rows *X, size_t row, size_t n_rows, size_t *step
     *step = X->width == 1 ? X->n_features : 1;
     if (X->width > 1) left = X->width - row % X->width;
     return n_rows < left ? n_rows : left;
-}
-
-static double rff_value(const rff_rows *X, size_t row, size_t column)
-{
-    const size_t place = rff_place(X, row, column);
-    return X->type == RFF_FLOAT32 ? ((const float *)X->values)[place] : ((const double *)X->values)[place];
 }
 
 #ifdef RFF_TABLES
@@ -520,23 +482,6 @@ static void rff_score_cosines(const rff_model *model, const rff_rows *X, size_t 
     }
 }
 
-/* (x - center) slope of a column and an output, not above RFF_LARGEST_PART. */
-static double rff_line(const rff_expansion *e, size_t j, size_t o, double x)
-{
-    const double slope = e->slopes[j * e->n_outputs + o], part = slope != 0 ? (x - e->center[j]) * slope : 0;
-    return part < -RFF_LARGEST_PART ? -RFF_LARGEST_PART : part > RFF_LARGEST_PART ? RFF_LARGEST_PART : part;
-}
-
-static void rff_add_lines(const rff_expansion *e, const rff_rows *X, size_t row, size_t n_rows, double *out)
-{
-    size_t i, j, o;
-    for (i = 0; i < n_rows; i++)
-        for (j = 0; j < e->n_features; j++) {
-            const double x = rff_value(X, row + i, j);
-            for (o = 0; o < e->n_outputs; o++) out[i * e->n_outputs + o] += rff_line(e, j, o, x);
-        }
-}
-
 static size_t rff_region(const rff_expansion *e, const rff_rows *X, size_t row)
 {
     size_t node = 0;
@@ -589,6 +534,7 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
     const int is_double = X->type != RFF_FLOAT32;
     double *sums = (double *)work;
     size_t i;
+    int part;
     if (model->regions) {
         for (i = 0; i < n_rows; i += RFF_PIECE)
             rff_score_regions(model, X, row + i, n_rows - i < RFF_PIECE ? n_rows - i : RFF_PIECE, out + i * e->n_outputs,
@@ -600,7 +546,8 @@ static void rff_score_part(const rff_model *model, const rff_rows *X, size_t row
         return;
     }
     rff_score_cosines(model, X, row, n_rows, out, work);
-    if (e->has_slopes) rff_add_lines(e, X, row, n_rows, out);
+    for (part = 0; part < RFF_N_PARTS; part++)
+        if (rff_parts[part].add) rff_parts[part].add(e, X, row, n_rows, out);
     if (e->n_trees == 0) return;
     if (e->tree_unit == 1) {
         prepared->level->trees[is_double](model, X, row, n_rows, out, work);

@@ -6,6 +6,8 @@
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__SANITIZE_ADDRESS__)
 #define RFF_FAST
 #endif
+#include "rff_parts.h"
+
 #ifdef __OPTIMIZE__
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((minsize)), apply_to = function)

@@ -86,7 +86,7 @@ EXPANSIONS = {
 
 
 def scorer_of(expansion, dtype=np.float32):
-    return scoring.Scorer(expansion.arrays(), expansion._packed_trees(), dtype == np.float32)
+    return scoring.Scorer(expansion.arrays(), dtype == np.float32)
 
 
 def score(expansion, X, n_threads=1):

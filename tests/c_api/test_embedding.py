@@ -162,7 +162,7 @@ def test_refused():
         rffkern.c_model(3)
     arrays = load(FROZEN / "1" / "gbrff2.npz").expansion_.arrays()
     with pytest.raises(ValueError, match="contiguous"):
-        scoring.make_model({name: array[::-1] for name, array in arrays.items()}, {}, {}, "function", 0, "none", 0.0,
+        scoring.make_model({name: array[::-1] for name, array in arrays.items()}, {}, "function", 0, "none", 0.0,
                            "scores")
 
 

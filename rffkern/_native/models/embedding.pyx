@@ -1,9 +1,9 @@
 """Models of the C interface that are made of the arrays of an expansion: docs/c.md, "Embedding"."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -71,28 +71,15 @@ cdef extern from "rff_embed.h" nogil:
         const rff_imputation *imputations
 
     ctypedef struct rff_expansion:
-        int kind, shape, has_slopes
-        size_t n_terms, n_features, n_outputs, n_trees, depth, n_regions
-        const double *intercept
-        const double *omegas
-        const double *phases
-        const double *amplitudes
-        const double *center
-        const double *centers
-        const double *weights
-        const double *inverse_length_scales
-        const uint32_t *region_columns
-        const double *region_thresholds
-        const size_t *region_starts
-        const double *slopes
-        const double *lower
-        const double *upper
-        const double *thresholds
-        const int32_t *tree_columns
-        const int32_t *steps
-        const uint32_t *tree_starts
-        const float *tree_values
-        double tree_unit
+        int kind
+        size_t n_terms, n_features, n_outputs
+
+    ctypedef struct rff_refusal:
+        int error
+        const char *why
+
+    ctypedef struct rff_file:
+        rff_refusal refusal
 
     ctypedef struct rff_model:
         rff_info info
@@ -110,16 +97,16 @@ cdef extern from "rff_embed.h" nogil:
     const rff_functions rff_all_functions
     void *rff_own(rff_model *model, size_t n, size_t size) noexcept
     void rff_release(rff_model *model) noexcept
-    int rff_divide(rff_model *model) noexcept
     int RFF_TABLE
     int rff_note_words(rff_model *model) noexcept
     int rff_prepare_for(rff_model *model, int for_single) noexcept
-    int rff_kind_of(int parts) noexcept
-    enum: RFF_N_PARTS
-    const char *const rff_part_arrays[RFF_N_PARTS][8]
+    enum: RFF_MAX_MEMBERS
+    void rff_lend(rff_file *file, const char *name, uint32_t n_dimensions, size_t rows, size_t columns, size_t width,
+                  const void *numbers) noexcept
+    int rff_read_arrays(rff_file *file, rff_model *model) noexcept
+    int RFF_E_MEMORY
     size_t rff_count_terms(const rff_model *model) noexcept
     int RFF_KERNEL, RFF_FUNCTION, RFF_CLASSIFIER, RFF_REGRESSOR, RFF_TRANSFORMER
-    int RFF_GAUSSIAN, RFF_EXPONENTIAL
     int RFF_COLUMN_NUMERIC, RFF_COLUMN_CATEGORY, RFF_COLUMN_DATE, RFF_COLUMN_EMPTY
     int RFF_NO_LINK, RFF_LOGISTIC, RFF_SOFTMAX, RFF_LINEAR, RFF_IDENTITY, RFF_EXPONENTIATED, RFF_SMALLEST
 
@@ -145,72 +132,32 @@ cdef const void *_own(rff_model *model, array, dtype) except NULL:
     return place
 
 
-cdef int _fill_kernels(rff_model *model, dict arrays, intercept) except -1:
-    """Copy the arrays of kernels."""
-    cdef rff_expansion *e = &model.expansion
-    e.kind, e.n_terms, e.tree_unit = RFF_KERNEL, arrays["centers"].shape[0], 1
-    e.n_features, e.n_outputs = arrays["center"].shape[0], arrays["intercept"].shape[0]
-    e.intercept = <const double *>_own(model, intercept, np.float64)
-    e.centers = <const double *>_own(model, arrays["centers"], np.float64)
-    e.weights = <const double *>_own(model, arrays["weights"], np.float64)
-    e.inverse_length_scales = <const double *>_own(model, arrays["inverse_length_scales"], np.float64)
-    e.shape = RFF_EXPONENTIAL if arrays["exponent"][0] == 1 else RFF_GAUSSIAN
-    e.n_regions = len(arrays["region_starts"]) - 1
-    e.region_columns = <const uint32_t *>_own(model, arrays["region_columns"], np.uint32)
-    e.region_thresholds = <const double *>_own(model, arrays["region_thresholds"], np.float64)
-    e.region_starts = <const size_t *>_own(model, arrays["region_starts"], np.uintp)
-    if not rff_divide(model):
-        raise MemoryError
+cdef int _fill(rff_model *model, dict arrays) except -1:
+    """Copy the arrays of an expansion, as from a file."""
+    cdef rff_file file
+    cdef list kept = []
+    memset(&file, 0, sizeof(file))
+    agree(len(arrays) <= RFF_MAX_MEMBERS, "arrays must be those of an expansion")
+    for name, array in arrays.items():
+        agree(array.flags.c_contiguous and 1 <= array.ndim <= 2, "arrays must be contiguous")
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        kept.append(array)
+        rff_lend(&file, name.encode(), array.ndim, len(array), array.shape[1] if array.ndim == 2 else 1, array.itemsize,
+                 <const void *><size_t>array.__array_interface__["data"][0])
+    if not rff_read_arrays(&file, model):
+        if file.refusal.error == RFF_E_MEMORY:
+            raise MemoryError
+        raise ValueError(file.refusal.why.decode())
     return 0
 
 
-cdef int _fill(rff_model *model, dict arrays, dict trees) except -1:
-    """Copy the arrays of an expansion, and what is known of its trees."""
-    cdef rff_expansion *e = &model.expansion
-    cdef int part, parts = 0
-    for part in range(RFF_N_PARTS):
-        parts |= (rff_part_arrays[part][0].decode() in arrays) << part
-    e.kind = rff_kind_of(parts)
-    for array in arrays.values():
-        agree(array.flags.c_contiguous, "arrays must be contiguous")
-    if e.kind == RFF_KERNEL:
-        _fill_kernels(model, arrays, arrays["intercept"])
-    else:
-        e.n_features, e.n_outputs, e.tree_unit = arrays["center"].shape[0], arrays["intercept"].shape[0], 1
-        e.intercept = <const double *>_own(model, arrays["intercept"], np.float64)
-        e.center = <const double *>_own(model, arrays["center"], np.float64)
-    if "lower" in arrays:
-        e.lower = <const double *>_own(model, arrays["lower"], np.float64)
-        e.upper = <const double *>_own(model, arrays["upper"], np.float64)
-    if "omegas" in arrays:
-        e.n_terms = arrays["omegas"].shape[0]
-        e.omegas = <const double *>_own(model, arrays["omegas"], np.float64)
-        e.phases = <const double *>_own(model, arrays["phases"], np.float64)
-        e.amplitudes = <const double *>_own(model, arrays["amplitudes"], np.float64)
-    if "coefficients" in arrays:
-        e.has_slopes = arrays["coefficients"].any()
-        e.slopes = <const double *>_own(model, arrays["coefficients"], np.float64)
-    if "tree_columns" in arrays:
-        e.n_trees, e.depth = arrays["tree_columns"].shape[0], arrays["tree_columns"].shape[1]
-        e.tree_unit = trees["unit"]
-        e.thresholds = <const double *>_own(model, arrays["tree_thresholds"], np.float64)
-        e.tree_columns = <const int32_t *>_own(model, arrays["tree_columns"], np.int32)
-        e.steps = <const int32_t *>_own(model, trees["steps"], np.int32)
-        e.tree_starts = <const uint32_t *>_own(model, trees["starts"], np.uint32)
-        e.tree_values = <const float *>_own(model, trees["values"], np.float32)
-    if "centers" in arrays and e.kind != RFF_KERNEL:
-        model.kernels = <rff_model *>_place(model, 1, sizeof(rff_model))
-        _fill_kernels(model.kernels, arrays, np.zeros(e.n_outputs))
-    return 0
-
-
-cdef rff_model *_new_model(dict arrays, dict trees) except NULL:
+cdef rff_model *_new_model(dict arrays) except NULL:
     """A model of the arrays of an expansion, which is not prepared."""
     cdef rff_model *model = <rff_model *>calloc(1, sizeof(rff_model))
     if model == NULL:
         raise MemoryError
     try:
-        _fill(model, arrays, trees)
+        _fill(model, arrays)
     except BaseException:
         rff_release(model)
         raise
@@ -347,7 +294,6 @@ cdef int _fill_map(rff_model *model, dict columns) except -1:
 
 def make_model(
     dict arrays,        # of an expansion, by name, checked
-    dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
     dict columns,       # forms, values, neutral, columns and names of a column map, checked; else empty
     str kind,           # among MODEL_KINDS
     Py_ssize_t n_classes,
@@ -356,7 +302,7 @@ def make_model(
     str prediction,     # among PREDICTIONS
 ):
     """A capsule that owns the model, with the functions of the level that is selected now."""
-    cdef rff_model *model = _new_model(arrays, trees)
+    cdef rff_model *model = _new_model(arrays)
     try:
         capsule = PyCapsule_New(model, RFF_MODEL_CAPSULE, _release)
     except BaseException:

@@ -10,8 +10,22 @@ static const vm_trees_table *rff_table_trees;
 
 #undef VM_LEVEL
 #define RFF_TABLES
-#include "../../include/rff_reader.h"
 #include "../../include/rff_scorer.h"
+
+/* Lend an array of a caller, of 4 or 8 bytes a number, to what reads those of files. */
+static void rff_lend(rff_file *file, const char *name, uint32_t n_dimensions, size_t rows, size_t columns, size_t width,
+                     const void *numbers)
+{
+    rff_array *array = file->arrays + file->n_arrays++;
+    strncpy(array->name, name, RFF_MAX_NAME - 1);
+    array->n_dimensions = n_dimensions;
+    array->shape[0] = rows;
+    array->shape[1] = columns;
+    array->size = rows * columns;
+    array->width = width;
+    array->data = (const uint8_t *)numbers;
+    file->content.size += array->size * width;
+}
 
 /* Scores of some of the rows, checked, from the first of a tile on; `scratch` as `rff_score` takes it. */
 static void rff_score_some(const rff_model *model, rff_type type, const void *rows, size_t width, size_t first,

@@ -24,6 +24,8 @@ cdef extern from "rff_embed.h" nogil:
     int rff_are_sound(const rff_model *model, int type, const void *rows, size_t n) noexcept
     void rff_score_some(const rff_model *model, int type, const void *rows, size_t width, size_t first, size_t n_rows,
                         double *out, void *scratch) noexcept
+    size_t rff_numbers_of_row(const rff_expansion *e) noexcept
+    size_t rff_work_of_row(const rff_expansion *e, size_t each) noexcept
     int rff_part_is_single(const rff_model *model) noexcept
     void rff_find_far(const rff_model *model, const float *rows, size_t n_rows, uint8_t *are_far) noexcept
 
@@ -48,22 +50,18 @@ cdef class Scorer:
     def __cinit__(
         self,
         dict arrays,        # of an expansion, by name, checked
-        dict trees,         # unit, steps, starts, values (in units) of its trees; empty where it has none
         bint takes_single,  # rows of float32 too; else those of float64 alone
     ):
         cdef rff_model *model
-        cdef rff_expansion *e
-        cdef size_t n_kernels = 0
-        self.model = model = _new_model(arrays, trees)
+        self.model = model = _new_model(arrays)
         _prepare(model, takes_single)
+        self.n_features, self.n_outputs = model.expansion.n_features, model.expansion.n_outputs
+        self.takes_single, self.scratch_size = takes_single, rff_scratch_size_of_numbers(model)
+        self.row_size = rff_numbers_of_row(&model.expansion)
+        self.row_work = 1 + rff_work_of_row(&model.expansion, COSINE)
         if model.kernels != NULL:
-            n_kernels = model.kernels.expansion.n_terms
-        e = &model.expansion
-        self.n_features, self.n_outputs, self.takes_single = e.n_features, e.n_outputs, takes_single
-        self.scratch_size = rff_scratch_size_of_numbers(model)
-        self.row_size = (e.n_terms + n_kernels) * (e.n_features + 2) + e.n_trees * e.depth
-        self.row_work = 1 + ((e.n_terms + n_kernels) * (e.n_features + COSINE + e.n_outputs)
-                             + e.n_trees * (e.depth + e.n_outputs))
+            self.row_size += rff_numbers_of_row(&model.kernels.expansion)
+            self.row_work += rff_work_of_row(&model.kernels.expansion, COSINE)
 
     def __dealloc__(self):
         if self.model != NULL:
