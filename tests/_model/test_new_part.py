@@ -2,14 +2,19 @@
 
 It is one class, with what it adds to scores.  Files, sums, single terms and what they read, scores of sparse rows,
 smaller models and checks of constraints follow from it.  C and the exports, which compute what parts add in languages
-of their own, refuse it by name, and so do explanations and gradients.
+of their own, refuse it by name until they have its sum, and so do explanations and gradients.
 """
+
+import pathlib
+import subprocess
 
 import numpy as np
 import pytest
+from helpers.c_reader import STRICT, build, compiler
 
 import rffkern
 from rffkern import Expansion, FourierBoostingRegressor, FourierTerms, InvalidInputError, LinearTerms, TreeTerms
+from rffkern._export import c_file
 from rffkern._files import model_files, shrink
 from rffkern._model import expansion as expansion_module
 from rffkern._model import parts
@@ -190,3 +195,83 @@ def test_what_has_to_write_it_in_its_own_language_refuses_it_by_name(expansion, 
         rffkern.export(expansion, tmp_path / "out", to="c")
     with pytest.raises(InvalidInputError, match="hinges"):
         rffkern.c_model(expansion)
+
+
+# What C has of it: in rff_parts.h its kind, arrays, fields and sum, in rff_expansions.h what reads it.
+IN_C = {
+    "RFF_PART_TREES, ": "RFF_PART_HINGES, ",
+    '{"tree_columns", "tree_thresholds", "tree_values", NULL},':
+        '{"hinge_columns", "hinge_knots", "hinge_amplitudes", NULL},',
+    "typedef struct {\nrff_expansion_kind kind;":
+        "size_t n_hinges;\nconst double *hinge_columns, *hinge_knots, *hinge_amplitudes;",
+    "return X->type == RFF_FLOAT32 ? ((const float *)X->values)[place] : ((const double *)X->values)[place];\n}": """
+static void rff_add_hinges(const rff_expansion *e, const rff_rows *X, size_t row, size_t n_rows, double *out)
+{
+    size_t i, m, o;
+    for (i = 0; i < n_rows; i++)
+        for (m = 0; m < e->n_hinges; m++) {
+            const double x = rff_value(X, row + i, (size_t)e->hinge_columns[m]) - e->hinge_knots[m];
+            for (o = 0; o < e->n_outputs && x > 0; o++)
+                out[i * e->n_outputs + o] += x * e->hinge_amplitudes[m * e->n_outputs + o];
+        }
+}""",
+    "+ expansion->n_trees": " + expansion->n_hinges",
+    "rff_round_values(expansion, values, rounded);\nreturn 1;\n}": """
+static int rff_read_hinges(rff_file *file, rff_model *model)
+{
+    rff_expansion *e = &model->expansion;
+    e->n_hinges = rff_find_array(file, "hinge_knots")->size;
+    return rff_take(file, model, "hinge_columns", 1, e->n_hinges, 0, &e->hinge_columns)
+           && rff_take(file, model, "hinge_knots", 1, e->n_hinges, 0, &e->hinge_knots)
+           && rff_take(file, model, "hinge_amplitudes", 2, e->n_hinges, e->n_outputs, &e->hinge_amplitudes);
+}""",
+    "{rff_read_trees, NULL},": "{rff_read_hinges, rff_add_hinges},",
+}
+
+PROGRAM = """
+#include "rffscore.c"
+int main(int argc, char **argv)
+{
+    rff_model *model;
+    double rows[600], scores[300];
+    char *scratch;
+    size_t size;
+    if (argc != 2 || rff_load(argv[1], 0, &model, NULL) != RFF_OK || fread(rows, 8, 600, stdin) != 600) return 1;
+    size = rff_scratch_size(model, 300);
+    scratch = (char *)malloc(size);
+    if (rff_score(model, RFF_FLOAT64, rows, 300, scores, scratch, size) != RFF_OK) return 2;
+    return fwrite(scores, 8, 300, stdout) != 300;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
+def test_c_reads_and_scores_it_where_two_files_have_it(expansion, tmp_path):
+    text = pathlib.Path(rffkern.get_include(), "rffscore.c").read_text(encoding="utf-8")
+    for after, new in IN_C.items():
+        assert text.count(after) == 1, after
+        text = text.replace(after, f"{after}{new}\n")
+    (tmp_path / "rffscore.c").write_text(text, encoding="utf-8")
+    (tmp_path / "program.c").write_text(PROGRAM, encoding="utf-8")
+    program = build(tmp_path, (*STRICT, "-Wno-unknown-pragmas", "-DRFF_MOST_LEVEL=1"), tmp_path / "program.c")
+    rffkern.save(expansion, tmp_path / "e.npz")
+    found = subprocess.run([program, tmp_path / "e.npz"], input=X.tobytes(), capture_output=True, check=True).stdout
+    np.testing.assert_allclose(np.frombuffer(found), expansion.score(X)[:, 0], atol=1e-12)
+
+
+def test_an_export_to_c_has_its_sum(expansion, tmp_path, monkeypatch):
+    monkeypatch.setattr(HingeTerms, "_exported", lambda self, center: self.arrays() | {
+        "hinge_columns": self.hinge_columns.astype(np.int64)})
+    with pytest.raises(InvalidInputError, match="terms of kind 'hinges' cannot be exported to this target"):
+        rffkern.export(expansion, tmp_path / "e.c", to="c")
+    monkeypatch.setitem(c_file._PARTS, "hinges", """\
+    for (int t = 0; t < $n; t++) {
+        for (int k = 0; k < $n_outputs; k++) {
+            ${each}h[k$row] += hinge_amplitudes[t * $n_outputs + k]
+                * larger(0, z[hinge_columns[t]$row] - hinge_knots[t]);
+        }
+    }
+""")
+    rffkern.export(expansion, tmp_path / "e.c", to="c")
+    assert "hinge_knots[t]" in (tmp_path / "e.c").read_text(encoding="utf-8")
