@@ -317,7 +317,6 @@ class TreeTerms(Part):
     tree_thresholds: Double
     tree_values: Real  # whose numbers are those of single precision, but for their unit
     starts: Indices
-    unit: float  # 1, or the power of 2 by which the values are kept in single precision
     layout: TreeLayout
 
     def __init__(self, tree_columns: ArrayLike, tree_thresholds: ArrayLike, tree_values: ArrayLike) -> None:
@@ -333,17 +332,13 @@ class TreeTerms(Part):
             raise InvalidInputError(f"tree_values must have a row for each of the {layout.starts[-1]} leaves, "
                                     f"got {len(self.tree_values)}")
         values = _rounded(self.tree_values)
-        vars(self).update(layout=layout, starts=layout.starts, tree_values=values, unit=_unit_of(values),
-                          n_terms=len(columns), n_outputs=self.tree_values.shape[1])
+        vars(self).update(layout=layout, starts=layout.starts, tree_values=values, n_terms=len(columns),
+                          n_outputs=self.tree_values.shape[1])
 
     def _check_shapes(self, n_features: int) -> None:
         columns = self.tree_columns
         if columns.size and not ((columns == np.floor(columns)) & (columns >= 0) & (columns < n_features)).all():
             raise InvalidInputError(f"tree_columns must hold indices of {n_features} features")
-
-    def values_in_units(self) -> NDArray[np.float32]:
-        """The values in single precision, in units of `unit`."""
-        return (self.tree_values if self.unit == 1 else self.tree_values / self.unit).astype(np.float32, copy=False)
 
     def _bound(self) -> Double:
         if not self.n_terms:
