@@ -57,7 +57,7 @@ def c_model(model: Any) -> Any:
     if isinstance(model, Classifier):
         return scoring.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
     kind = "regressor" if isinstance(model, Regressor) else "transformer"
-    return scoring.make_model(*arrays, kind, 0, "none", 0.0, _prediction(model))
+    return scoring.make_model(*arrays, kind, 0, "none", 0.0, _PREDICTIONS[model._target_rule()])
 
 
 def _arrays(expansion: Expansion) -> dict[str, Any]:
@@ -85,8 +85,3 @@ def _link(model: Classifier) -> tuple[str, float]:
     if isinstance(link, LinearLink):
         return "linear", 0.0
     return "softmax" if isinstance(link, SoftmaxLink) else "logistic", float(link.slope)
-
-
-def _prediction(model: Any) -> str:
-    """What a regressor makes of scores."""
-    return _PREDICTIONS[model._target_rule()] if hasattr(model, "_target_rule") else "scores"

@@ -291,6 +291,10 @@ class Model(Parametrised):
         """Replace what is known of rows that the model was not trained on."""
         self.__dict__ = vars(self) | {"_out_of_fold": record}
 
+    def _target_rule(self) -> str:
+        """How targets follow from scores: "scores", "means" of which they are logarithms, or the "least" of them."""
+        return "scores"
+
     def _raw_scores(self, X: Any) -> Double:
         """Scores of the expansion of a snapshot, shape (n_samples, n_outputs)."""
         if type(X) not in (np.ndarray, SparseRows) and is_sparse(X):

@@ -171,7 +171,7 @@ def number_target(model: Any, target: Any, scores: Double, output: int | None) -
     n_outputs = scores.shape[1]
     if (output is None and n_outputs > 1) or (output is not None and not 0 <= output < n_outputs):
         raise InvalidInputError(f"output must be the index of one of the {n_outputs} targets, got {output!r}")
-    if model._is_positive():
+    if model._target_rule() == "means":
         if ends[-1] <= 0:
             raise InvalidInputError(f"target must be > 0, as all predictions of this model, got {target!r}")
         ends = tuple(float(np.log(end)) if end > 0 else -np.inf for end in ends)

@@ -12,7 +12,7 @@ from .._rows.validation import check_targets, refuse_masked, to_array
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, gradient, of_outputs
-from .links import Link, LogisticLink, log_probabilities, probabilities, quantiles_of
+from .links import LARGEST_LOG, Link, LogisticLink, log_probabilities, probabilities, quantiles_of
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.groups import Division
@@ -456,7 +456,10 @@ class Regressor(Predictor):
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets (n_samples, n_targets) from scores."""
-        return scores
+        rule = self._target_rule()
+        if rule == "means":
+            return np.exp(np.minimum(scores, LARGEST_LOG))
+        return scores.min(axis=1, keepdims=True) if rule == "least" else scores
 
     def _outputs_of(self, scores: Double) -> Double:
         """What intervals are put around: quantiles, or predictions (n_samples, n_outputs)."""
@@ -522,13 +525,9 @@ class Regressor(Predictor):
         quantiles = quantiles_of(self)
         ends = of_groups(record_for(self), groups, self._outputs_of(scores),
                          lambda part, rows: intervals(part, rows, coverage, quantiles))
-        if self._is_positive():
+        if self._target_rule() == "means":
             ends = np.maximum(ends * (1 + _ROUNDING * np.array([-1.0, 1.0])), 0)
         return ends[:, 0] if ends.shape[1] == 1 else ends
-
-    def _is_positive(self) -> bool:
-        """Whether no target is below 0."""
-        return False
 
     def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
         from .conformal import record_of_targets

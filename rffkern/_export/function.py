@@ -232,7 +232,7 @@ def function_of(model: Any, interval: float | None = None, explain: bool = False
         coverage, quantiles = check_coverage(interval), quantiles_of(now)
         ends = ends_of(record_for(now), now.expansion_.n_outputs, coverage, quantiles)
         of_scores = quantiles is not None and len(quantiles) > 1
-        function = function._replace(intervals=Intervals(ends, of_scores, now._is_positive()))
+        function = function._replace(intervals=Intervals(ends, of_scores, now._target_rule() == "means"))
     return function._replace(contributions=contributions_of(now)) if explain else function
 
 
@@ -317,5 +317,5 @@ def _answer_of(model: Any) -> Answer:
         numbers = {"slope": float(getattr(link, "slope", 1.0)), "tail": TAIL}
         return Answer(labels, formula, numbers, dtype=dtype.newbyteorder("=").name if dtype.kind in "biuf" else
                       "object" if dtype.kind == "O" else "str")
-    rule = model._target_rule() if hasattr(model, "_target_rule") else "scores"
+    rule = "scores" if isinstance(model, Expansion) else model._target_rule()
     return Answer(None, _TARGETS.get(rule, "h"), {"largest": LARGEST_LOG}, rule == LEAST)

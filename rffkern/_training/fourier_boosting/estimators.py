@@ -9,7 +9,7 @@ from ..._column_map.cells import NUMERIC
 from ..._column_map.tables import RawColumn, as_given
 from ..._estimator.base import Model, index_of
 from ..._estimator.explanations import names_of, sources_of
-from ..._estimator.links import LARGEST_LOG, SoftmaxLink, quantiles_of
+from ..._estimator.links import SoftmaxLink, quantiles_of
 from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
@@ -480,20 +480,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
             raise InvalidInputError(f"kernel_ridge must be False or 'auto' for loss={self.loss!r}, got True: "
                                     "kernel ridge regression estimates means, by squared errors")
 
-    def _targets_of(self, scores: Double) -> Double:
-        """Targets from scores, (n_samples, n_targets)."""
-        rule = self._target_rule()
-        if rule == "means":
-            return np.exp(np.minimum(scores, LARGEST_LOG))
-        return scores.min(axis=1, keepdims=True) if rule == "least" else scores
-
     def _target_rule(self) -> str:
-        """How targets follow from scores."""
         several = len(quantiles_of(self) or ()) > 1
         return "means" if self.loss in LOG_LINKS else "least" if several else "scores"
-
-    def _is_positive(self) -> bool:
-        return self.loss in LOG_LINKS
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
