@@ -13,6 +13,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from helpers.processes import started, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +49,15 @@ def test_help_of_the_bench(command):
 
 
 def test_experiments_go_on_where_they_were_interrupted(tmp_path):
-    """A line that is cut off is measured again; the table has the figures of all cells."""
+    """A killed run keeps its cells, a line that is cut off is measured again; the table has all figures."""
     call = ["reproduce", "rffnet-figures-2-3", "--data", tmp_path, "-o", tmp_path, "--quick", "--jobs", 1]
     log = tmp_path / "rffnet-figures-2-3.jsonl"
+    run("reproduce", "--help")  # skips the test where a library is missing
+    with started([sys.executable, TOOLS / "reproduce.py", *call[1:]], stderr=subprocess.DEVNULL) as process:
+        assert wait_until(lambda: (log.exists() and log.read_text().count("\n")) or process.poll() is not None)
+    before = log.read_text().splitlines()[0]  # the run is killed by now
     table = run(*call)
+    assert log.read_text().splitlines()[0] == before
     first, last = map(json.loads, log.read_text().splitlines())
     assert f"SE1, MSE | {first['figures']['mse']:.3f} |" in table
     log.write_text(json.dumps(first) + "\n" + json.dumps(last)[:40])
