@@ -396,9 +396,9 @@ def learning_curve(model: Any, *, ax: Any = None) -> Any:
     if not any(curve.size > 1 for curve in curves.values()):
         raise InvalidInputError(f"this {type(model).__name__} keeps no losses of rounds")
     ax = _axes(ax)
-    for (name, curve), color in zip(curves.items(), (_HIGH, _LOW), strict=True):
+    for (name, curve), color, style in zip(curves.items(), (_HIGH, _LOW), ("-", "--"), strict=True):
         if curve.size > 1:
-            ax.plot(curve, label=f"{name} loss", color=color)
+            ax.plot(curve, style, label=f"{name} loss", color=color)
     ax.set(xlabel="round", ylabel="loss")
     ax.legend()
     return ax

@@ -29,7 +29,8 @@ panels = {f"{t} rounds": p for t, p in enumerate(model.staged_predict_proba(rows
 panels["GBRFF2"] = small.predict_proba(rows)
 
 axes = plt.subplots(1, 5, figsize=(9.6, 2.1), layout="constrained")[1]
-axes[0].scatter(*X[:400].T, c=np.where(y[:400], "#2f6690", "#c8553d"), s=3)
+for label, color, style in ((True, "#2f6690", "."), (False, "#c8553d", "x")):
+    axes[0].plot(*X[:400][y[:400] == label].T, style, color=color, ms=3, mew=0.7)
 axes[0].set_title("5 % wrong labels", fontsize="medium")
 for ax, (name, p) in zip(axes[1:], panels.items(), strict=True):
     ax.contourf(axis, axis, p[:3600, 1].reshape(60, 60), levels=[0, 0.5, 1], colors=["#c8553d", "#2f6690"])

@@ -27,7 +27,8 @@ loss = np.exp(-y * similarity).mean(axis=1)
 
 plt.contourf(axis, axis, loss.reshape(60, 60), levels=30)
 plt.colorbar(label="mean exponential loss of the first round")
-plt.scatter(*X.T, c=y, cmap="coolwarm", s=4)
+for label, style in ((1, "k."), (-1, "kx")):
+    plt.plot(*X[y == label].T, style, ms=3, mew=0.7)
 plt.plot(0, 0, "wo")
 plt.plot(*model.landmarks_[0], "w*", ms=14)
 plt.scatter(*model.landmarks_[1:].T, edgecolors="w", facecolors="none")

@@ -15,15 +15,15 @@ import rffkern
 
 rng = np.random.default_rng(0)
 sizes = [200, 600, 2000]
-for model in (rffkern.GBRFF2Classifier(), rffkern.RFFNetClassifier(max_epochs=5, n_restarts=1),
-              rffkern.FourierBoostingClassifier(kernel_ridge=False, n_estimators=100)):
+for model, style in ((rffkern.GBRFF2Classifier(), "o-"), (rffkern.RFFNetClassifier(max_epochs=5, n_restarts=1), "s--"),
+                     (rffkern.FourierBoostingClassifier(kernel_ridge=False, n_estimators=100), "^:")):
     seconds = []
     for n in sizes:
         X = rng.normal(size=(n, 10))
         start = time.perf_counter()
         model.fit(X, X[:, 0] * X[:, 1] > 0)
         seconds.append(time.perf_counter() - start)
-    plt.loglog(sizes, seconds, "o-", label=type(model).__name__)
+    plt.loglog(sizes, seconds, style, label=type(model).__name__)
 plt.xlabel("rows")
 plt.ylabel("seconds")
 plt.legend()
