@@ -8,21 +8,12 @@ from importlib import import_module
 from typing import Any
 
 try:
-    from ._version import __version__
+    from ._version import __version__ as __version__
 except ModuleNotFoundError as error:
     raise ImportError("rffkern is being imported from its source tree, which holds no compiled modules: install it "
                       "with pip install . and start Python in another folder (to edit it, see CONTRIBUTING.md)"
                       ) from error
 from ._estimator.registry import FAMILIES as _FAMILIES
-from .errors import (
-    ColumnWarning,
-    DataConversionWarning,
-    FormatError,
-    InvalidInputError,
-    NotFittedError,
-    RFFKernError,
-    TrainingStateError,
-)
 
 # The module in which each name is, below this package.
 _MODULES = {
@@ -45,54 +36,14 @@ _MODULES = {
     "set_num_threads": "_rows.threads",
     "shrink": "_files.shrink",
     "show_config": "_installation",
-} | {family.class_name: family.module for family in _FAMILIES.values()}
+} | {family.class_name: family.module for family in _FAMILIES.values()} | dict.fromkeys(
+    ("ColumnWarning", "DataConversionWarning", "FormatError", "InvalidInputError", "NotFittedError", "RFFKernError",
+     "TrainingStateError"), "errors")
 
 # Public modules, which `import rffkern` makes available without loading them.
 _SUBMODULES = ("errors", "plot")
 
-__all__ = [
-    "ColumnMap",
-    "ColumnWarning",
-    "DataConversionWarning",
-    "Expansion",
-    "FormatError",
-    "FourierBoostingClassifier",
-    "FourierBoostingRegressor",
-    "FourierTerms",
-    "GBRFF1Classifier",
-    "GBRFF2Classifier",
-    "GBRFFClassifier",
-    "GBRFFRegressor",
-    "InvalidInputError",
-    "KernelRidgeClassifier",
-    "KernelRidgeRegressor",
-    "KernelTerms",
-    "LinearTerms",
-    "NotFittedError",
-    "PBRFFClassifier",
-    "PBRFFTransformer",
-    "RFFKernError",
-    "RFFNetClassifier",
-    "RFFNetRegressor",
-    "RowBlocks",
-    "SparseKernelClassifier",
-    "SparseKernelRegressor",
-    "TrainingStateError",
-    "TreeTerms",
-    "__version__",
-    "c_functions",
-    "c_model",
-    "checkpoint",
-    "dumps",
-    "export",
-    "get_include",
-    "load",
-    "loads",
-    "save",
-    "set_num_threads",
-    "show_config",
-    "shrink",
-]
+__all__ = sorted([*_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
