@@ -8,19 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
 from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_dropped
 from ..._column_map.fitted_map import FittedMap, OutOfFold
 from ..._column_map.learning import StatisticsCollector
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
+from ..._native.array_types import Double, NDArray
 from ..._rows.validation import check_known_labels, check_labels, check_names, check_targets
 from ..._rows.weights import check_weights
 from ...errors import InvalidInputError
 from .partitions import join_classes
-
-Double = NDArray[np.float64]
 
 # The first row of a partition, as samples and folds of target statistics count rows, is its number times this.
 _FIRST_ROW = 1 << 40

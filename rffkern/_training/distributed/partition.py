@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import RowSums, standardised_targets
 from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, TargetRows
 from ..._rows.validation import as_column, as_numeric, check_array, check_labels, check_targets, feature_names
 from ..._rows.weights import RowWeights, check_weights
 
-Double = NDArray[np.float64]
 Command = tuple[str, tuple[Any, ...]]  # the name of a method of `Partition` or of what a family keeps, and arguments
 Request = tuple[int, Sequence[Command], str, tuple[Any, ...]]  # the arguments of `Partition.answer`
 

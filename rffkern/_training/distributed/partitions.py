@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.training_rows import class_factors
+from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import scaling_from
 from ..._rows.training_rows import Training
 from ..._rows.validation import check_known_labels, check_names
 from ...errors import InvalidInputError
 from .partition import Command, PartitionSummary, Request
-
-Double = NDArray[np.float64]
 
 
 class PartitionBackend(Protocol):

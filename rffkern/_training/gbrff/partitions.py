@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._estimator.checkpoints import RowFingerprints, sources_of_draws
 from ..._estimator.monitor import TimeLimit
+from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, pack, tiled
@@ -25,7 +25,6 @@ from .losses import LocalRows, Sums
 from .packed_rows import PackedRows, Sample, n_samples_of, tile_weights
 from .weak_learners import WeakLearner
 
-Double = NDArray[np.float64]
 SampleRows = tuple[NDArray[Any], Double | None]  # packed rows, and their weights where these differ
 
 

@@ -12,7 +12,7 @@ from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._model.tree_layout import UNREACHED
-from ..._native.array_types import NDArray
+from ..._native.array_types import Double, Indices
 from ..._native.sparse import SHAPES
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling, measure_scaling
@@ -25,9 +25,6 @@ from .length_scales import FEW_ROWS, MORE_ROWS, N_FOLDS, Choice, ChoiceRows, cho
 from .parameters import LARGEST_INVERSE, given_length_scales
 from .regions import Division, Region, divide, undivided
 from .ridge_systems import ALL_ROWS, solve_systems
-
-Double = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _MEGABYTE = 1 << 20
 
