@@ -6,8 +6,8 @@ from rffkern import ColumnMap
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.tiles import DOUBLE, tiled
 from rffkern._rows.weights import RowWeights
+from rffkern._training.kernel_ridge.kernel import Kernel
 from rffkern._training.sparse_kernel.basis_selection import Settings
-from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.kernel_rows import KernelRows
 
 KERNEL = {"length_scale": [1.0, 2.0, 4.0], "amplitude": 1.5, "bias": 0.2}

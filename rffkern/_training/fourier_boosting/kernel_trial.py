@@ -18,12 +18,26 @@ from ..._estimator.monitor import Steps
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import Double, Indices
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
-from ..kernel_ridge.length_scales import Choice, ChoiceRows
+from ..kernel_ridge.kernel import Kernel
+from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, lambdas_for, normalised
+from ..kernel_ridge.likelihood import KernelSearch
 from ..kernel_ridge.regions import Division, divide_by_sizes
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
 from .training_rows import Columns, RowOrder
 
-KERNEL = "exponential"
+# Kernels that are tried, each with the scale that the choice begins at where no search has found one.
+_FIRST_SCALES = {"exponential": 1.0, "gaussian": 2.0}
+
+# Share by which the losses of both kernels, on the rows that their scales are chosen on, differ for gains to decide.
+_MOST_WORSE = 0.05
+
+# Length scales of values are searched on so many rows at most, where there are so many of them for each column.  Noise
+# of the search is this share of the variance at least: less says little of length scales, and takes double precision.
+# Of the prior around the length scales of the terms, this is the spread of logarithms.
+_SEARCHED, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 600, 10, 2e-3, 1.5
+
+# Rows of a smaller share of the mean weight take no part in the search.
+_LEAST_WEIGHT = 0.1
 
 # Rows of a region at most, on average, in one stage after the other, regions, and every which one is chosen on.
 _STAGES, _N_REGIONS, _CHOSEN = (256, 512, 1024), 8, 4
@@ -45,7 +59,7 @@ _OF_ROUND, _OF_OUTPUT, _OF_COLUMN, _OF_REGRESSION, _OF_WEIGHTS = 2e6, 800.0, 16.
 # The same of a pair of rows and an output, where all rows are learned from together and predicted out of fold.
 _OF_PAIR = 1000.0
 
-# Choices that a stage tries, about: the first from a start that fits any table, the others from the one before.
+# Choices that a stage tries, about: the first of both kernels, the others from the one before.
 _FIRST_CHOICES, _MORE_CHOICES = 14, 8
 _FIRST_STEP, _STEP = 4.0, 2.0
 
@@ -120,13 +134,19 @@ class KernelTrial:
 
     Attributes
     ----------
-    choice : the scale and lambda so far
+    shape : str
+        The kernel, "exponential" or "gaussian".
+    choice : Choice
+        Its length scales and lambda so far.
     """
+
+    shape: str
+    choice: Choice
 
     def __init__(self, kernel_rows: KernelRows, out_of_fold: Indices,
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
         self._rows, self._out_of_fold, self._gain_of = kernel_rows, out_of_fold, gain_of
-        self.choice, self._size = Choice(kernel_rows.relevances, 1.0, _FIRST_LAMBDA), 0
+        self._size, self._searches = 0, _searches(kernel_rows)
         relevances, sizes = kernel_rows.relevances, _STAGES[::-1]
         some = kernel_rows.columns.values[:, kernel_rows.rows[kernel_rows.shuffled[:_N_COMPARED]]]
         columns = np.argsort(-relevances * some.var(axis=1, dtype=np.float64), kind="stable")[:_N_DIVIDING]
@@ -153,9 +173,9 @@ class KernelTrial:
                 break
             done += cost
             self._choose(regions, size)
-            places, predictions = regions.predict(self.choice, self._out_of_fold)
-            if len(places):
-                before, gain = gain, self._gain_of(places, predictions)
+            measured = self._measure(regions)
+            if measured is not None:
+                before, gain = gain, measured
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
                 expected = self._expected(gain, before, size)
                 is_enough = expected.is_enough
@@ -169,17 +189,58 @@ class KernelTrial:
                     break
         return gain, is_enough
 
-    def last_choice(self) -> Choice:
-        """The scale and lambda for all rows: those of the smallest regions, and then of the largest."""
+    def choose_last(self) -> None:
+        """Choose length scales and lambda for all rows: on the smallest regions, and then on the largest.
+
+        In between, the search for length scales goes on with more rows.
+        """
+        n_rows = len(self._rows.rows)
         for size in (_STAGES[0], _STAGES[-1]):
-            if self._size < min(size, len(self._rows.rows)):
+            if size == _STAGES[-1] and self._searches:
+                found = self._choice_of(self._searches[self.shape].on_all_rows())
+                if n_rows > 2 * _SEARCHED:  # they lie closer together than those of the search
+                    found = self.choice._replace(relevances=found.relevances)
+                self.choice, self._size = found, 1
+            if self._size < min(size, n_rows):
                 self._choose(_Regions(self._rows, self._divisions[size], size), size)
-        return self.choice
 
     def _choose(self, regions: "_Regions", size: int) -> None:
-        """Choose scale and lambda on regions of a size, from those of smaller ones on."""
-        self.choice = regions.choose(self.choice, _STEP if self._size else _FIRST_STEP)
+        """Choose scale and lambda on regions of a size, from those of smaller ones on, and first the kernel."""
+        if self._size:
+            found = {self.shape: regions.choose(self.shape, self.choice, _STEP)}
+        else:
+            found = {shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}
+        self.shape, self.choice = min(found.items(), key=lambda each: each[1].loss)
         self._size = size
+        self._candidates = {shape: choice for shape, choice in found.items()
+                            if choice.loss <= (1 + _MOST_WORSE) * self.choice.loss}
+
+    def _measure(self, regions: "_Regions") -> Gain | None:
+        """The gain on regions of the kernel that gains most; None where none of their rows was scored."""
+        best: Gain | None = None
+        for shape, choice in self._candidates.items():
+            places, predictions = regions.predict(shape, choice, self._out_of_fold)
+            if len(places):
+                gain = self._gain_of(places, predictions)
+                if best is None or gain.share > best.share:
+                    best, self.shape, self.choice = gain, shape, choice
+        return best
+
+    def _first_choice(self, regions: "_Regions", shape: str) -> Choice:
+        """The scale and lambda of a kernel on the first regions."""
+        if self._searches:
+            return regions.choose(shape, self._choice_of(self._searches[shape].on_few_rows()), _STEP)
+        return regions.choose(shape, Choice(self._rows.relevances, _FIRST_SCALES[shape], _FIRST_LAMBDA), _FIRST_STEP)
+
+    def _choice_of(self, kernel: Kernel) -> Choice:
+        """The length scales and lambda of a kernel that a search has found."""
+        given = self._rows.relevances > 0
+        inverse_squares = np.zeros(len(given))
+        inverse_squares[given] = kernel.length_scale**-2.0
+        some = self._rows.some(self._rows.shuffled[:_SEARCHED])
+        relevances = normalised(inverse_squares, some.X, some.weights)
+        scale = float((inverse_squares.sum() / relevances.sum()).clip(1 / LARGEST_SCALE, LARGEST_SCALE))
+        return Choice(relevances, scale, kernel.reg_lambda / kernel.amplitude)
 
     def _n_together(self) -> int:
         """Rows that learn together in the end."""
@@ -200,6 +261,23 @@ class KernelTrial:
         return gain._replace(stacked=(1 - share) * gain.without, standard_error=error)
 
 
+def _searches(kernel_rows: KernelRows) -> dict[str, KernelSearch]:
+    """Searches for the likeliest length scales of each kernel, which begin at those of the terms.
+
+    There are none of labels, which hardly determine a length scale for each column, or where rows are few; nor where
+    the choice is left to rows that bags hold out, which a likelihood does not.
+    """
+    columns = np.flatnonzero(kernel_rows.relevances)
+    weights = kernel_rows.weights[kernel_rows.shuffled]
+    searched = kernel_rows.shuffled[weights >= _LEAST_WEIGHT * weights.mean()][:_SEARCHED]  # they count alike there
+    if kernel_rows.are_labels or kernel_rows.keeps_folds or len(searched) < _ROWS_PER_COLUMN * len(columns):
+        return {}
+    some, starts = kernel_rows.some(searched), np.sqrt(kernel_rows.relevances[columns])
+    X, targets = np.ascontiguousarray(some.X[:, columns]), some.targets.T
+    return {shape: KernelSearch(X, targets, shape, True, kernel_rows.n_jobs, inverse_lengths=starts,
+                                least_noise=_LEAST_NOISE, prior_spread=_PRIOR_SPREAD) for shape in _FIRST_SCALES}
+
+
 class _Regions:
     """Some regions of a size, spread over the table."""
 
@@ -211,8 +289,8 @@ class _Regions:
         self._learned = [np.sort(region.shuffled_rows(kernel_rows.shuffled, most_rows)) for region in regions]
         self._is_own = [np.isin(learned, region.own) for learned, region in zip(self._learned, regions, strict=True)]
 
-    def _regression(self, learned: Indices) -> DenseRegression:
-        return DenseRegression(self._rows.some(learned), KERNEL)
+    def _regression(self, shape: str, learned: Indices) -> DenseRegression:
+        return DenseRegression(self._rows.some(learned), shape)
 
     def cost(self, n_choices: int) -> float:
         """Operations of so many choices on some regions and of predictions on all."""
@@ -221,12 +299,15 @@ class _Regions:
         n_own = sum(int(is_own.sum()) for is_own in self._is_own)
         return n_choices * sum(each[::_CHOSEN]) + sum(each) + n_own * n_outputs * _OF_WEIGHTS
 
-    def choose(self, start: Choice, step: float) -> Choice:
-        """The best scale and lambda on some regions."""
-        regressions = [self._regression(learned) for learned in self._learned[::_CHOSEN]]
-        return choose_on(regressions, self._is_own[::_CHOSEN], start, step, self._rows.are_labels)
+    def choose(self, shape: str, start: Choice, step: float) -> Choice:
+        """The best scale and lambda of a kernel on some regions."""
+        regressions = [self._regression(shape, learned) for learned in self._learned[::_CHOSEN]]
+        lambdas = lambdas_for(self._rows.are_labels)
+        nearest = min(lambdas, key=lambda each: abs(math.log(each / start.reg_lambda)))
+        return choose_on(regressions, self._is_own[::_CHOSEN], start._replace(reg_lambda=nearest), step,
+                         self._rows.are_labels)
 
-    def predict(self, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
+    def predict(self, shape: str, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
         """Places of rows that fall into the regions, and predictions by regressions that have not learned from them."""
         kernel_rows, values = self._rows, self._rows.columns.values
         is_other = ~np.isin(rows, kernel_rows.rows)
@@ -234,7 +315,7 @@ class _Regions:
         others_in = self._division.of_rows(values[:, rows[others]].T)
         places, predictions = [np.empty(0, dtype=np.intp)], [np.empty((len(kernel_rows.targets), 0))]
         for index, learned, is_own in zip(self._indices, self._learned, self._is_own, strict=True):
-            each = self._regression(learned)  # one after the other, for each takes memory
+            each = self._regression(shape, learned)  # one after the other, for each takes memory
             if not each.fit(choice):
                 continue
             own = kernel_rows.rows[learned]

@@ -23,7 +23,7 @@ Link: TypeAlias = Literal["softmax", "log", "identity"]
 
 # Kernel ridge regression is kept where it lowers the validation loss by this share, and by so many standard errors of
 # the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.
-LEAST_SHARE, STANDARD_ERRORS = 0.03, 2.0
+LEAST_SHARE, STANDARD_ERRORS = 0.03, 1.0
 
 # What "auto" tries it for: operations that computing the kernels of n rows of d columns takes where they are learned
 # from together, n^2 (2 d + 16); and numbers n d, which the model holds.  Fewer rows than the last number cannot be
@@ -192,7 +192,7 @@ _SENTENCES = {
                  f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
     Reason.STOPPED: "not used: the callback or max_seconds ended the fit",
     Reason.LITTLE: f"not used: validation loss of {{n_rows:,}} rows {{without:.6g}} without it, {{loss:.6g}} with it, "
-                   f"not lower by {LEAST_SHARE:.0%} and {STANDARD_ERRORS:.0f} standard errors",
+                   f"not lower by {LEAST_SHARE:.0%} and a standard error",
     Reason.GAINS: "used: validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} with it",
     Reason.MEMORY: "not used: the rows of all partitions do not fit in the memory of the client",
     Reason.CONSTRAINTS: "not used: interaction_constraints, or monotone_constraints of all columns",
@@ -344,21 +344,22 @@ PARAMETERS = (
               'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
               "proportion to their recent improvement of the validation loss."),
     Parameter("kernel_ridge", choice("auto", True, False),
-              'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i exp(-r), '
-              'with r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2.  1 / length_scale_l^2 is '
-              'proportional to the relevance of column l; the constant is chosen by the squared error on held-out '
-              'rows.  The bags and the regression are added with two weights, those of the lowest loss on rows that '
-              f'neither was trained on.  "auto" tries it if there are at least {FEWEST_ROWS:,} rows and at most '
-              f'{MOST_NUMBERS:,} numbers after mapping, n rows times d columns, and for up to {MOST_ROWS:,} rows if '
-              f'n^2 (2 d + 16) is at most {MOST_WORK:.0e}.  It is kept if this loss falls by {LEAST_SHARE:.0%} and by '
-              f'{STANDARD_ERRORS:.0f} standard errors.  A trial on regions of 256, then 512 and 1,024 rows comes '
-              'first.  It stops as soon as the outcome is clear, and takes at most 20 % of the operations of the bags, '
-              f'or 60 % if a large gain is possible.  More than {MOST_ROWS:,} rows are divided by a binary tree of '
-              f'thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}.  Each has a regression of '
-              'its own, trained on its rows and on the nearest rows of other regions; three regions are trained first, '
-              'and the others only if these lower the loss enough.  A model with kernel ridge regression holds its '
-              f'training rows and takes longer to score.  If True, it is kept however little it gains, on '
-              f'{FEWEST_AT_ALL} rows or more; if False, the model is the terms alone, and smaller.'),
+              'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i k(r), with '
+              'r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2, and k(r) either exp(-r) or '
+              'exp(-r^2 / 2), whichever predicts held-out rows better.  1 / length_scale_l^2 is proportional to the '
+              'relevance of column l, which for values the marginal likelihood of some rows corrects; the constant is '
+              'chosen by the squared error on held-out rows.  The bags and the regression are added with two weights, '
+              'those of the lowest loss on rows that neither was trained on.  "auto" tries it if there are at least '
+              f'{FEWEST_ROWS:,} rows and at most {MOST_NUMBERS:,} numbers after mapping, n rows times d columns, and '
+              f'for up to {MOST_ROWS:,} rows if n^2 (2 d + 16) is at most {MOST_WORK:.0e}.  It is kept if this loss '
+              f'falls by {LEAST_SHARE:.0%} and by a standard error.  A trial on regions of 256, then 512 and 1,024 '
+              'rows comes first.  It stops as soon as the outcome is clear, and takes at most 20 % of the operations '
+              f'of the bags, or 60 % if a large gain is possible.  More than {MOST_ROWS:,} rows are divided by a '
+              f'binary tree of thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}.  Each has a '
+              'regression of its own, trained on its rows and on the nearest rows of other regions; three regions are '
+              'trained first, and the others only if these lower the loss enough.  A model with kernel ridge '
+              'regression holds its training rows and takes longer to score.  If True, it is kept however little it '
+              f'gains, on {FEWEST_AT_ALL} rows or more; if False, the model is the terms alone, and smaller.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               "Columns of numbers with which the score, and so the target or the probability of the second of two "
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '

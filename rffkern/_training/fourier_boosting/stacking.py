@@ -1,9 +1,10 @@
 """Kernel ridge regression stacked on the terms of the bags.
 
-It learns from the rows that the bags learn from, with the exponential kernel; relevances of columns are those of the
-terms, their scale and lambda have the lowest squared error on rows left out, and each row has a prediction of a
-regression that has not learned from it (out of fold).  Its weight beside the bags is that of the lowest loss on
-out-of-fold rows.  Whether it is worth learning is tried on small regions first.
+It learns from the rows that the bags learn from, with the exponential or the Gaussian kernel; relevances of columns are
+those of the terms, or what a search for length scales makes of them, their scale and lambda have the lowest squared
+error on rows left out, and each row has a prediction of a regression that has not learned from it (out of fold).  Its
+weight beside the bags is that of the lowest loss on out-of-fold rows.  Whether it is worth learning is tried on small
+regions first.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, join_regions, 
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
 from ..kernel_ridge.regions import divide, undivided
 from .boosting import Bag
-from .kernel_trial import KERNEL, Gain, KernelRows, KernelTrial, boosting_work
+from .kernel_trial import Gain, KernelRows, KernelTrial, boosting_work
 from .losses import Loss, LossData
 from .parameters import Hyperparameters, KernelRidgeReport, Reason, reason_not_to_try, report_numbers
 from .training_rows import Columns, RowOrder, Table
@@ -147,7 +148,8 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         trial_gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
         if not is_promising:
             return without(Reason.LITTLE, trial_gain, trial.choice)
-    regression = StackedRegression(kernel_rows, trial.last_choice(), solve)
+    trial.choose_last()
+    regression = StackedRegression(kernel_rows, trial.shape, trial.choice, solve)
 
     def stack() -> Stack:
         """By the out-of-fold rows in the regions that are learned."""
@@ -239,8 +241,9 @@ class StackedRegression:
 
     regressions: Regressions  # of the regions learned; `own` sorted; predictions are less the intercepts
 
-    def __init__(self, kernel_rows: KernelRows, choice: Choice, solve: Solve = solve_here) -> None:
-        self._rows, self.choice, self._solve, n_jobs = kernel_rows, choice, solve, kernel_rows.n_jobs
+    def __init__(self, kernel_rows: KernelRows, shape: str, choice: Choice, solve: Solve = solve_here) -> None:
+        self._rows, self.shape, self.choice, self._solve = kernel_rows, shape, choice, solve
+        n_jobs = kernel_rows.n_jobs
         X = np.ascontiguousarray(kernel_rows.columns.values[:, kernel_rows.rows].T)
         self._division = undivided(len(X))
         if len(X) > MOST_ROWS:
@@ -249,7 +252,7 @@ class StackedRegression:
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
         self._learner = RegionLearner(X, RowWeights(len(X)), kernel_rows.weights, kernel_rows.targets,
                                       kernel_rows.folds, kernel_rows.n_folds, kernel_rows.shuffled, units,
-                                      choice.reg_lambda, KERNEL, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE,
+                                      choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE,
                                       _MAX_ITER, MOST_ROWS, n_jobs)
         self._learned: dict[int, Regressions] = {}
 
@@ -280,7 +283,7 @@ class StackedRegression:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
         width, columns = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0), self._rows.columns
         return kernel_terms(self.regressions, self._division, scaling,
-                            self.choice.inverse * scaling.inverse_scale, KERNEL,
+                            self.choice.inverse * scaling.inverse_scale, self.shape,
                             lambda centers: columns.values[:, centers].T / width + scaling.center, factors)
 
     def covers(self, rows: Indices) -> Mask:

@@ -34,7 +34,7 @@ _MOST_PRODUCTS = 1 << 23
 _TOLERANCE, _LANDMARKS, _ITERATIONS, _MANY_ITERATIONS = 1e-2, 300, 25, 100
 
 # Steps of the scale, and bounds of it.
-_LONG_STEP, _SHORT_STEP, _LARGEST = 4.0, 2.0, 4.0**8
+_LONG_STEP, _SHORT_STEP, LARGEST_SCALE = 4.0, 2.0, 4.0**8
 
 # Rounds of relevances, the share that all columns have alike, and by how much a round must lower the loss.
 _N_ROUNDS, _EQUAL_SHARE, _LEAST_GAIN = 2, 0.02, 0.005
@@ -145,7 +145,7 @@ def descend(at: Callable[[Double, float], Choice], start: Choice, step: float, l
     """The best scale that steps reach which multiply or divide it, as long as each lowers the loss by a share."""
     best = start
     for factor in (step, 1 / step):
-        while 1 / _LARGEST <= best.scale * factor <= _LARGEST:
+        while 1 / LARGEST_SCALE <= best.scale * factor <= LARGEST_SCALE:
             trial = at(best.relevances, best.scale * factor)
             if not trial.loss < (1 - least_fall) * best.loss:
                 break

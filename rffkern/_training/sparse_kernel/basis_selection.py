@@ -14,7 +14,7 @@ from ..._native.array_types import Double, Indices
 from ..._native.sparse import Selector
 from ..._rows.tiles import TILE
 from ..._rows.weights import RowWeights
-from .kernel import Kernel
+from ..kernel_ridge.kernel import Kernel
 from .kernel_rows import KernelRows, Kernels
 
 # Share of k(x, x) that the squared distance of a basis vector from the span of those before it must exceed: below,

@@ -9,9 +9,9 @@ from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import DOUBLE, TILE, aligned, in_precision, tiled
 from ..._rows.training_rows import TargetRows
+from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.kernel_matrix import LARGEST_SINGLE_LENGTH
 from .basis_selection import BaseLearner, Selection, Settings, combine, row_draws
-from .kernel import Kernel
 from .kernel_rows import KernelRows
 from .least_squares import Coefficients, LeastSquares, Residuals
 

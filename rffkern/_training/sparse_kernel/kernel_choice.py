@@ -16,12 +16,12 @@ from ..._native.sparse import SHAPES
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows
+from ..kernel_ridge.kernel import Kernel, given_kernel
+from ..kernel_ridge.likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
+from ..kernel_ridge.likelihood import KernelSearch
 from .basis_selection import row_draws
 from .ensemble import make_ensemble
-from .kernel import Kernel, given_kernel
 from .leave_one_out import MOST_ROWS, LeaveOneOut
-from .likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
-from .likelihood import KernelSearch
 
 Loss = Callable[[Kernel], float]
 

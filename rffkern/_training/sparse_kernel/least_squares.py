@@ -17,8 +17,8 @@ import numpy as np
 from ..._native import solvers, sparse
 from ..._native.array_types import Double, NDArray
 from ..._rows.tiles import DOUBLE, aligned
+from ..kernel_ridge.kernel import Kernel
 from .basis_selection import BaseLearner, Settings
-from .kernel import Kernel
 from .kernel_rows import KernelRows, Kernels
 
 # A base learner is skipped as a near-duplicate where its squared distance from the span of the others is below this

@@ -13,8 +13,8 @@ from ..._native.array_types import Double
 from ..._native.sparse import UNITS
 from ..._rows.tiles import SINGLE
 from ..kernel_ridge.calibration import calibrated
+from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
-from .kernel import Kernel
 from .kernel_rows import KernelRows
 
 # Rows of the regressions, at most.

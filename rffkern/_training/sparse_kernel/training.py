@@ -23,9 +23,9 @@ from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import measure_scaling
 from ..._rows.training_rows import TargetRows
 from ...errors import InvalidInputError
+from ..kernel_ridge.kernel import Kernel, given_kernel
 from .basis_selection import BaseLearner, combine
 from .ensemble import make_ensemble
-from .kernel import Kernel, given_kernel
 from .kernel_choice import choose_kernel
 from .least_squares import Coefficients
 from .leave_one_out import calibrated_scores

@@ -30,13 +30,10 @@ def trials(monkeypatch):
 
 def gains_of(trial, work):
     """The gains that a trial measures with so much work of bags."""
-    measured, gain_of = [], trial._gain_of
-
-    def remember(*given):
-        measured.append(gain_of(*given))
-        return measured[-1]
-
-    KernelTrial(trial._rows, trial._out_of_fold, remember).run(work)
+    measured, again = [], KernelTrial(trial._rows, trial._out_of_fold, trial._gain_of)
+    measure = again._measure
+    again._measure = lambda regions: measured.append(measure(regions)) or measured[-1]
+    again.run(work)
     return measured
 
 
@@ -61,7 +58,7 @@ def test_of_noise_the_smallest_regions_are_enough(trials, monkeypatch):
 def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, monkeypatch):
     FourierBoostingClassifier(**SHORT).fit(X, NOISE)
     trial = trials[0][0]
-    open_gain = Gain(100, 1.0, 0.99, 0.01)
+    open_gain = Gain(100, 1.0, 0.99, 0.02)
     trial._gain_of = lambda *_: open_gain
     assert [len(gains_of(trial, work)) for work in (1.0, 1e20)] == [1, 3]
     sizes = []
@@ -70,7 +67,7 @@ def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, m
     first, second = (regions(trial._rows, trial._divisions[size], size) for size in (256, 512))
     both = first.cost(kernel_trial._FIRST_CHOICES) + second.cost(kernel_trial._MORE_CHOICES)
     assert [len(gains_of(trial, both / 0.2 * factor)) for factor in (0.99, 1.01)] == [1, 2]
-    trial._gain_of = lambda *_: Gain(100, 1.0, 0.96, 0.05)  # may be more than twice what is needed
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.96, 0.1)  # may be more than twice what is needed
     assert [len(gains_of(trial, both / 0.2 * factor)) for factor in (0.3, 0.5)] == [1, 2]
     trial._gain_of = lambda *_: Gain(100, 1.0, 0.9, 0.01)
     assert len(gains_of(trial, 1e20)) == 1  # it is clear
@@ -79,11 +76,11 @@ def test_larger_regions_follow_as_long_as_they_are_open_and_affordable(trials, m
 def test_larger_regions_come_before_all_rows_where_these_cost_far_more(trials, monkeypatch):
     FourierBoostingClassifier(**SHORT).fit(X, NOISE)
     trial = trials[0][0]
-    trial._gain_of = lambda *_: Gain(100, 1.0, 0.968, 0.01)  # enough of all rows, if not of these
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.968, 0.02)  # enough of all rows, if not of these
     assert len(gains_of(trial, 1.0)) == 1
     monkeypatch.setattr(kernel_trial, "_OF_PAIR", 1e5)
     assert len(gains_of(trial, 1.0)) == 3
-    trial._gain_of = lambda *_: Gain(100, 1.0, 0.99, 0.01)  # open, but it would not go on
+    trial._gain_of = lambda *_: Gain(100, 1.0, 0.99, 0.02)  # open, but it would not go on
     assert len(gains_of(trial, 1.0)) == 1
 
 
@@ -127,7 +124,7 @@ def test_predictions_of_regions_are_out_of_fold(family, trials):
     trial = trials[0][0]
     assert trial._rows.n_folds == trial._rows.folds.max() + 1  # rows that are left over have scores of bags as well
     regions = kernel_trial._Regions(trial._rows, trial._divisions[256], 256)
-    places, predictions = regions.predict(trial.choice, trial._out_of_fold)
+    places, predictions = regions.predict(trial.shape, trial.choice, trial._out_of_fold)
     targets = NOISE[trial._out_of_fold[places]] - NOISE.mean()
     assert abs(np.corrcoef(predictions[0], targets)[0, 1]) < 0.1
     assert not model.kernel_ridge_report_.kept
@@ -156,3 +153,51 @@ def test_same_bits_for_any_number_of_threads(trials):
         FourierBoostingRegressor(**SHORT, n_jobs=n_threads).fit(X, NOISE.astype(float))
     assert trials[0][2] == trials[1][2]
     assert trials[0][0].choice[1:] == trials[1][0].choice[1:]
+
+
+SMOOTH = np.sin(X[:, 0]) * np.cos(X[:, 1])
+
+
+@pytest.mark.parametrize(("y", "shape"), [(SMOOTH, "gaussian"), (BOARD + 0.0, "exponential")])
+def test_smooth_functions_have_gaussian_kernels_and_those_with_steps_exponential_ones(y, shape):
+    model = FourierBoostingRegressor(**SHORT).fit(X, y)
+    assert model.kernel_ridge_report_.kept
+    assert model.expansion_.kernels.shape == shape
+
+
+def test_of_kernels_that_are_close_the_one_that_gains_more_is_kept(trials, monkeypatch):
+    """Not that of the lower loss on the rows of the choice."""
+    FourierBoostingRegressor(**SHORT).fit(X, SMOOTH)
+    trial = trials[0][0]
+    monkeypatch.setattr(kernel_trial, "_MOST_WORSE", 1e9)
+    for largest in (0, 1):  # of the exponential kernel, which comes first, or of the other
+        gains = iter([Gain(100, 1.0, 0.5 if k == largest else 0.6, 0.01) for k in (0, 1)])
+        again = KernelTrial(trial._rows, trial._out_of_fold, lambda *_, gains=gains: next(gains))
+        again.run(1.0)
+        assert again.shape == ["exponential", "gaussian"][largest]
+    monkeypatch.setattr(kernel_trial, "_MOST_WORSE", -1.0)
+    again = KernelTrial(trial._rows, trial._out_of_fold, trial._gain_of)
+    assert again.run(1.0)[0] is None  # of no kernel
+
+
+def test_length_scales_of_values_are_searched(trials, monkeypatch):
+    """Two columns count for nothing, which terms say less clearly."""
+    rows = np.random.default_rng(1).uniform(-1, 1, (700, 5))
+    y = np.sin(6 * rows[:, 0] + 2 * rows[:, 1]) + rows[:, 2] ** 2
+    searched = FourierBoostingRegressor(**SHORT).fit(rows, y).kernel_ridge_report_
+    monkeypatch.setattr(kernel_trial, "_searches", lambda *_: {})
+    given = FourierBoostingRegressor(**SHORT).fit(rows, y).kernel_ridge_report_
+    assert searched.loss_with < 0.1 * given.loss_with
+    used, others = (1 / np.sqrt(trials[0][0].choice.relevances[part]) for part in (slice(3), slice(3, 5)))
+    assert others.min() > 10 * used.max()
+
+
+def test_what_is_not_searched(trials):
+    FourierBoostingClassifier(**SHORT).fit(X, NOISE)
+    FourierBoostingRegressor(**SHORT, validation="last").fit(X, SMOOTH)
+    FourierBoostingRegressor(**SHORT).fit(RNG.uniform(size=(290, 30)), NOISE[:290] + 0.0)
+    FourierBoostingRegressor(**SHORT).fit(X, SMOOTH)
+    assert [bool(kernel_trial._searches(trial._rows)) for trial, *_ in trials] == [False, False, False, True]
+    rows = trials[-1][0]._rows
+    light = np.where(np.arange(len(rows.rows)) % 200, 1e-5, 1.0)  # too few rows count
+    assert not kernel_trial._searches(rows._replace(weights=light))

@@ -124,7 +124,7 @@ def test_many_rows_are_divided_into_regions(task, tmp_path):
     for i, (row, region) in enumerate(zip(rows, regions, strict=True)):
         own = slice(*kernels.region_starts[region : region + 2].astype(int))
         distances = np.sqrt((((row - kernels.centers[own]) * kernels.inverse_length_scales) ** 2).sum(axis=1))
-        apart[i] = np.exp(-distances) @ kernels.weights[own]
+        apart[i] = np.exp(-(distances**kernels.exponent) / kernels.exponent) @ kernels.weights[own]
     terms = one.expansion_.intercept + one.expansion_._only("fourier", "linear", "trees").score(rows)
     np.testing.assert_allclose(scores(one, X), np.squeeze(terms + apart), atol=1e-8)
     again = loads(dumps(one))
@@ -168,8 +168,8 @@ def seen_regressions(monkeypatch):
     """The rows and regressions of a fit to two classes."""
     seen = []
 
-    def remember(rows, choice, solve):
-        seen.append((rows, StackedRegression(rows, choice, solve)))
+    def remember(rows, *given):
+        seen.append((rows, StackedRegression(rows, *given)))
         return seen[0][1]
 
     with monkeypatch.context() as patch:
@@ -182,7 +182,7 @@ def out_of_fold_with_other_label(given, learned, row):
     """What is predicted of all rows, and what by regressions for which one row has the other label."""
     targets = given.targets.copy()
     targets[:, row] = -targets[:, row] - 2 * given.intercepts
-    other = StackedRegression(given._replace(targets=targets), learned.choice)
+    other = StackedRegression(given._replace(targets=targets), learned.shape, learned.choice)
     other.learn(range(other.n_regions))
     return learned.regressions.out_of_fold[0], other.regressions.out_of_fold[0]
 
@@ -241,9 +241,10 @@ def test_few_rows_do_without():
 def test_scores_are_those_of_the_parts(trained):
     e, kernels = trained.expansion_, trained.expansion_.kernels
     rows = trained.column_map_.transform(X[:40])
-    lengths = kernels.inverse_length_scales
+    lengths, p = kernels.inverse_length_scales, kernels.exponent
     apart = e.intercept + e._only("fourier", "linear", "trees").score(rows) + np.stack([
-        np.exp(-np.sqrt((((row - kernels.centers) * lengths) ** 2).sum(axis=1))) @ kernels.weights for row in rows])
+        np.exp(-(np.linalg.norm((row - kernels.centers) * lengths, axis=1) ** p) / p) @ kernels.weights
+        for row in rows])
     np.testing.assert_allclose(scores(trained, X[:40]), np.squeeze(apart), atol=1e-9)
     assert len(trained.term_rounds_) == e.n_terms - kernels.n_terms
 

@@ -6,8 +6,8 @@ import reference
 from helpers.sparse_rows import in_outputs, kernel_rows, make_settings
 
 from rffkern._rows.weights import RowWeights
+from rffkern._training.kernel_ridge.kernel import Kernel
 from rffkern._training.sparse_kernel.basis_selection import Selection, row_draws
-from rffkern._training.sparse_kernel.kernel import Kernel
 
 LAMBDA = 0.05
 

@@ -9,8 +9,8 @@ from rffkern._estimator import monitor
 from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
+from rffkern._training.kernel_ridge.kernel import Kernel
 from rffkern._training.sparse_kernel import kernel_choice
-from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.kernel_choice import _descend, _loss_of_ensembles, choose_kernel
 
 pytestmark = pytest.mark.slow

@@ -10,9 +10,9 @@ from rffkern._rows.scaling import no_scaling
 from rffkern._rows.threads import ELEMENTS_PER_THREAD, check_n_threads
 from rffkern._rows.tiles import tiled
 from rffkern._rows.weights import RowWeights
+from rffkern._training.kernel_ridge.kernel import Kernel
 from rffkern._training.kernel_ridge.kernel_matrix import LARGEST_SINGLE_LENGTH
 from rffkern._training.sparse_kernel import kernel_rows as kernel_rows_module
-from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.kernel_rows import KernelRows, Kernels
 
 

@@ -7,9 +7,9 @@ from helpers.sparse_rows import RAW, in_outputs, kernel_rows, make_settings, wav
 
 from rffkern import SparseKernelRegressor
 from rffkern._rows.tiles import aligned
+from rffkern._training.kernel_ridge.kernel import Kernel
 from rffkern._training.sparse_kernel.basis_selection import Selection
 from rffkern._training.sparse_kernel.ensemble import Ensemble
-from rffkern._training.sparse_kernel.kernel import Kernel
 from rffkern._training.sparse_kernel.least_squares import LeastSquares, Residuals
 
 

@@ -7,9 +7,9 @@ import pytest
 import reference
 
 from rffkern._training.kernel_ridge import kernel_matrix
-from rffkern._training.sparse_kernel import likelihood as likelihood_module
-from rffkern._training.sparse_kernel.kernel import Kernel
-from rffkern._training.sparse_kernel.likelihood import KernelSearch, Likelihood
+from rffkern._training.kernel_ridge import likelihood as likelihood_module
+from rffkern._training.kernel_ridge.kernel import Kernel
+from rffkern._training.kernel_ridge.likelihood import KernelSearch, Likelihood
 
 
 def sample(rng, n_rows, length_scale, amplitude=2.0, noise=0.01, n_outputs=1):
@@ -208,3 +208,20 @@ def test_more_rows_go_on_with_the_curvatures_of_few(rng, monkeypatch):
         found.append((len(calls), reference.negative_log_likelihood(X, targets, *kernel[:3], kernel.reg_lambda)))
     assert found[0][0] < found[1][0]
     assert found[0][1] < found[1][1] + 0.1
+
+
+def test_a_search_begins_at_given_length_scales_near_which_the_prior_holds_it(rng):
+    X, targets = sample(rng, 80, [1.0, 3.0, 0.5])
+    starts = np.array([5.0, 0.2, 1.0])
+    found = [KernelSearch(X, targets, "gaussian", True, None, inverse_lengths=starts, prior_spread=spread).likeliest()
+             for spread in (1e-3, 5.0)]
+    np.testing.assert_allclose(1 / found[0].length_scale, starts, rtol=0.05)
+    np.testing.assert_allclose(found[1].length_scale, [1.0, 3.0, 0.5], rtol=0.5)
+
+
+def test_least_noise(rng):
+    X, targets = sample(rng, 80, [1.0, 3.0, 0.5], noise=1e-6)
+    found = [KernelSearch(X, targets, "gaussian", True, None, least_noise=least).likeliest().reg_lambda
+             for least in (1e-6, 0.1)]
+    assert found[0] < 0.05
+    assert found[1] >= 0.1

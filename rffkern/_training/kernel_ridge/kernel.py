@@ -16,7 +16,7 @@ from ..._protocol.arguments import Check, check_scalar
 from ..._rows.scaling import Scaling
 from ..._rows.weights import RowWeights
 from ...errors import InvalidInputError
-from ..kernel_ridge.parameters import LARGEST_INVERSE
+from .parameters import LARGEST_INVERSE
 
 # The largest lambda; the model is then constant in practice.
 _LARGEST_LAMBDA = 1e200

@@ -14,8 +14,8 @@ from ..._estimator.monitor import Steps
 from ..._native import solvers
 from ..._native.array_types import Double, Mask
 from ..._rows.tiles import DOUBLE
-from ..kernel_ridge.kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
 from .kernel import Kernel
+from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
 
 # Rows the likelihood is maximised on: few of them first, then more, from where the search on few has ended.
 FEW_ROWS = 256
@@ -34,10 +34,10 @@ _LARGEST_SPREAD = 1e290
 
 # Logarithms of parameters have a normal prior of this deviation: a length scale that the rows do not determine stays
 # near its start instead of diverging.  A factor of e^5 = 150 either way costs half a unit of log-likelihood.
-_PRIOR_SPREAD = 5.0
+PRIOR_SPREAD = 5.0
 
 # Noise below this share of the variance of the targets would leave Cholesky factors to rounding.
-_LEAST_NOISE = 1e-6
+LEAST_NOISE = 1e-6
 
 
 class Likelihood:
@@ -49,8 +49,10 @@ class Likelihood:
     """
 
     def __init__(self, rows: Double, targets: Double, start: Double, free: Mask, shape: str,
-                 n_threads: int | None, precision: str = "double") -> None:
+                 n_threads: int | None, precision: str = "double", least_noise: float = LEAST_NOISE,
+                 prior_spread: float = PRIOR_SPREAD) -> None:
         self._start, self._free, self._targets, self._precision = start, free, targets, precision
+        self._least_noise, self._prior_spread = least_noise, prior_spread
         self._rows, self._shape, self._n_threads = rows, shape, n_threads
         self.rounding = _ROUNDING[precision]
         # Differences count alone, and those of large numbers would be lost in products; a constant column becomes 0.
@@ -87,19 +89,19 @@ class Likelihood:
     def _factorise(self, logs: Double) -> bool:
         """Compute kernels and the factor of their covariance; False if there is none."""
         amplitude, bias, noise = np.exp(logs[:3]).tolist()
-        dtype = precision_beside(self._precision, noise, amplitude + bias)
+        dtype = precision_beside(self._precision, max(noise, self._least_noise), amplitude + bias)
         if self.dtype != dtype:
             self._allocate(dtype)
         self._kernels.fill(np.exp(logs[3:]), self._shape, self._matrix,
                            self._declines if self._shape == "exponential" else NO_DECLINES)
         covariance = np.multiply(self._matrix, dtype.type(amplitude), out=self._system.matrix)
         covariance += dtype.type(bias)
-        covariance.flat[:: len(covariance) + 1] += dtype.type(noise + _LEAST_NOISE)
+        covariance.flat[:: len(covariance) + 1] += dtype.type(noise + self._least_noise)
         return self._system.factorise()
 
     def _away(self, logs: Double) -> Double:
         """Distances from the start, in deviations of the prior."""
-        return np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / _PRIOR_SPREAD
+        return np.subtract(logs, self._start, out=np.zeros(logs.size), where=self._free) / self._prior_spread
 
     def _value(self, weights: Double, away: Double) -> float:
         log_roots = np.log(self._system.matrix.diagonal(), dtype=np.float64).sum()
@@ -123,22 +125,26 @@ class Likelihood:
         inverse_lengths = np.exp(logs[3:])
         gradient = np.concatenate([[0.5 * amplitude * along_kernel.sum(), 0.5 * bias * along_bias.sum(),
                                     0.5 * noise * on_diagonal.sum()], -amplitude * inverse_lengths**2 * spread])
-        return value, gradient + away / _PRIOR_SPREAD
+        return value, gradient + away / self._prior_spread
 
 
 class KernelSearch:
     """The search for the likeliest kernel on some rows, which are in random order; all outputs share one.
 
-    With `per_column` each column has a length scale, else all are one multiple of the spread of their columns.
-    `kernel` and `noise` are None where they are to be found.
+    With `per_column` each column has a length scale, else all are one multiple of the spread of their columns, or of
+    where they begin.  `kernel` and `noise` are None where they are to be found.  `inverse_lengths` are those at which
+    the search begins, and which the prior is around; None for the spread of columns.
     """
 
     def __init__(self, rows: Double, targets: Double, shape: str, per_column: bool, n_threads: int | None,
-                 kernel: Kernel | None = None, noise: float | None = None, precision: str = "single") -> None:
+                 kernel: Kernel | None = None, noise: float | None = None, precision: str = "single",
+                 inverse_lengths: Double | None = None, least_noise: float = LEAST_NOISE,
+                 prior_spread: float = PRIOR_SPREAD) -> None:
         self._rows, self._targets, self._kernel, self._noise = rows, targets, kernel, noise
         self._n_threads, self._precision = n_threads, precision
+        self._least_noise, self._prior_spread = least_noise, prior_spread
         self._shape = shape if kernel is None else kernel.shape
-        self._start = _start(rows, kernel, noise)
+        self._start = _start(rows, kernel, noise, inverse_lengths)
         self._is_free = np.full(self._start.size, kernel is None)
         self._is_free[2] = noise is None
         number = np.cumsum(self._is_free) - 1
@@ -153,7 +159,7 @@ class KernelSearch:
     def _go_on(self, n_rows: int, stage: int, work: str) -> Kernel:
         """Search on the first rows from where the search is; the stage is that of few rows, 0, or of all, 1."""
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._is_free, self._shape,
-                                self._n_threads, self._precision)
+                                self._n_threads, self._precision, self._least_noise, self._prior_spread)
         logs, noisy = self._logs, self._logs.copy()
         at_start = likelihood(logs)
         noisy[2] = max(noisy[2], self._start[2])  # few rows may be fitted without any noise, and more are then absurd
@@ -189,7 +195,7 @@ class KernelSearch:
         """The kernel that the search has come to; its noise becomes lambda."""
         amplitude, bias, noise, *inverse_lengths = np.exp(self._logs)
         kernel = self._kernel or Kernel(1 / np.array(inverse_lengths), amplitude, bias, self._shape)
-        return kernel._replace(reg_lambda=noise + _LEAST_NOISE if self._noise is None else self._noise)
+        return kernel._replace(reg_lambda=noise + self._least_noise if self._noise is None else self._noise)
 
     def on_few_rows(self) -> Kernel:
         """The likeliest kernel and noise on the first `FEW_ROWS`."""
@@ -207,9 +213,12 @@ class KernelSearch:
         return self.on_all_rows()
 
 
-def _start(rows: Double, kernel: Kernel | None, noise: float | None) -> Double:
+def _start(rows: Double, kernel: Kernel | None, noise: float | None,
+           inverse_lengths: Double | None = None) -> Double:
     """Logarithms at which the search begins, among them those that are given."""
-    start = np.log([1.0, 0.1, 0.1, *(1 / (math.sqrt(rows.shape[1]) * _spread(rows)))])
+    if inverse_lengths is None:
+        inverse_lengths = 1 / (math.sqrt(rows.shape[1]) * _spread(rows))
+    start = np.log([1.0, 0.1, 0.1, *inverse_lengths])
     if kernel is not None:
         with np.errstate(divide="ignore"):
             start = np.log([kernel.amplitude, kernel.bias, 0.1, *(1 / kernel.length_scale)])

@@ -7,7 +7,7 @@ import reference
 from rffkern import InvalidInputError
 from rffkern._rows.scaling import Scaling
 from rffkern._rows.weights import RowWeights, check_weights
-from rffkern._training.sparse_kernel.kernel import KERNEL_PARAMETER, Kernel, given_kernel
+from rffkern._training.kernel_ridge.kernel import KERNEL_PARAMETER, Kernel, given_kernel
 
 
 def test_units_in_which_the_kernel_is_a_power_of_two(rng):
