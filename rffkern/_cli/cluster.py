@@ -2,7 +2,9 @@
 
 import argparse
 import contextlib
+import logging
 import os
+import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,13 +17,16 @@ from .._estimator.monitor import listening
 from .._files.model_files import save
 from .._native.array_types import NDArray
 from ..errors import ColumnWarning, InvalidInputError
-from .open_table import input_files, open_table
+from .open_table import input_files, is_empty, open_table, same_columns
 from .output import STDIN, Progress, UsageError, printable, say
 from .table import Table, column_indices, csv_format
 from .training_table import MAX_INTEGER_LABELS, column_roles, with_categories
 
 # Options of `fit` that need all rows in one process.
 _REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject")
+
+# Bytes of .csv in a partition, about: not by the memory of the machine, as Dask has it.
+_BLOCK_BYTES = 1 << 26
 
 _EXTRA = "--workers and --dask need dask and pandas: pip install 'rffkern[dask]' pandas pyarrow"
 
@@ -39,10 +44,10 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     if None in classes.values():
         raise UsageError(f"--model {arguments.model} cannot be trained on a cluster: choose fourier_boosting, gbrff, "
                          "kernel_ridge or a variant of these")
-    table, frame = _open(arguments)
+    table, frame, files = _open(arguments)
     names = frame.columns.tolist()
     roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
-    with open_cluster(arguments) as (client, n_workers):
+    with open_cluster(arguments) as (client, n_workers), _file_named(files):
         target = frame[names[roles.target]]
         kind = _kind_of_target(client, target, f"{arguments.data}: column {names[roles.target]!r}")
         has_labels = kind.has_labels if len(models) > 1 else next(iter(models))
@@ -56,7 +61,11 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
         model = classes[has_labels](client=client, **params)
         X = frame[[names[j] for j in roles.features]]
         y = target.map_partitions(_converted, kind, meta=(names[roles.target], kind.dtype))
-        weights = None if roles.weight is None else frame[names[roles.weight]].astype(np.float64)
+        weights = None
+        if roles.weight is not None:
+            name = names[roles.weight]
+            weights = frame[name].map_partitions(_numbers, f"{arguments.data}: column {name!r}",
+                                                 meta=(name, np.float64))
         started = time.perf_counter()
         with warnings.catch_warnings(), Progress("training", None) as bar, listening(bar.show):
             warnings.simplefilter("ignore", ColumnWarning)
@@ -69,23 +78,72 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
                   f"{frame.npartitions} partitions on {n_workers} workers in {seconds:.2f} s: {shown}"))
 
 
-def _open(arguments: argparse.Namespace) -> tuple[Table, Any]:
-    """The first of the files, for its columns, and all of them as a data frame of Dask; cells of .csv stay text."""
+def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:
+    """The first of the files, for its columns, all of them as a data frame of Dask, and the file of each partition.
+
+    Cells of .csv stay text.  No file is named for partitions of Parquet files, of which several may be joined.
+    """
     try:
         from dask import dataframe
     except ImportError as error:
         raise UsageError(_EXTRA) from error
     files = input_files(arguments.data)
-    table = open_table(files[0], csv_format(arguments))
     endings = {os.path.splitext(file.lower())[1] for file in files}
     if endings == {".parquet"}:
-        return table, dataframe.read_parquet(files)
+        _check_schemas(files)
+        return open_table(files[0], csv_format(arguments)), dataframe.read_parquet(files), []
     if not endings <= {".csv", ".gz"}:
         raise UsageError(f"--workers and --dask read .parquet or .csv files, got {', '.join(sorted(endings))}")
-    frame = dataframe.read_csv(
-        files, sep=getattr(table, "delimiter", ","), header=None if table.columns is None else 0, dtype=str,
-        keep_default_na=False, encoding=arguments.encoding, blocksize=None if ".gz" in endings else "default")
-    return table, frame
+    files = [file for file in files if not is_empty(file)] or files
+    table, headers = same_columns(files, csv_format(arguments))
+    frames = [dataframe.read_csv(
+        file, sep=getattr(table, "delimiter", ","), header=None if header is None else 0, names=header, dtype=str,
+        keep_default_na=False, encoding=arguments.encoding,
+        blocksize=None if file.lower().endswith(".gz") else _BLOCK_BYTES)
+        for file, header in zip(files, headers, strict=True)]
+    names = [file for file, frame in zip(files, frames, strict=True) for _ in range(frame.npartitions)]
+    if table.columns is not None:
+        frames = [frame[table.columns] for frame in frames]
+    concat: Any = dataframe.concat
+    return table, concat(frames), names
+
+
+def _check_schemas(files: Sequence[str]) -> None:
+    """Refuse a Parquet file without a column of the first, or where it is text in one of them and not in the other."""
+    from pyarrow import ArrowException, parquet, types
+
+    def kinds_of(file: str) -> dict[str, Any]:
+        """Whether columns are text, and None for those of which nothing is known, by name."""
+        try:
+            schema = parquet.read_schema(file)
+        except (ArrowException, OSError) as error:
+            raise InvalidInputError(f"{file}: not a table that pyarrow can read: {error}") from error
+        plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in schema.types]
+        return {name: None if types.is_null(kind) else types.is_string(kind) or types.is_large_string(kind)
+                for name, kind in zip(schema.names, plain, strict=True)}
+
+    first = kinds_of(files[0])
+    for file in files[1:]:
+        found = kinds_of(file)
+        for name, is_text in first.items():
+            if name not in found:
+                raise InvalidInputError(f"{file}: expected the column {name!r}, which {files[0]} has: write it, empty "
+                                        "where nothing is known, or leave the file out")
+            if {is_text, found[name]} == {True, False}:
+                raise InvalidInputError(f"{file}: expected {'text' if is_text else 'no text'} in the column {name!r}, "
+                                        f"as in {files[0]}, got {'text' if found[name] else 'another type'}")
+
+
+@contextlib.contextmanager
+def _file_named(files: Sequence[str]) -> Iterator[None]:
+    """Say which file has the partition that an error is about."""
+    try:
+        yield
+    except InvalidInputError as error:
+        number = re.search(r"\bof partition (\d+)", str(error))
+        if number is None or int(number[1]) >= len(files):
+            raise
+        raise InvalidInputError(f"{files[int(number[1])]}: {error}") from error
 
 
 @contextlib.contextmanager
@@ -100,7 +158,7 @@ def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
         address = arguments.dask
         if address is None:
             address = stack.enter_context(start(n_workers=arguments.workers, threads_per_worker=arguments.threads or 1,
-                                                dashboard_address=":0"))
+                                                dashboard_address=":0", silence_logs=logging.CRITICAL))  # says it twice
         try:
             client = stack.enter_context(connect(address, set_as_default=False))
         except (OSError, ValueError) as error:
@@ -177,3 +235,14 @@ def _converted(target: Any, kind: _TargetKind) -> Any:
     if not kind.is_text:
         values = values.astype(np.float64).astype(kind.dtype)
     return pd.Series(values, index=target.index, name=target.name, dtype=kind.dtype)
+
+
+def _numbers(weights: Any, name: str) -> Any:
+    """The weights of a partition as numbers."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(weights, errors="coerce")
+    if numbers.isna().any():
+        raise InvalidInputError(f"{name}: expected a number as weight in each row, got "
+                                f"{weights[numbers.isna()].iloc[0]!r}")
+    return numbers.astype(np.float64)

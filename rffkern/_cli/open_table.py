@@ -78,6 +78,8 @@ def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
         return ArrowTable(path, is_parquet=format_of_name == ".parquet", dates=form.dates)
     if stream or format_of_name in (".csv", ".csv.gz"):
         return CsvTable(path, form, names)
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
     raise InvalidInputError(f"{path}: the name must end in .csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow, or "
                             "be - for standard input, a folder, or a pattern such as 'part-*.csv'")
 
@@ -101,11 +103,11 @@ class FileSequence:
     def __init__(self, path: str, files: Sequence[str], form: CsvFormat, names: Sequence[str],
                  only: str | None = None) -> None:
         self.path, self._files = (path, files) if only is None else (only, [only])
-        self._first = _open_file(files[0], form, names)
+        self._first = _open_file(next((file for file in files if not is_empty(file)), files[0]), form, names)
         self.columns, self.n_columns = self._first.columns, self._first.n_columns
         self.header_guessed = self._first.header_guessed
         self.delimiter: str | None = getattr(self._first, "delimiter", None)
-        self._form = form._replace(header="no" if self.columns is None else "yes", delimiter=self.delimiter)
+        self._form = _form_of(self._first, form)
         self.total: int | None = sum(map(os.path.getsize, self._files))
 
     def read(self, selection: Selection) -> tuple[Iterator[Any], Callable[[Any], Block]]:
@@ -116,6 +118,8 @@ class FileSequence:
         """Raw blocks with the function that parses them, the bytes of all files before, and the types so far."""
         before = 0
         for file in self._files:
+            if is_empty(file):
+                continue
             table = self._first if file == self._first.path else _open_file(file, self._form, ())
             raw_blocks, parse = table.read(self._matching(selection, table)._replace(types=tuple(types)))
             for raw in raw_blocks:
@@ -124,9 +128,7 @@ class FileSequence:
 
     def _matching(self, selection: Selection, table: Table) -> Selection:
         """The same columns of one of the files."""
-        if table.n_columns != self.n_columns or (table.columns is None) != (self.columns is None):
-            raise InvalidInputError(f"{table.path}: expected {self.n_columns} columns, as {self._first.path} has, got "
-                                    f"{table.n_columns}")
+        _check_columns(table, self._first)
         if self.columns is None or table.columns == self.columns:
             return selection
         names = self.columns
@@ -135,6 +137,36 @@ class FileSequence:
         target = None if selection.target is None else column_index(table, names[selection.target])
         return selection._replace(features=features, kept=kept, target=target)
 
+
+def same_columns(files: Sequence[str], form: CsvFormat) -> tuple[Table, list[list[str] | None]]:
+    """The table in the first of many .csv files, and the names in the header of each, which may have another order."""
+    first = _open_file(files[0], form, ())
+    headers, form = [first.columns], _form_of(first, form)
+    for file in files[1:]:
+        table = _open_file(file, form, ())
+        _check_columns(table, first)
+        for name in first.columns or ():
+            column_index(table, name)
+        headers.append(table.columns)
+    return first, headers
+
+
+def is_empty(file: str) -> bool:
+    """Whether it is a .csv without even a header, as programs write parts without rows."""
+    return ending(file) != ".npy" and not os.path.getsize(file)
+
+
+def _form_of(first: Table, form: CsvFormat) -> CsvFormat:
+    """The form of the files that are read with a first one."""
+    return form._replace(header="no" if first.columns is None else "yes", delimiter=getattr(first, "delimiter", None))
+
+
+def _check_columns(table: Table, first: Table) -> None:
+    """Refuse a file with more or fewer columns than the first one."""
+    if table.n_columns != first.n_columns or (table.columns is None) != (first.columns is None):
+        lacking = [name for name in first.columns or () if name not in (table.columns or ())]
+        raise InvalidInputError(f"{table.path}: expected {first.n_columns} columns, as {first.path} has, got "
+                                f"{table.n_columns}{f': no {lacking[0]!r}' if lacking else ''}")
 
 
 def _parse(raw: Any) -> Block:

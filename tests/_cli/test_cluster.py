@@ -93,6 +93,42 @@ def test_what_is_refused(address, frame, tmp_path, capsys, options, code, expect
     assert not (tmp_path / "m.npz").exists()
 
 
+def test_columns_in_another_order_and_an_empty_file(address, frame, tmp_path):
+    """The same model as of files that agree; programs write parts without rows as empty files."""
+    X, output = frame.drop(columns=["day", "price"]), str(tmp_path / "m.npz")
+    arguments = ["-o", output, "--dask", address, "--target", "buys", "--set", "n_estimators=20"]
+    assert main(["fit", write(X, tmp_path / "rows", "csv"), *arguments]) == 0
+    with open(output, "rb") as file:
+        expected = file.read()
+    part = tmp_path / "rows" / "part-1.csv"
+    pandas.read_csv(part, dtype=str, keep_default_na=False)[["buys", "colour", "size"]].to_csv(part, index=False)
+    (tmp_path / "rows" / "part-0a.csv").touch()
+    assert main(["fit", str(tmp_path / "rows"), *arguments]) == 0
+    with open(output, "rb") as file:
+        assert file.read() == expected
+
+
+@pytest.mark.parametrize(("ending", "change", "expected"), [
+    ("csv", lambda part: part.drop(columns="colour"), "part-1.csv: expected 4 columns, as"),
+    ("csv", lambda part: part.rename(columns={"colour": "color"}), "part-1.csv: no column 'colour'"),
+    ("parquet", lambda part: part.drop(columns="colour"), "part-1.parquet: expected the column 'colour', which"),
+    ("parquet", lambda part: part.assign(size="large"), "part-1.parquet: expected no text in the column 'size'"),
+    ("csv", lambda part: part.assign(price="dear"), "column 'price': expected a number as weight in each row"),
+    ("csv", lambda part: part.assign(price=-1.0), "part-1.csv: ")])
+def test_a_file_that_differs_is_named(address, frame, tmp_path, capsys, ending, change, expected):
+    X = frame.drop(columns="day")
+    folder = write(X, tmp_path / "rows", ending)
+    part = change(X.iloc[134:267])
+    if ending == "csv":
+        part.to_csv(tmp_path / "rows" / "part-1.csv", index=False)
+    else:
+        part.to_parquet(tmp_path / "rows" / "part-1.parquet", index=False)
+    assert main(["fit", folder, "-o", str(tmp_path / "m.npz"), "--dask", address, "--target", "buys", "--weight",
+                 "price", "--set", "n_estimators=20"]) == 65
+    assert expected in capsys.readouterr().err
+    assert not (tmp_path / "m.npz").exists()
+
+
 @pytest.fixture
 def model(frame, tmp_path):
     """The path of a small model of words, dates and gaps."""

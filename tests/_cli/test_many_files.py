@@ -96,6 +96,14 @@ def test_kinds_that_are_inferred_hold_for_all_files(command, parts):
     assert "parts/d.csv: data row 5 (line 6), column 0 (x): expected a finite number, got 'many'" in errors
 
 
+def test_an_empty_file_has_no_rows(command, parts):
+    assert command("fit", "parts", "-o", "a.npz")[0] == 0
+    for name in ("0.csv", "d.csv"):  # the first and the last
+        (parts / "parts" / name).touch()
+    assert command("fit", "parts", "-o", "b.npz")[0] == 0
+    assert (parts / "a.npz").read_bytes() == (parts / "b.npz").read_bytes()
+
+
 def test_wrong_folders(command, parts):
     write(parts / "parts" / "b.csv", [row[:3] for row in rows_of(1)], NAMES[:3])
     code, _, errors = command("fit", "parts", "-o", "a.npz")
