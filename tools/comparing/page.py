@@ -51,8 +51,8 @@ FIELD = """\
 `python tools/compare.py --log docs/results.jsonl --page docs/results.md` writes this page from its log, and `python
 tools/compare.py --data DIR --log docs/results.jsonl --rows {rows} --seeds {seeds} --models ...` measured it at commit
 {commit}: all sets of `python tools/data.py list` and scikit-learn's digits, at most {rows:,} training rows, default
-parameters or, where it says so, tuned by cross-validation. No choice of the package was made by these splits, but of
-the kinds of sets most took part in some. CPU seconds on one thread of a busy machine.
+parameters or, where it says so, tuned by cross-validation. Other splits of most sets took part in choices of the
+package. CPU seconds on one thread of a busy machine.
 """
 
 
