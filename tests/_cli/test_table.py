@@ -18,10 +18,12 @@ def test_the_ending_tells(tmp_path):
     assert found.columns == ["a", "b"]
     np.save(tmp_path / "t.npy", np.zeros((2, 2)))
     assert isinstance(open_table(str(tmp_path / "t.npy")), ArrayTable)
+    (tmp_path / "t.txt").touch()
     with pytest.raises(InvalidInputError, match=r"t\.txt: the name must end in \.csv, \.csv\.gz, \.npy"):
         open_table(str(tmp_path / "t.txt"))
-    with pytest.raises(FileNotFoundError):
-        open_table(str(tmp_path / "nowhere.csv"))
+    for name in ("nowhere.csv", "nowhere"):
+        with pytest.raises(FileNotFoundError):
+            open_table(str(tmp_path / name))
 
 
 @pytest.mark.parametrize(("text", "index"), [("b", 1), ("0", 0), ("-1", 3), ("-4", 0), ("1", 2), ("3", 3), (" 3", 3)])
