@@ -14,6 +14,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.drift import summary
 from .._column_map.learning import advice_on
+from .._estimator import inspection
 from .._estimator.head import kept_figures, n_training_rows, task_of, terms_of
 from .._estimator.metrics import confusion, reliability
 from .._native.array_types import Double
@@ -304,8 +305,6 @@ def dependences(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
 
 def interactions(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     """Pairs of columns whose joint effect is no sum, and mean responses as functions of the strongest of them."""
-    from .._training.fourier_boosting import inspection
-
     importances = np.zeros(len(rows.names))
     chosen = strongest(rows, facts)
     importances[chosen] = np.arange(len(chosen), 0, -1)

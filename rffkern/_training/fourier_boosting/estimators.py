@@ -9,16 +9,7 @@ from ..._column_map.cells import NUMERIC
 from ..._column_map.tables import RawColumn, as_given
 from ..._estimator.base import Model, index_of
 from ..._estimator.explanations import names_of, sources_of
-from ..._estimator.links import SoftmaxLink, quantiles_of
-from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
-from ..._estimator.tasks import StagedClassifier, StagedRegressor
-from ..._model.expansion import Expansion
-from ..._native.array_types import Double, NDArray
-from ..._protocol.arguments import Auto, RandomSource, check_scalar, choice, number
-from ..._rows.sparse_rows import SparseRows, is_sparse
-from ..._rows.validation import check_array
-from ...errors import InvalidInputError
-from .inspection import (
+from ..._estimator.inspection import (
     Interaction,
     MappedTable,
     PartialDependence,
@@ -29,6 +20,15 @@ from .inspection import (
     partial_dependence,
     staged_scores,
 )
+from ..._estimator.links import SoftmaxLink, quantiles_of
+from ..._estimator.parameters import CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone, Parameter
+from ..._estimator.tasks import StagedClassifier, StagedRegressor
+from ..._model.expansion import Expansion
+from ..._native.array_types import Double, NDArray
+from ..._protocol.arguments import Auto, RandomSource, check_scalar, choice, number
+from ..._rows.sparse_rows import SparseRows, is_sparse
+from ..._rows.validation import check_array
+from ...errors import InvalidInputError
 from .parameters import (
     ARGUMENTS,
     ATTRIBUTES,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
-from rffkern._training.fourier_boosting.inspection import check_term_rounds
+from rffkern._estimator.inspection import check_term_rounds
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((150, 3))

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..._estimator.explanations import rows_in_memory, sources_of
-from ..._model.expansion import Expansion
-from ..._native.array_types import Double, Indices, Mask, NDArray
+from .._model.expansion import Expansion
+from .._native.array_types import Double, Indices, Mask, NDArray
+from .explanations import rows_in_memory, sources_of
 
 # Rows that mean scores are taken over at most, and those at which interactions are computed, evenly spaced.
 _MOST_ROWS, _MOST_POINTS = 500, 60

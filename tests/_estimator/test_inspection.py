@@ -14,8 +14,8 @@ from rffkern import (
     InvalidInputError,
     RowBlocks,
 )
-from rffkern._training.fourier_boosting import inspection
-from rffkern._training.fourier_boosting.inspection import MappedTable, columns_read, some_terms
+from rffkern._estimator import inspection
+from rffkern._estimator.inspection import MappedTable, columns_read, some_terms
 from rffkern.errors import NotFittedError
 
 RNG = np.random.default_rng(4)
