@@ -9,7 +9,7 @@ Costs are counted in operations, so that the same rows have the same outcome on 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -172,8 +172,7 @@ class KernelTrial:
             if stage and (done + cost > budget or len(self._rows.rows) <= _STAGES[stage - 1]):
                 break
             done += cost
-            self._choose(regions, size)
-            measured = self._measure(regions)
+            measured = self._measure(regions, self._choose(regions, size))
             if measured is not None:
                 before, gain = gain, measured
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
@@ -204,21 +203,27 @@ class KernelTrial:
             if self._size < min(size, n_rows):
                 self._choose(_Regions(self._rows, self._divisions[size], size), size)
 
-    def _choose(self, regions: "_Regions", size: int) -> None:
-        """Choose scale and lambda on regions of a size, from those of smaller ones on, and first the kernel."""
+    def _choose(self, regions: "_Regions", size: int) -> dict[str, Choice]:
+        """Choose scale and lambda on regions of a size, from those of smaller ones on, and first the kernel.
+
+        Returns
+        -------
+        dict from kernels to their choices
+            The best one, and the other where its loss is not much larger.
+        """
         if self._size:
             found = {self.shape: regions.choose(self.shape, self.choice, _STEP)}
         else:
             found = {shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}
         self.shape, self.choice = min(found.items(), key=lambda each: each[1].loss)
         self._size = size
-        self._candidates = {shape: choice for shape, choice in found.items()
-                            if choice.loss <= (1 + _MOST_WORSE) * self.choice.loss}
+        return {shape: choice for shape, choice in found.items()
+                if choice.loss <= (1 + _MOST_WORSE) * self.choice.loss}
 
-    def _measure(self, regions: "_Regions") -> Gain | None:
-        """The gain on regions of the kernel that gains most; None where none of their rows was scored."""
+    def _measure(self, regions: "_Regions", candidates: Mapping[str, Choice]) -> Gain | None:
+        """The gain on regions of the candidate that gains most; None where none of their rows was scored."""
         best: Gain | None = None
-        for shape, choice in self._candidates.items():
+        for shape, choice in candidates.items():
             places, predictions = regions.predict(shape, choice, self._out_of_fold)
             if len(places):
                 gain = self._gain_of(places, predictions)

@@ -32,7 +32,7 @@ def gains_of(trial, work):
     """The gains that a trial measures with so much work of bags."""
     measured, again = [], KernelTrial(trial._rows, trial._out_of_fold, trial._gain_of)
     measure = again._measure
-    again._measure = lambda regions: measured.append(measure(regions)) or measured[-1]
+    again._measure = lambda *arguments: measured.append(measure(*arguments)) or measured[-1]
     again.run(work)
     return measured
 
