@@ -72,7 +72,7 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         facts |= {"bags": model.n_bags_, "rounds": model.n_estimators_}
     for part in expansion.parts:
         if part.n_terms:
-            facts["fourier terms" if part.kind == "fourier" else part.kind] = part.n_terms
+            facts[part.noun or part.kind] = part.n_terms
     if expansion.kernels is not None:
         from .._export.conditioning import conditioning  # which loads code of other families
 

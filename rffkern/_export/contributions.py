@@ -5,13 +5,14 @@ of exp(i omega . (x - center)) for each raw column that it reads, of a Gaussian 
 function the mean of each product, and of a tree the values of its columns in each leaf (`_model/shapley.py`).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._estimator.explanations import _marginals, sources_of
-from .._model.parts import KernelTerms
+from .._model.parts import FourierTerms, KernelTerms, LinearTerms, TreeTerms
 from .._model.shapley import Background, Explainer, mixture, rules_of
 from ..errors import InvalidInputError
 
@@ -39,34 +40,25 @@ def contributions_of(model: Any) -> ContributionArrays:
     background = _marginals(model, sources)
     explainer = Explainer(expansion, sources, model.n_features_in_, background)
     arrays: dict[str, Array] = {}
-    of_sources = {"shapley_sources": np.asarray(sources, dtype=np.int64)}
-    most = 0  # columns that a product reads
-    for part, own in zip(expansion.parts, explainer._parts, strict=True):
-        if not (part.coefficients.any() if part.kind == "linear" else part.n_terms):
-            continue  # as in the file
-        if part.kind == "linear":
-            arrays |= {**of_sources, "shapley_line_means": own._means}
-        elif part.kind == "trees":
-            place_ends, places, starts, tables = own._tables
-            arrays |= {"shapley_place_ends": place_ends.astype(np.int64), "shapley_places": places.astype(np.int64),
-                       "shapley_starts": starts.astype(np.int64), "shapley_tables": tables}
-        elif part.kind not in ("fourier", "kernels"):
+    for part, explained in zip(expansion.parts, explainer._parts, strict=True):
+        if part.kind not in _PARTS:
             raise InvalidInputError(f"contributions of terms of kind {part.kind!r} cannot be exported")
-        else:
-            reads, found = (_of_kernels(part, sources, background) if part.kind == "kernels" else
-                            _of_cosines(part.omegas, expansion.center, sources, background))
-            arrays |= of_sources | found
-            most = max(most, int(reads.sum(axis=1).max(initial=1)))
-    if most:
+        if part._exported(expansion.center):  # as in the file
+            arrays |= _PARTS[part.kind](part, explained, expansion.center, np.asarray(sources, np.int64), background)
+    reads = [arrays[name] for name in ("shapley_reads", "shapley_kernel_reads") if name in arrays]
+    if reads:
+        most = max(int(each.sum(axis=1).max(initial=1)) for each in reads)  # columns that a product reads
         ends, rules = rules_of(most)
         arrays |= {"shapley_rule_ends": ends.astype(np.int64), "shapley_nodes": rules[0], "shapley_weights": rules[1]}
     return ContributionArrays(arrays, explainer.base_values)
 
 
-def _of_cosines(omegas: Array, center: Array, sources: Array, background: Background
-                ) -> tuple[Array, dict[str, Array]]:
+# The arrays of each kind of part, from the part, what `explain` makes of it, the center, sources and the background.
+
+
+def _fourier(part: FourierTerms, _: Any, center: Array, sources: Array, background: Background) -> dict[str, Array]:
     """Which raw columns cosines read, (n_terms, n_columns), and the means of their factors."""
-    n_columns = len(background.shares)
+    omegas, n_columns = part.omegas, len(background.shares)
     reads = np.zeros((len(omegas), n_columns), dtype=np.int64)
     means = np.zeros((len(omegas), n_columns), dtype=complex)
     for column in range(n_columns):
@@ -75,10 +67,21 @@ def _of_cosines(omegas: Array, center: Array, sources: Array, background: Backgr
         angles = (background.rows[:, own] - center[own]) @ omegas[:, own].T
         means[:, column] = background.shares[column] @ np.exp(1j * angles)
     means[reads == 0] = 0
-    return reads, {"shapley_reads": reads, "shapley_real": means.real, "shapley_imaginary": means.imag}
+    return {"shapley_sources": sources, "shapley_reads": reads, "shapley_real": means.real,
+            "shapley_imaginary": means.imag}
 
 
-def _of_kernels(part: KernelTerms, sources: Array, background: Background) -> tuple[Array, dict[str, Array]]:
+def _linear(_: LinearTerms, explained: Any, center: Array, sources: Array, background: Background) -> dict[str, Array]:
+    return {"shapley_sources": sources, "shapley_line_means": explained._means}
+
+
+def _trees(_: TreeTerms, explained: Any, center: Array, sources: Array, background: Background) -> dict[str, Array]:
+    place_ends, places, starts, tables = explained._tables
+    return {"shapley_place_ends": place_ends.astype(np.int64), "shapley_places": places.astype(np.int64),
+            "shapley_starts": starts.astype(np.int64), "shapley_tables": tables}
+
+
+def _kernels(part: KernelTerms, _: Any, center: Array, sources: Array, background: Background) -> dict[str, Array]:
     """Which raw columns kernels read in each region, (n_regions, n_columns), and means of their factors."""
     n_columns, region = len(background.shares), part.regions.of_centers()
     lows, highs = part.regions.boxes(part.centers.shape[1])
@@ -91,5 +94,9 @@ def _of_kernels(part: KernelTerms, sources: Array, background: Background) -> tu
         inside = ((rows > lows[:, None, own]) & (rows <= highs[:, None, own])).all(axis=2) * background.shares[column]
         apart = (rows - part.centers[:, None, own]) * part.inverse_length_scales[own]
         means[:, column] = (inside[region] * np.exp(-0.5 * (apart * apart).sum(axis=2))).sum(axis=1)
-    return reads, {"shapley_kernel_reads": reads, "shapley_kernel_means": means, "shapley_lows": lows,
-                   "shapley_highs": highs, "region_starts": part.regions.starts.astype(np.int64)}
+    return {"shapley_sources": sources, "shapley_kernel_reads": reads, "shapley_kernel_means": means,
+            "shapley_lows": lows, "shapley_highs": highs, "region_starts": part.regions.starts.astype(np.int64)}
+
+
+_PARTS: dict[str, Callable[..., dict[str, Array]]] = {
+    "fourier": _fourier, "linear": _linear, "trees": _trees, "kernels": _kernels}

@@ -179,7 +179,7 @@ class _Rows:
         elif self.quantiles:
             self.loss = "pinball"
         else:
-            self.loss = "mae" if getattr(model, "loss", "") == "absolute_error" else "rmse"
+            self.loss = model._error_metric()
         self._first: Metric | None = None
 
     def step(self, expansion: Expansion, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Step, Any]:

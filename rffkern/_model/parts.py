@@ -62,6 +62,7 @@ class Part(Immutable):
     """
 
     kind: ClassVar[str]
+    noun: ClassVar[str] = ""  # of its terms where they are counted, if that is not the kind
     in_c: ClassVar[bool] = False  # whether the scorer in C adds it; otherwise `_add_to` does
     reads_center: ClassVar[bool] = True  # whether it reads x - center; otherwise x
     array_names: ClassVar[tuple[str, ...]]  # in files, in the order of the constructor
@@ -168,7 +169,7 @@ class FourierTerms(Part):
            [-1.]])
     """
 
-    kind = "fourier"
+    kind, noun = "fourier", "fourier terms"
     in_c = True
     array_names = ("omegas", "phases", "amplitudes")
     _dimensions = (2, 1, 2)
