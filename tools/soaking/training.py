@@ -44,7 +44,7 @@ def random_params(name, rng):
         if name.endswith("Classifier") and rng.random() < 0.3:
             params |= {"update": "active"}
     if name.startswith("Fourier"):
-        learners = rng.permutation(BASE_LEARNERS)[: rng.integers(1, len(BASE_LEARNERS) + 1)].tolist()
+        learners = rng.permutation([*BASE_LEARNERS])[: rng.integers(1, len(BASE_LEARNERS) + 1)].tolist()
         params |= {"n_bags": int(rng.integers(1, 4)), "base_learners": tuple(learners), "columns": None,
                    "n_estimators": int(rng.integers(1, 60))}
         params |= {"class_weight": "balanced"} if name.endswith("Classifier") and rng.random() < 0.3 else {}

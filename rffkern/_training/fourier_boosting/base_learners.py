@@ -13,7 +13,7 @@ from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from .constraints import Constraints, monotone_values
-from .parameters import Hyperparameters
+from .parameters import BASE_LEARNERS, LINEAR_RATE, BaseLearnerFacts, Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
 from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
 
@@ -47,10 +47,6 @@ LEAF_RIDGE = 1.0
 # Of many outputs, splits are searched for a third of them, but no fewer and no more than these.
 _FEWEST_SEARCHED, _MOST_SEARCHED = 3, 6
 
-# The share of the best step that a linear function takes, in units of that of Fourier terms: columns are few beside
-# rows, or have a ridge, and smaller steps are many rounds for what one round says.
-_LINEAR_RATE = 3.0
-
 # Ridges that linear functions choose among by the validation loss, times the number of rows, and the columns that they
 # read at most: decomposing their products takes time in proportion to the cube of their number.
 _LINEAR_RIDGES, _MOST_LINEAR_COLUMNS = tuple(10.0**k for k in range(-4, 1)), 500
@@ -72,12 +68,10 @@ class BaseLearner:
     """
 
     name: str
+    facts: ClassVar[BaseLearnerFacts]
     term: ClassVar[type[Any]]  # the class of its terms
-    searches_step: bool  # whether the round searches the best step
-    extrapolates = False  # whether its terms follow a trend beyond the training rows, for a part of their range
     is_first = False  # whether it has the first round of the bag, with a step of 1
     choices: Mapping[str, Any] = {}  # by validation rows, which the constructor takes where there are none
-    keeps_order = False  # whether its terms may read columns along which scores only rise or only fall
 
     def __init__(self, n_sources: int, rate: float, screened: Double | None = None,
                  constraints: Constraints | None = None) -> None:
@@ -141,7 +135,7 @@ class BaseLearner:
             evidence, equal_share = weight * self._screened + (1 - weight) * shares, _EQUAL_SHARE
         if self._constraints is None:
             return evidence, equal_share
-        return self._constraints.chances(evidence, equal_share, self.keeps_order, rng), 0.0
+        return self._constraints.chances(evidence, equal_share, self.facts.keeps_order, rng), 0.0
 
     def _sample_columns(self, rng: "np.random.Generator") -> Mask:
         """Draw a set of raw columns, (n_sources,): one in any case, and others for a log-uniform size.
@@ -156,8 +150,7 @@ class BaseLearner:
 class FourierLearner(BaseLearner):
     """Cosine and sine over some columns, omega by descent, with amplitudes that are the best for each omega."""
 
-    name, term = "fourier", FourierTerm
-    searches_step = True
+    name, facts, term = "fourier", BASE_LEARNERS["fourier"], FourierTerm
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows,
                  screened: Double | None = None) -> None:
@@ -233,8 +226,7 @@ class FourierLearner(BaseLearner):
 class TreeLearner(BaseLearner):
     """Symmetric trees: the same column and threshold for all nodes of a depth, by Newton's method."""
 
-    name, term = "tree", TreeTerm
-    searches_step, keeps_order = False, True
+    name, facts, term = "tree", BASE_LEARNERS["tree"], TreeTerm
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None) -> None:
@@ -329,12 +321,11 @@ class LinearLearner(BaseLearner):
     carry, and they do not go on beyond the training rows.
     """
 
-    name, term = "linear", LinearTerm
-    searches_step, extrapolates = True, True
+    name, facts, term = "linear", BASE_LEARNERS["linear"], LinearTerm
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None, ridge: Double | None = None, is_first: bool = False) -> None:
-        super().__init__(columns.n_sources, min(_LINEAR_RATE * sizes.fourier_rate, 1.0))
+        super().__init__(columns.n_sources, min(LINEAR_RATE * sizes.fourier_rate, 1.0))
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample, (columns.usable & (columns.signs == 0)).nonzero()[0])
         total, sums, gram = rows.moments(self._columns)
@@ -416,4 +407,4 @@ def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double
 
 
 # In the order of the terms of the function.
-BASE_LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}
+LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}

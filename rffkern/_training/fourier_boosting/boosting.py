@@ -17,7 +17,7 @@ from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._native import boosting
 from ..._native.array_types import Double
 from ..._rows.threads import check_n_threads
-from .base_learners import BASE_LEARNERS, LEAF_RIDGE, BaseLearner, LinearLearner, TreeLearner
+from .base_learners import LEAF_RIDGE, LEARNERS, BaseLearner, LinearLearner, TreeLearner
 from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
 from .sparse_columns import SparseLinearLearner
@@ -148,11 +148,11 @@ def _add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator"
     """Fit a term and add it to the scores: the term, None where there is none, its step, and the losses after it."""
     term, step, before = learner.fit(rows, rng), 0.0, rows.losses
     if term is not None:
-        step = learner.rate * (rows.best_step() if learner.searches_step and rows.searches_step else 1.0)
+        step = learner.rate * (rows.best_step() if learner.facts.searches_step and rows.searches_step else 1.0)
         if is_first and learner.is_first:
             step = 1.0  # by which the validation loss falls, as it has said
     after = rows.add_step(step)
-    if rows.searches_step or not learner.searches_step:
+    if rows.searches_step or not learner.facts.searches_step:
         # Newton's method goes too far in leaves where the Hessian is small, and along terms that are large in few rows
         # where the loss has exponentials: halve until it rises little.
         for _ in range(_MOST_HALVINGS):
@@ -175,7 +175,7 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
     if len(learners) == 1:
         return learners[0]
     if round_index < _TURNS:
-        turns = [each for each in learners for _ in range(2 if each.searches_step else 1)]
+        turns = [each for each in learners for _ in range(2 if each.facts.searches_step else 1)]
         return turns[round_index % len(turns)]
     largest = max([learner.mean_gain for learner in learners])
     least = _LEAST_CHANCE * (largest if largest > 0 else 1.0) * min([learner.mean_cost for learner in learners])
@@ -282,11 +282,11 @@ def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: Bagg
     Of sparse rows a linear function of all columns is one of them in any case: no other reads them.  `choices` are
     those of an earlier bag, by the names of its base learners.
     """
-    classes = [BASE_LEARNERS[name] for name in model.base_learners]
+    classes = [LEARNERS[name] for name in model.base_learners]
     if columns.sparse is not None:
         classes = [*(learner for learner in classes if learner is not LinearLearner), SparseLinearLearner]
     elif columns.constraints is not None and columns.constraints.ordered.all():
-        classes = [learner for learner in classes if learner.keeps_order]
+        classes = [learner for learner in classes if learner.facts.keeps_order]
     if trees_alone:
         classes = [TreeLearner]
     screened = screened_chances(columns, rows)

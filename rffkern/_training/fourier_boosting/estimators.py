@@ -32,6 +32,7 @@ from ...errors import InvalidInputError
 from .parameters import (
     ARGUMENTS,
     ATTRIBUTES,
+    BASE_LEARNERS,
     LOG_LINKS,
     LOSSES,
     MAX_BAGS,
@@ -82,9 +83,11 @@ class _FourierBoosting(Model):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if has_order(self.monotone_constraints) and "tree" not in self.base_learners:
-            raise InvalidInputError('base_learners must include "tree" where monotone_constraints give some column an '
-                                    f"order, got {self.base_learners!r}: no other terms read such columns")
+        keep_order = [name for name, facts in BASE_LEARNERS.items() if facts.keeps_order]
+        if has_order(self.monotone_constraints) and not {*keep_order} & {*self.base_learners}:
+            raise InvalidInputError(f'base_learners must include "{", ".join(keep_order)}" where monotone_constraints '
+                                    f"give some column an order, got {self.base_learners!r}: no other terms read such "
+                                    "columns")
         if self.interaction_constraints is not None and self.kernel_ridge is True:
             raise InvalidInputError("kernel_ridge must be False or 'auto' with interaction_constraints, got True: it "
                                     "reads all columns together")
@@ -479,6 +482,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         if self.kernel_ridge is True and self.loss != "squared_error":
             raise InvalidInputError(f"kernel_ridge must be False or 'auto' for loss={self.loss!r}, got True: "
                                     "kernel ridge regression estimates means, by squared errors")
+
+    def _error_metric(self) -> str:
+        return LOSSES[self.loss].metric
 
     def _target_rule(self) -> str:
         several = len(quantiles_of(self) or ()) > 1

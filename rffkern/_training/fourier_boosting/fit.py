@@ -26,14 +26,14 @@ from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
-from .base_learners import BASE_LEARNERS
+from .base_learners import LEARNERS
 from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
 from .calibration import inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
-from .parameters import Hyperparameters, Reason, resolve_hyperparameters
+from .parameters import BASE_LEARNERS, Hyperparameters, Reason, resolve_hyperparameters
 from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
 from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
@@ -64,7 +64,7 @@ class WarmStart(NamedTuple):
 
 
 _STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, Checkpoint, Losses,
-                *(learner.term for learner in BASE_LEARNERS.values()))
+                *(learner.term for learner in LEARNERS.values()))
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: Any,
@@ -338,7 +338,7 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     steps = [(term, step * share, t) for bag, share in zip(bags, shares.tolist(), strict=True) if share
              for t, (term, step) in enumerate(bag.steps, 1)]
     # Several may fit terms of one kind.
-    learners = {learner.term: learner for learner in (*BASE_LEARNERS.values(), SparseLinearLearner)}
+    learners = {learner.term: learner for learner in (*LEARNERS.values(), SparseLinearLearner)}
     made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
             for term, learner in learners.items()]
     found = sorted(((part, rounds) for part, rounds in made if part is not None),

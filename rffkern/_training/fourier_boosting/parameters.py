@@ -3,7 +3,7 @@
 import itertools
 import math
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ...errors import InvalidInputError
 MAX_BAGS = 1000
 Validation: TypeAlias = Literal["random", "last"]
 BaseLearnerName: TypeAlias = Literal["fourier", "tree", "linear"]
-BASE_LEARNERS: tuple[str, ...] = get_args(BaseLearnerName)
 LossName: TypeAlias = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
 Link: TypeAlias = Literal["softmax", "log", "identity"]
 
@@ -58,13 +57,14 @@ class LossFacts(NamedTuple):
     rates: str = "values"  # of `LOSS_RATES`
     searches_step: bool = True  # whether the best step along a Fourier or linear term is not 1
     allows_stacking: bool = False  # of kernel ridge regression, which estimates means
+    metric: Literal["rmse", "mae"] = "rmse"  # of predictions that are no quantiles
     in_robust_units: bool = False  # whether the parameter is times a robust standard deviation of the target
 
 
 LOSSES: dict[LossName, LossFacts] = {
     "squared_error": LossFacts("squared", "identity", ", (y - f)^2 / 2", searches_step=False, allows_stacking=True),
     "absolute_error": LossFacts("quantile", "identity", ", |y - f| / 2, which estimates the median", 0.5, "quantile",
-                                "quantile"),
+                                "quantile", metric="mae"),
     # 1.35 is 95 % efficient for normal targets.
     "huber": LossFacts("huber", "identity",
                        ", the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median "
@@ -86,6 +86,33 @@ def losses_with(link: Link) -> dict[LossName, LossFacts]:
 
 
 LOG_LINKS = *losses_with("log"),
+
+
+class BaseLearnerFacts(NamedTuple):
+    """What is known of a base learner: all that checks, descriptions and rounds ask but how it is fitted."""
+
+    term: str  # what a round adds, for users
+    rate: str  # its shrinkage beside that of Fourier terms, for users; "" for these
+    relevance: str  # of a column, for users: what is summed over its terms
+    searches_step: bool = True  # whether the round searches the best step
+    extrapolates: bool = False  # whether its terms follow a trend beyond the training rows, for a part of their range
+    keeps_order: bool = False  # whether its terms may read columns along which scores only rise or only fall
+
+
+# Linear functions take larger steps: columns are few beside rows, or have a ridge, and smaller steps are many rounds
+# for what one round says.
+LINEAR_RATE = 3.0
+
+BASE_LEARNERS: dict[BaseLearnerName, BaseLearnerFacts] = {
+    "fourier": BaseLearnerFacts("a cosine and a sine over some columns", "", "(amplitude * omega)^2 of Fourier terms"),
+    "tree": BaseLearnerFacts(
+        "a symmetric (also called oblivious) tree of a few thresholds",
+        "The rate of trees is a sixth of it for up to 1,000 rows and three fifths for 30,000 or more.",
+        "the gains of splits of trees", searches_step=False, keeps_order=True),
+    "linear": BaseLearnerFacts("a linear function of all columns",
+                               f"The rate of linear functions is {LINEAR_RATE:g} times as large, at most 1.",
+                               "squared coefficients of linear functions", extrapolates=True),
+}
 
 
 class Hyperparameters(NamedTuple):
@@ -335,14 +362,13 @@ PARAMETERS = (
               "trees alone; their weight in the mean is chosen on held-out rows."),
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
-              "interpolated in between.  The rate of linear functions is three times as large, at most 1; that of "
-              "trees is a sixth of it for up to 1,000 rows and three fifths for 30,000 or more.  With more than two "
-              "classes the rates are multiplied by 2 (trees by 4) for up to 1,000 rows, and by 0.6 (1.2) for 30,000 or "
-              "more; for quantiles by 2 (4) and 1 (2); for other losses of regressors by 1 (2) and 0.8 (1.5)."),
-    Parameter("base_learners", distinct("base_learners", BASE_LEARNERS),
-              'What rounds may add: "fourier", a cosine and a sine over some columns; "tree", a symmetric (also called '
-              'oblivious) tree of a few thresholds; "linear", a linear function of all columns.  They are sampled in '
-              "proportion to their recent improvement of the validation loss."),
+              "interpolated in between.  " + "  ".join(each.rate for each in BASE_LEARNERS.values() if each.rate)
+              + "  With more than two classes the rates are multiplied by 2 (trees by 4) for up to 1,000 rows, and by "
+              "0.6 (1.2) for 30,000 or more; for quantiles by 2 (4) and 1 (2); for other losses of regressors by 1 (2) "
+              "and 0.8 (1.5)."),
+    Parameter("base_learners", distinct("base_learners", (*BASE_LEARNERS,)),
+              "What rounds may add: " + "; ".join(f'"{name}", {each.term}' for name, each in BASE_LEARNERS.items())
+              + ".  They are sampled in proportion to their recent improvement of the validation loss."),
     Parameter("kernel_ridge", choice("auto", True, False),
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i k(r), with '
               'r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2, and k(r) either exp(-r) or '
@@ -426,13 +452,13 @@ ATTRIBUTES = (
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
-              "The round, 1, 2, ..., in which a bag added each term: first those of the cosines of `expansion_`, then "
-              "those of its trees."),
+              "The round, 1, 2, ..., in which a bag added each term of `expansion_`: first its cosines, then its "
+              "trees; linear terms and kernels have none."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the raw table, its share in the improvement of the validation loss.  What each base "
-              "learner improved is divided among the columns in proportion to the sum of (amplitude * omega)^2 of "
-              "Fourier terms, of the gains of splits of trees, of squared coefficients of linear functions.  The "
-              "shares sum to 1, or to 0 where there is no term.  A column that is constant or dropped has 0."),
+              "learner improved is divided among the columns in proportion to the sum of "
+              + ", of ".join(each.relevance for each in BASE_LEARNERS.values()) + ".  The shares sum to 1, or to 0 "
+              "where there is no term.  A column that is constant or dropped has 0."),
     Attribute("interaction_pairs_", "list of tuples",
               "Pairs of columns, by name or index, that a term, or kernel ridge regression, reads together: with "
               "`interaction_constraints` given as a number, those that were chosen and used."),

@@ -21,7 +21,7 @@ from ..._rows.sparse_rows import FEWEST_SPARSE, SparseRows, is_sparse
 from ..._rows.training_rows import Training, is_set, named_sets, with_eval_set
 from ..._rows.validation import check_array
 from .base_learners import BaseLearner, Steps
-from .parameters import Hyperparameters
+from .parameters import BASE_LEARNERS, Hyperparameters
 from .terms import SparseLinearTerm
 from .training_rows import BaggedRows, Columns, RowOrder
 
@@ -154,8 +154,7 @@ class SparseLinearLearner(BaseLearner):
     The ridge is that of the lowest validation loss after some steps.
     """
 
-    name, term = "linear", SparseLinearTerm
-    searches_step = True
+    name, facts, term = "linear", BASE_LEARNERS["linear"], SparseLinearTerm
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, screened: Double | None = None,
                  ridge: tuple[float, float] | None = None) -> None:

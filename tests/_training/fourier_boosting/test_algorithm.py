@@ -32,7 +32,7 @@ def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed, 
     make = FourierBoostingRegressor if loss == "squared_error" else FourierBoostingClassifier
     # Beyond 30 rounds base learners are sampled.  Blocks of rows are drawn where a bag has more rows than max_samples,
     # or 1,024.  Some rows that are scored lie outside the training range.
-    model = make(45, n_bags=2, base_learners=BASE_LEARNERS, columns=None, kernel_ridge=False,
+    model = make(45, n_bags=2, base_learners=(*BASE_LEARNERS,), columns=None, kernel_ridge=False,
                  max_samples=512, early_stopping_rounds=1000, interaction_constraints=constraints.get("sets"),
                  monotone_constraints=constraints.get("signs"), random_state=seed).fit(X, y)
     score = reference.fit(X, y, getattr(reference, loss), 45, 2, seed, max_samples=512, **constraints)

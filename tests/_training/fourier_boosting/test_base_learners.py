@@ -9,9 +9,9 @@ from rffkern import Expansion
 from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting import base_learners
-from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, BaseLearner, LinearLearner, TreeLearner
+from rffkern._training.fourier_boosting.base_learners import LEARNERS, BaseLearner, LinearLearner, TreeLearner
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
-from rffkern._training.fourier_boosting.parameters import LOSSES, BaseLearnerName, defaults_for
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, LOSSES, BaseLearnerName, defaults_for
 from rffkern._training.fourier_boosting.training_rows import Columns, LocalRows, RowOrder, bin_columns
 
 SIZES = defaults_for(500)._replace(fourier_rate=0.3, tree_rate=0.3, amplitude_ridge=0.05, max_samples=16384)
@@ -31,7 +31,7 @@ def problem(target, n_columns=4, n=500, n_classes=None):
 
 
 def test_every_name_has_a_base_learner():
-    assert [*BASE_LEARNERS] == [*get_args(BaseLearnerName)]
+    assert [*LEARNERS] == [*BASE_LEARNERS] == [*get_args(BaseLearnerName)]
 
 
 @pytest.mark.parametrize(("name", "target"), [
@@ -39,7 +39,7 @@ def test_every_name_has_a_base_learner():
     ("linear", lambda x: 3 * x[1])])
 def test_terms_lower_the_loss_of_both_parts(name, target):
     columns, state = problem(target)
-    kind, rng, first = BASE_LEARNERS[name](columns, SIZES, state), np.random.default_rng(0), state.losses
+    kind, rng, first = LEARNERS[name](columns, SIZES, state), np.random.default_rng(0), state.losses
     for _ in range(60):
         term = kind.fit(state, rng)
         if term is not None:
@@ -51,10 +51,10 @@ def test_terms_lower_the_loss_of_both_parts(name, target):
     assert kind.relevances[1] > 0.5 * kind.relevances.sum()
 
 
-@pytest.mark.parametrize("name", [*BASE_LEARNERS])
+@pytest.mark.parametrize("name", [*LEARNERS])
 def test_directions_are_what_a_term_adds_to_the_function(name):
     columns, state = problem(lambda x: np.array([x[1] + np.sin(x[2]), x[0] * x[3]]))
-    learner = BASE_LEARNERS[name](columns, SIZES, state)
+    learner = LEARNERS[name](columns, SIZES, state)
     term = learner.fit(state, np.random.default_rng(1))
     part, _ = learner.part([(term, 1.0, 1)], columns, no_scaling(4), np.ones(2))
     expected = Expansion([0.0, 0.0], np.zeros(4), part).score(state.columns.T.astype(float)).T
@@ -64,7 +64,7 @@ def test_directions_are_what_a_term_adds_to_the_function(name):
 @pytest.mark.parametrize("name", ["tree", "linear"])
 def test_a_constant_target_has_nothing_to_learn(name):
     columns, state = problem(lambda x: np.ones(x.shape[1]))
-    term = BASE_LEARNERS[name](columns, SIZES, state).fit(state, np.random.default_rng(0))
+    term = LEARNERS[name](columns, SIZES, state).fit(state, np.random.default_rng(0))
     assert term is None or not state.directions.any()
 
 

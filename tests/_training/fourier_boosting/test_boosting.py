@@ -16,6 +16,7 @@ from rffkern._training.fourier_boosting.boosting import (
     boost_bag,
     run_in_threads,
 )
+from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
 from rffkern._training.fourier_boosting.training_rows import Losses
 
 
@@ -53,7 +54,7 @@ class StubKind(BaseLearner):
 
     def __init__(self, name, searches_step=True, rate=0.5, term="term"):
         super().__init__(2, rate)
-        self.name, self.searches_step, self.term = name, searches_step, term
+        self.name, self.term, self.facts = name, term, BASE_LEARNERS["fourier"]._replace(searches_step=searches_step)
         self.relevances = np.array([1.0, 3.0])
         self.n_fits, self.taken = 0, []
 

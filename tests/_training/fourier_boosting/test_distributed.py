@@ -36,7 +36,7 @@ def table(rng):
 
 
 FITS = {
-    "two classes": (FourierBoostingClassifier, "two", {"base_learners": BASE_LEARNERS}),
+    "two classes": (FourierBoostingClassifier, "two", {"base_learners": (*BASE_LEARNERS,)}),
     "three classes": (FourierBoostingClassifier, "three", {"class_weight": "balanced"}),
     "squares": (FourierBoostingRegressor, "one", {}),
     "several targets": (FourierBoostingRegressor, "several", {}),

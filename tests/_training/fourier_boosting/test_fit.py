@@ -8,7 +8,7 @@ import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
 from rffkern._rows.scaling import Scaling
-from rffkern._training.fourier_boosting.base_learners import BASE_LEARNERS, TreeLearner
+from rffkern._training.fourier_boosting.base_learners import LEARNERS, TreeLearner
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.fit import mean_of_bags
 from rffkern._training.fourier_boosting.terms import FourierTerm, TreeTerm
@@ -188,8 +188,8 @@ def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees, order):
     """Rounds of terms are in the order of these, whatever that of the base learners is."""
-    learners = [*(BASE_LEARNERS | {name_of_trees: TreeLearner}).items()]
-    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.BASE_LEARNERS", dict(learners[::order]))
+    learners = [*(LEARNERS | {name_of_trees: TreeLearner}).items()]
+    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.LEARNERS", dict(learners[::order]))
     rng = np.random.default_rng(0)
     raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
     scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)

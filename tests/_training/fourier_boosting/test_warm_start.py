@@ -103,7 +103,7 @@ def test_a_copy_goes_on_by_itself():
 
 @pytest.mark.parametrize(("params", "message"), [
     ({"n_bags": 3}, "n_bags must be 2, as in the training that goes on, got 3; with warm_start"),
-    ({"base_learners": ("tree",)}, rf"base_learners must be {re.escape(str(BASE_LEARNERS))}, .*, got \('tree',\)"),
+    ({"base_learners": ("tree",)}, rf"base_learners must be {re.escape(str((*BASE_LEARNERS,)))}, .*, got \('tree',\)"),
     ({"loss": "huber"}, "loss must be 'squared_error', as in the training that goes on, got 'huber'")])
 def test_parameters_that_cannot_change(params, message):
     with pytest.raises(InvalidInputError, match=message):
