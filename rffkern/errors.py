@@ -6,7 +6,12 @@ class RFFKernError(Exception):
 
 
 class InvalidInputError(RFFKernError, ValueError):
-    """An argument is not what was expected; the message names it and says what was expected and what was given."""
+    """An argument is not what was expected; the message names it and says what was expected and what was given.
+
+    `partition` is the number of the partition that it is about, where rows are in partitions.
+    """
+
+    partition: int | None = None
 
 
 class InvalidTypeError(InvalidInputError, TypeError):

@@ -18,6 +18,7 @@ from ..._native.array_types import Double, NDArray
 from ..._rows.validation import check_known_labels, check_labels, check_names, check_targets
 from ..._rows.weights import check_weights
 from ...errors import InvalidInputError
+from .partition import partition_named
 from .partitions import join_classes
 
 # The first row of a partition, as samples and folds of target statistics count rows, is its number times this.
@@ -57,11 +58,12 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
     for j, reading in agreed.items():
         report_reading(reading, column_name(names, j))
     for number, (other_names, other, _) in [*counted.items()][1:]:
-        try:
-            check_names(other_names, names)
-            collector.merge(other)
-        except InvalidInputError as error:
-            raise type(error)(f"X of partition {number}: {error}") from error
+        with partition_named(number) as place:
+            try:
+                check_names(other_names, names)
+                collector.merge(other)
+            except InvalidInputError as error:
+                raise type(error)(f"X{place}: {error}") from error
     fitted_map, folds, reference = fitted._learned(names, collector, imputes=model._imputes())
     fitted._keep(fitted_map, reference)
     warn_of_dropped(fitted_map)
@@ -109,10 +111,10 @@ def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_label
     """Number and labels of a partition, or the largest sizes of its targets; None where it has no rows."""
     if not len(X):
         return None
-    name = f"y of partition {number}"
-    if has_labels:
-        return number, check_labels(y, len(X), name)[0]
-    return number, np.abs(check_targets(y, len(X), name)).max(axis=0)
+    with partition_named(number) as place:
+        if has_labels:
+            return number, check_labels(y, len(X), f"y{place}")[0]
+        return number, np.abs(check_targets(y, len(X), f"y{place}")).max(axis=0)
 
 
 def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, classes: NDArray[Any] | None,
@@ -124,18 +126,18 @@ def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: Colu
     """
     if not len(X):
         return None
-    name = f"X of partition {number}"
-    table = read_table(X, name, categorical=column_map.categorical_features, readings=readings, dates=column_map.dates,
-                       reports=False)
-    weights = np.ones(len(X))
-    if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
-        if weights.any():  # a partition without weight takes no part
-            check_weights(weights, len(X), f"sample_weight of partition {number}")
-    if classes is None:
-        values = check_targets(y, len(X), f"y of partition {number}") / unit
-    else:
-        values = class_indicators(check_known_labels(y, classes, len(X), f"y of partition {number}"), len(classes))
+    with partition_named(number) as place:
+        table = read_table(X, f"X{place}", categorical=column_map.categorical_features, readings=readings,
+                           dates=column_map.dates, reports=False)
+        weights = np.ones(len(X))
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, dtype=np.float64).reshape(-1)
+            if weights.any():  # a partition without weight takes no part
+                check_weights(weights, len(X), f"sample_weight{place}")
+        if classes is None:
+            values = check_targets(y, len(X), f"y{place}") / unit
+        else:
+            values = class_indicators(check_known_labels(y, classes, len(X), f"y{place}"), len(classes))
     collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))], values.shape[1],
                                     first_row=number * _FIRST_ROW)
     collector.add(table, weights, values)
@@ -148,11 +150,13 @@ def map_training_rows(number: int, X: Any, fitted_map: FittedMap, folds: OutOfFo
     """The training rows of a partition, mapped."""
     if not len(X):
         return np.empty((0, fitted_map.n_outputs))
-    return fitted_map.apply(fitted_map.read(X, "the training", f"X of partition {number}"), folds, number * _FIRST_ROW)
+    with partition_named(number) as place:
+        return fitted_map.apply(fitted_map.read(X, "the training", f"X{place}"), folds, number * _FIRST_ROW)
 
 
 def map_other_rows(number: int, X: Any, column_map: ColumnMap, owner: str) -> NDArray[Any]:
     """Rows of a partition of an evaluation set, mapped."""
     if not len(X):
         return np.empty((0, column_map._fitted_map().n_outputs))
-    return column_map._transform(X, owner, f"eval_set X of partition {number}")
+    with partition_named(number) as place:
+        return column_map._transform(X, owner, f"eval_set X{place}")

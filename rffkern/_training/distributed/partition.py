@@ -4,9 +4,10 @@ What a partition answers follows from its rows and from the commands that it car
 nothing else.  One that is lost is opened anew, carries out all commands again, and then gives the same bits.
 """
 
+import contextlib
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, TargetRows
 from ..._rows.validation import as_column, as_numeric, check_array, check_labels, check_targets, feature_names
 from ..._rows.weights import RowWeights, check_weights
+from ...errors import InvalidInputError
 
 Command = tuple[str, tuple[Any, ...]]  # the name of a method of `Partition` or of what a family keeps, and arguments
 Request = tuple[int, Sequence[Command], str, tuple[Any, ...]]  # the arguments of `Partition.answer`
@@ -33,6 +35,16 @@ class PartitionSummary(NamedTuple):
     class_totals: Double  # sums of the weights as given, of each of the classes, or of all rows
     n_targets: int
     is_uniform: bool  # whether no weights were given
+
+
+@contextlib.contextmanager
+def partition_named(number: int) -> Iterator[str]:
+    """What names of arguments end with that are of a partition, and its number in errors about it."""
+    try:
+        yield f" of partition {number}"
+    except InvalidInputError as error:
+        error.partition = number
+        raise
 
 
 class Partition:
@@ -53,9 +65,10 @@ class Partition:
 
     def __init__(self, number: int, what: str, has_labels: bool, n_threads: int | None, X: Any, y: Any,
                  sample_weight: Any) -> None:
-        self.number, self.y_name = number, f"{what}y of partition {number}"
-        # LabelledRows, TargetRows, or None where no row counts or all are converted
-        self.rows, self._summary = _checked_rows(number, what, has_labels, X, y, sample_weight)
+        with partition_named(number) as place:
+            self.number, self.y_name = number, f"{what}y{place}"
+            # LabelledRows, TargetRows, or None where no row counts or all are converted
+            self.rows, self._summary = _checked_rows(number, what, place, has_labels, X, y, sample_weight)
         self.n_threads = 1 if self.rows is None else check_n_threads(n_threads, self.rows.X.size)
         self._training: Any = None
         self._lock = threading.Lock()
@@ -82,7 +95,7 @@ class Partition:
 
         The first of the commands is the `since`-th of all.
         """
-        with self._lock:
+        with self._lock, partition_named(self.number):
             if self._n_done < since:
                 return None
             for name, of_command in commands[self._n_done - since :]:
@@ -147,10 +160,10 @@ class Partition:
         return function(self, *arguments)
 
 
-def _checked_rows(number: int, what: str, has_labels: bool, X: Any, y: Any,
+def _checked_rows(number: int, what: str, place: str, has_labels: bool, X: Any, y: Any,
                   sample_weight: Any) -> tuple[Any, PartitionSummary]:
     """LabelledRows or TargetRows of positive weight, or None where there are none, and their summary."""
-    place, names, shape = f" of partition {number}", feature_names(X), np.shape(X)
+    names, shape = feature_names(X), np.shape(X)
     column_names = None if names is None else names.tolist()
     if len(shape) == 2 and shape[0] == 0 and shape[1] > 0:
         return None, PartitionSummary(number, 0, shape[1], column_names, None, np.zeros(0), 0, True)

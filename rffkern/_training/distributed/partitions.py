@@ -15,7 +15,7 @@ from ..._rows.scaling import scaling_from
 from ..._rows.training_rows import Training
 from ..._rows.validation import check_known_labels, check_names
 from ...errors import InvalidInputError
-from .partition import Command, PartitionSummary, Request
+from .partition import Command, PartitionSummary, Request, partition_named
 
 
 class PartitionBackend(Protocol):
@@ -67,14 +67,17 @@ class PartitionedTable:
         weights, factors = [summary.class_totals for summary in self.summaries], np.ones(1)
         if has_labels:
             self.classes = self._joined_classes() if training is None else training.classes
-            places = [check_known_labels(summary.classes, self.classes, len(summary.classes),
-                                         f"{what}y of partition {summary.number}") for summary in self.summaries]
+            places = []
+            for summary in self.summaries:
+                with partition_named(summary.number) as place:
+                    places.append(check_known_labels(summary.classes, self.classes, len(summary.classes),
+                                                     f"{what}y{place}"))
             totals, factors = np.zeros(len(self.classes)), np.ones(len(self.classes))
-            for place, found in zip(places, weights, strict=True):
-                totals[place] += found
+            for codes, found in zip(places, weights, strict=True):
+                totals[codes] += found
             if class_weight is not None:
                 factors = class_factors(class_weight, self.classes, totals)
-            weights = [factors[place] * found for place, found in zip(places, weights, strict=True)]
+            weights = [factors[codes] * found for codes, found in zip(places, weights, strict=True)]
         self.given_total = math.fsum(float(found.sum()) for found in weights)  # of all weights
         is_uniform = class_weight is None and all(summary.is_uniform for summary in self.summaries)
         self.command("set_classes_and_weights", self.classes, factors, self.given_total / sum(self.n_rows), is_uniform)
@@ -89,16 +92,17 @@ class PartitionedTable:
             raise InvalidInputError(f"{what}X must have rows of positive weight, got none in any partition")
         first = first or summaries[0]
         for summary in found:
-            place = f"of partition {summary.number}"
-            if summary.n_features != first.n_features:
-                raise InvalidInputError(f"{what}X {place} must have {first.n_features} features, got "
-                                        f"{summary.n_features}")
-            try:
-                check_names(summary.names, first.names)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{what}X {place}: {error}") from None
-            if summary.n_rows and summary.n_targets != first.n_targets:
-                raise InvalidInputError(f"{what}y {place} must have {first.n_targets} targets, got {summary.n_targets}")
+            with partition_named(summary.number) as place:
+                if summary.n_features != first.n_features:
+                    raise InvalidInputError(f"{what}X{place} must have {first.n_features} features, got "
+                                            f"{summary.n_features}")
+                try:
+                    check_names(summary.names, first.names)
+                except InvalidInputError as error:
+                    raise InvalidInputError(f"{what}X{place}: {error}") from None
+                if summary.n_rows and summary.n_targets != first.n_targets:
+                    raise InvalidInputError(f"{what}y{place} must have {first.n_targets} targets, got "
+                                            f"{summary.n_targets}")
         self.numbers = [summary.number for summary in summaries]
         return summaries
 
@@ -187,9 +191,10 @@ def join_classes(found: Sequence[tuple[int, NDArray[Any]]]) -> NDArray[Any]:
     """Labels of all partitions, from the number and the labels of each: numbers in all, or in none."""
     first, labels_of_first = found[0]
     for number, labels in found:
-        if (labels.dtype.kind in "biuf") != (labels_of_first.dtype.kind in "biuf"):
-            raise InvalidInputError(f"y of partition {number} must hold labels of one kind with those of partition "
-                                    f"{first}, got {labels!r}")
+        with partition_named(number) as place:
+            if (labels.dtype.kind in "biuf") != (labels_of_first.dtype.kind in "biuf"):
+                raise InvalidInputError(f"y{place} must hold labels of one kind with those of partition {first}, got "
+                                        f"{labels!r}")
     return np.unique(np.concatenate([labels for _, labels in found]))
 
 

@@ -1,6 +1,8 @@
 """Training on rows in partitions: as on all rows here, whatever is lost on the way."""
 
 import itertools
+import pickle
+import re
 
 import numpy as np
 import pytest
@@ -151,8 +153,10 @@ def test_partitions_that_do_not_fit_together_are_named(table):
     pieces = cut([0, 300, 600, N_ROWS], X, y)
 
     def refused(message, pieces, make=GBRFF2Classifier, held_out=()):
-        with pytest.raises(InvalidInputError, match=message):
+        with pytest.raises(InvalidInputError, match=message) as raised:
             fitted(make, {}, pieces, held_out)
+        named = re.search("of partition ([0-9])", message)
+        assert pickle.loads(pickle.dumps(raised.value)).partition == (None if named is None else int(named[1]))
 
     def changed(place, X=X, y=y):
         return [*pieces[:place], (X, y), *pieces[place + 1 :]]
