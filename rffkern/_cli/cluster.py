@@ -1,13 +1,16 @@
 """`rffkern fit --workers` and `--dask`: train on files that are read partition by partition on a Dask cluster."""
 
 import argparse
+import codecs
 import contextlib
+import gzip
 import logging
 import os
-import re
+import signal
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +19,7 @@ from .._column_map.cells import is_integer, is_missing, is_number
 from .._estimator.monitor import listening
 from .._files.model_files import save
 from .._native.array_types import NDArray
+from .._training.distributed.partition import partition_named
 from ..errors import ColumnWarning, InvalidInputError
 from .open_table import input_files, is_empty, open_table, same_columns
 from .output import STDIN, Progress, UsageError, printable, say
@@ -27,6 +31,9 @@ _REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject")
 
 # Bytes of .csv in a partition, about: not by the memory of the machine, as Dask has it.
 _BLOCK_BYTES = 1 << 26
+
+# The first cell of a row behind a block, which is read as one only if the block ends with a whole row.
+_END_OF_BLOCK = "end of a block of rows"
 
 _EXTRA = "--workers and --dask need dask and pandas: pip install 'rffkern[dask]' pandas pyarrow"
 
@@ -47,9 +54,9 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     table, frame, files = _open(arguments)
     names = frame.columns.tolist()
     roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
-    with open_cluster(arguments) as (client, n_workers), _file_named(files):
+    with open_cluster(arguments) as (client, n_workers), _file_named(arguments.data, files):
         target = frame[names[roles.target]]
-        kind = _kind_of_target(client, target, f"{arguments.data}: column {names[roles.target]!r}")
+        kind = _kind_of_target(client, target, f"column {names[roles.target]!r}")
         has_labels = kind.has_labels if len(models) > 1 else next(iter(models))
         if kind.is_text and not has_labels:
             raise InvalidInputError(f"{arguments.data}: column {names[roles.target]!r} is the target of a regression, "
@@ -64,8 +71,7 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
         weights = None
         if roles.weight is not None:
             name = names[roles.weight]
-            weights = frame[name].map_partitions(_numbers, f"{arguments.data}: column {name!r}",
-                                                 meta=(name, np.float64))
+            weights = frame[name].map_partitions(_numbers, f"column {name!r}", meta=(name, np.float64))
         started = time.perf_counter()
         with warnings.catch_warnings(), Progress("training", None) as bar, listening(bar.show):
             warnings.simplefilter("ignore", ColumnWarning)
@@ -96,16 +102,13 @@ def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:
         raise UsageError(f"--workers and --dask read .parquet or .csv files, got {', '.join(sorted(endings))}")
     files = [file for file in files if not is_empty(file)] or files
     table, headers = same_columns(files, csv_format(arguments))
-    frames = [dataframe.read_csv(
-        file, sep=getattr(table, "delimiter", ","), header=None if header is None else 0, names=header, dtype=str,
-        keep_default_na=False, encoding=arguments.encoding,
-        blocksize=None if file.lower().endswith(".gz") else _BLOCK_BYTES)
-        for file, header in zip(files, headers, strict=True)]
-    names = [file for file, frame in zip(files, frames, strict=True) for _ in range(frame.npartitions)]
-    if table.columns is not None:
-        frames = [frame[table.columns] for frame in frames]
-    concat: Any = dataframe.concat
-    return table, concat(frames), names
+    names: list[Any] = list(table.columns or range(table.n_columns))
+    blocks = [(file, header, k) for file, header in zip(files, headers, strict=True)
+              for k in _blocks(file, arguments.encoding)]
+    from_map: Any = dataframe.from_map
+    frame = from_map(_read_block, blocks, columns=names, delimiter=getattr(table, "delimiter", ","),
+                     encoding=arguments.encoding, n_bytes=_BLOCK_BYTES, meta=_cells(b"", names, names, ","))
+    return table, frame, [file for file, *_ in blocks]
 
 
 def _check_schemas(files: Sequence[str]) -> None:
@@ -135,15 +138,14 @@ def _check_schemas(files: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _file_named(files: Sequence[str]) -> Iterator[None]:
-    """Say which file has the partition that an error is about."""
+def _file_named(data: str, files: Sequence[str]) -> Iterator[None]:
+    """Say which file has the partition that an error is about, or what DATA is where that is not known."""
     try:
         yield
     except InvalidInputError as error:
-        number = re.search(r"\bof partition (\d+)", str(error))
-        if number is None or int(number[1]) >= len(files):
+        if error.partition is None:
             raise
-        raise InvalidInputError(f"{files[int(number[1])]}: {error}") from error
+        raise InvalidInputError(f"{files[error.partition] if files else data}: {error}") from error
 
 
 @contextlib.contextmanager
@@ -151,20 +153,39 @@ def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
     """A client of the cluster at an address, or of one of processes here, which ends with it; and its size."""
     workers = require_dask()
     import distributed
+    from dask import config
 
     connect: Any = distributed.Client
     start: Any = distributed.LocalCluster
     with contextlib.ExitStack() as stack:
         address = arguments.dask
         if address is None:
-            address = stack.enter_context(start(n_workers=arguments.workers, threads_per_worker=arguments.threads or 1,
-                                                dashboard_address=":0", silence_logs=logging.CRITICAL))  # says it twice
+            # Or Dask gives up a worker that is lost again while it starts, so long after the first loss.
+            stack.enter_context(config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
+            with _interrupts_held():
+                address = stack.enter_context(start(
+                    n_workers=arguments.workers, threads_per_worker=arguments.threads or 1, dashboard_address=":0",
+                    silence_logs=logging.CRITICAL))  # says it twice
         try:
             client = stack.enter_context(connect(address, set_as_default=False))
         except (OSError, ValueError) as error:
             raise UsageError(f"--dask: no scheduler answers at {address!r} ({error})") from error
         with workers.losses_named(client, "a file of DATA"):
             yield client, workers.check_workers(client)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block, and is for this process: those that are started in it do not see it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # whose start would let the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def require_dask() -> Any:
@@ -201,14 +222,70 @@ def _kind_of_target(client: Any, target: Any, name: str) -> _TargetKind:
     """What the targets are, by all partitions."""
     described = client.compute(target.map_partitions(_describe, meta=(None, object)))
     found: list[_TargetKind] = list(require_dask().gather(client, [described])[0])
-    n_missing = sum(each.n_missing for each in found)
-    if n_missing:
-        raise InvalidInputError(f"{name}: expected a target in each row, got {n_missing} rows without one")
+    for number, each in enumerate(found):
+        with partition_named(number):
+            if each.n_missing:
+                raise InvalidInputError(f"{name}: expected a target in each row, got {each.n_missing} rows without one")
     return _TargetKind(sum(each.n_rows for each in found), 0, any(each.is_text for each in found),
                        all(each.is_whole for each in found), frozenset().union(*(each.distinct for each in found)))
 
 
+def _blocks(file: str, encoding: str) -> Sequence[int | None]:
+    """The blocks of bytes of a .csv file, or None for a whole one, also where its line breaks are no single byte."""
+    n_blocks = -(-os.path.getsize(file) // _BLOCK_BYTES)
+    is_whole = n_blocks < 2 or file.lower().endswith(".gz") or "\n".encode(encoding) != b"\n"
+    return [None] if is_whole else range(n_blocks)
+
+
 # On the workers.
+
+
+def _read_block(block: tuple[str, list[str] | None, int | None], columns: list[Any], delimiter: str,
+                encoding: str, n_bytes: int) -> Any:
+    """Columns of text of a .csv file, or of its rows that begin in one of its blocks of bytes."""
+    file, header, k = block
+    with (gzip.open if file.lower().endswith(".gz") else open)(file, "rb") as source:
+        data = source.read() if k is None else _lines_of_block(source, k, n_bytes)
+    try:
+        if codecs.lookup(encoding).name != "utf-8":
+            data = data.decode(encoding).encode()
+        return _cells(data, header or columns, columns, delimiter, has_header=header is not None and not k)
+    except ValueError as error:
+        place = "" if k is None else \
+            f" in the rows behind byte {k * n_bytes}, where a block of rows begins: if cells have line breaks, write " \
+            f"this as .parquet, or as files of at most {n_bytes} bytes, which are read whole"
+        raise InvalidInputError(f"{file}: {error}{place}") from error
+
+
+def _lines_of_block(source: Any, k: int, n_bytes: int) -> bytes:
+    """The lines of a file that begin in its k-th block of bytes."""
+    if k:
+        source.seek(k * n_bytes - 1)
+        source.readline()
+    start = source.tell()
+    data: bytes = source.read(max(0, (k + 1) * n_bytes - start))
+    return data + source.readline() if data and data[-1:] != b"\n" else data
+
+
+def _cells(data: bytes, names: Sequence[Any], columns: list[Any], delimiter: str, has_header: bool = False) -> Any:
+    """Some of the named columns of the text of whole rows, as a data frame of text; ValueError names what is wrong."""
+    import pyarrow
+    from pyarrow import csv
+
+    places = [str(j) for j in range(len(names))]
+    last = delimiter.join([_END_OF_BLOCK] + [""] * (len(names) - 1)) + "\n"
+    data = data.lstrip(b"\r\n") + f"\n{last}".encode()
+    table = csv.read_csv(
+        pyarrow.py_buffer(data),
+        csv.ReadOptions(use_threads=False, block_size=min(len(data), (1 << 31) - 1), column_names=places,
+                        skip_rows_after_names=int(has_header)),
+        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        csv.ConvertOptions(column_types=dict.fromkeys(places, pyarrow.string()), strings_can_be_null=False))
+    if not len(table) or table[0][-1].as_py() != _END_OF_BLOCK:
+        raise ValueError("expected rows that end with their lines, got a quote that is not closed")
+    frame = table.slice(0, len(table) - 1).to_pandas()
+    frame.columns = list(names)
+    return frame[columns]
 
 
 def _describe(target: Any) -> Any:
@@ -237,12 +314,13 @@ def _converted(target: Any, kind: _TargetKind) -> Any:
     return pd.Series(values, index=target.index, name=target.name, dtype=kind.dtype)
 
 
-def _numbers(weights: Any, name: str) -> Any:
-    """The weights of a partition as numbers."""
+def _numbers(weights: Any, name: str, partition_info: Any = None) -> Any:
+    """The weights of a partition, whose number Dask gives, as numbers."""
     import pandas as pd
 
     numbers = pd.to_numeric(weights, errors="coerce")
-    if numbers.isna().any():
-        raise InvalidInputError(f"{name}: expected a number as weight in each row, got "
-                                f"{weights[numbers.isna()].iloc[0]!r}")
+    with partition_named(partition_info["number"]):
+        if numbers.isna().any():
+            raise InvalidInputError(f"{name}: expected a number as weight in each row, got "
+                                    f"{weights[numbers.isna()].iloc[0]!r}")
     return numbers.astype(np.float64)

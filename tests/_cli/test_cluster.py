@@ -1,12 +1,20 @@
 """`rffkern fit` and `predict` with `--workers` or `--dask`: files that processes of a cluster read."""
 
+import argparse
+import contextlib
+import gzip
 import json
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from helpers.processes import started, wait_until
 
 import rffkern
+from rffkern import InvalidInputError
 from rffkern._cli.main import main
 from rffkern._cli.parts import _whole_folder
 
@@ -14,6 +22,7 @@ distributed = pytest.importorskip("distributed")
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("dask.dataframe")
+cluster = pytest.importorskip("rffkern._cli.cluster")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # those of the cluster are its own
 
@@ -84,7 +93,7 @@ def test_processes_here(frame, tmp_path):
 @pytest.mark.parametrize(("options", "code", "expected"), [
     (["--holdout", "0.2"], 2, "--holdout needs all rows in one process"),
     (["--model", "rffnet"], 2, "cluster: choose fourier_boosting, gbrff, kernel_ridge or a"),
-    (["--target", "empty"], 65, "expected a target in each row, got 5 rows without one"),
+    (["--target", "empty"], 65, "part-0.csv: column 'empty': expected a target in each row, got 5 rows without one"),
     (["--target", "colour", "--model", "fourier_boosting_regressor"], 65, "holds text that is no number")])
 def test_what_is_refused(address, frame, tmp_path, capsys, options, code, expected):
     folder = write(frame.assign(empty=[""] * 5 + ["a"] * 395), tmp_path / "rows", "csv")
@@ -113,8 +122,9 @@ def test_columns_in_another_order_and_an_empty_file(address, frame, tmp_path):
     ("csv", lambda part: part.rename(columns={"colour": "color"}), "part-1.csv: no column 'colour'"),
     ("parquet", lambda part: part.drop(columns="colour"), "part-1.parquet: expected the column 'colour', which"),
     ("parquet", lambda part: part.assign(size="large"), "part-1.parquet: expected no text in the column 'size'"),
-    ("csv", lambda part: part.assign(price="dear"), "column 'price': expected a number as weight in each row"),
-    ("csv", lambda part: part.assign(price=-1.0), "part-1.csv: ")])
+    ("csv", lambda part: part.assign(price="dear"), "part-1.csv: column 'price': expected a number as weight in each"),
+    ("parquet", lambda part: part.assign(price=np.nan), "rows: column 'price': expected a number as weight in each"),
+    ("csv", lambda part: part.assign(price=-1.0), "part-1.csv: sample_weight of partition 1 must not be negative")])
 def test_a_file_that_differs_is_named(address, frame, tmp_path, capsys, ending, change, expected):
     X = frame.drop(columns="day")
     folder = write(X, tmp_path / "rows", ending)
@@ -127,6 +137,114 @@ def test_a_file_that_differs_is_named(address, frame, tmp_path, capsys, ending, 
                  "price", "--set", "n_estimators=20"]) == 65
     assert expected in capsys.readouterr().err
     assert not (tmp_path / "m.npz").exists()
+
+
+def opened(path, encoding="utf-8"):
+    """The data frame of Dask that `fit` reads."""
+    return cluster._open(argparse.Namespace(data=str(path), header="auto", delimiter=None, encoding=encoding,
+                                            decimal=".", dates=None))[1]
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("a.csv", "size,note\n1,a\n2\n"), ("a.csv", "size,note\n1,a\n2,b,c\n"), ("a.csv", 'size,note\n1,a\n2,"b\n'),
+    ("a.csv.gz", "size,note\n1,a\n2,b,c\n")])
+def test_rows_with_other_numbers_of_cells_are_refused(tmp_path, name, text):
+    with (gzip.open if name.endswith("gz") else open)(tmp_path / name, "wb") as file:
+        file.write(text.encode())
+    with pytest.raises(InvalidInputError, match=f"{name}: "):
+        opened(tmp_path / name).compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+@pytest.mark.parametrize("has_header", [True, False])
+def test_cells_of_whole_files_are_text(tmp_path, encoding, has_header):
+    """Words with quotes, line breaks and letters, and empty cells; empty lines count for nothing."""
+    text = "\n\nsize,7\n" * has_header + '7,3\n,"say ""é"""\r\n\n9,"two\nlines"\n-1.50,'
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    frame = opened(tmp_path / "a.csv", encoding)
+    assert frame.columns.tolist() == (["size", "7"] if has_header else [0, 1])
+    assert frame.compute(scheduler="synchronous").to_numpy().tolist() == [
+        ["7", "3"], ["", 'say "é"'], ["9", "two\nlines"], ["-1.50", ""]]
+
+
+def test_line_breaks_in_cells_of_a_file_that_is_read_in_blocks(tmp_path, monkeypatch):
+    """The rows are right, or the error names the file and says what to do: as blocks begin in cells or not."""
+    expected = pandas.DataFrame({"size": [str(k) for k in range(60)],
+                                 "note": ["one\nmore, or 7,8\n" if k % 3 == 0 else f"word {k}" for k in range(60)]})
+    expected.to_csv(tmp_path / "a.csv", index=False)
+    refused, n_right = [], 0
+    for n_bytes in (1 << 26, *range(30, 800, 7)):
+        monkeypatch.setattr(cluster, "_BLOCK_BYTES", n_bytes)
+        frame = opened(tmp_path / "a.csv")
+        assert (frame.npartitions > 1) == (n_bytes < 1000)
+        try:
+            rows = frame.compute(scheduler="synchronous")
+        except InvalidInputError as error:
+            refused.append((n_bytes, str(error)))
+        else:
+            assert rows.to_numpy().tolist() == expected.to_numpy().tolist()
+            n_right += 1
+    assert min(len(refused), n_right) > 5
+    assert max(refused)[0] < 1000
+    assert all("a.csv: " in message and "if cells have line breaks, write this as .parquet" in message
+               for _, message in refused)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_blocks_are_cut_behind_line_breaks(tmp_path, monkeypatch, end):
+    (tmp_path / "a.csv").write_bytes(("size,note" + end + "".join(f"{k},w{k}{end}" for k in range(200))).encode())
+    for n_bytes in (2, 10, 11, 50, 1000):
+        monkeypatch.setattr(cluster, "_BLOCK_BYTES", n_bytes)
+        found = opened(tmp_path / "a.csv").compute(scheduler="synchronous")
+        assert found.to_numpy().tolist() == [[str(k), f"w{k}"] for k in range(200)]
+
+
+def test_a_worker_here_that_is_lost_starts_again():
+    """Dask would give it up if it is not back in time, or is lost once more so long after the first time."""
+    import dask
+
+    options = argparse.Namespace(dask=None, workers=1, threads=None)
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}), \
+            cluster.open_cluster(options) as (client, _):
+        (first,) = client.run(os.getpid).values()
+        os.kill(first, signal.SIGKILL)
+        assert wait_until(lambda: list(client.run(os.getpid, on_error="ignore").values()) not in ([], [first]))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes and terminals")
+@pytest.mark.parametrize("where", ["--workers", "--dask"])
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_ctrl_c_leaves_nothing_behind(address, frame, model, tmp_path, command, where):
+    """No process, no file, no task on a cluster that goes on, and one line that says so."""
+    folder = write(frame.iloc[:30], tmp_path / "rows", "csv")
+    pandas.concat([frame] * 500).to_csv(tmp_path / "rows" / "part-3.csv", index=False)
+    given = ["fit", folder, "--target", "buys"] if command == "fit" else ["predict", model, folder]
+    given += ["-o", str(tmp_path / "out.npz"), where, "2" if where == "--workers" else address]
+    before = sorted(os.listdir(tmp_path))
+    terminal, end = os.openpty()
+    with started([sys.executable, "-m", "rffkern", *given], stderr=end) as process:
+        os.close(end)
+        shown = b""
+        while b"\r" not in shown:  # the bar, once rows are counted or a part is scored
+            shown += os.read(terminal, 1000)
+        os.killpg(process.pid, signal.SIGINT)
+        with contextlib.suppress(OSError):  # at the end
+            while more := os.read(terminal, 1000):
+                shown += more
+        os.close(terminal)
+        assert process.wait() == 130
+        assert wait_until(lambda: not is_alive(process.pid))
+    assert shown.decode().splitlines()[-1].endswith("rffkern: error: interrupted [rffkern help E130]")
+    assert b"Traceback" not in shown
+    assert sorted(os.listdir(tmp_path)) == before
+    with distributed.Client(address, set_as_default=False) as client:
+        assert wait_until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
+def is_alive(group):
+    """Whether a group has processes, but for those that have ended and wait for their parent."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    return any(line.split()[0] == str(group) and "Z" not in line for line in listed.splitlines())
 
 
 @pytest.fixture
