@@ -16,7 +16,10 @@ import numpy as np
 import rffkern
 
 N_KILLS, CALL_SECONDS = 5, 900
-_N_ROWS, _FIRST_ROUNDS = 800, 25
+N_ROWS, _FIRST_ROUNDS = 800, 25
+
+# A cluster of this machine would give up a worker that is killed again while it starts, so long after the first time.
+PATIENT = {"distributed.deploy.lost-worker-timeout": "1 day"}
 
 
 def lost_workers(rng, folder):
@@ -32,19 +35,20 @@ def lost_workers(rng, folder):
 def _train(seed, folder):
     """What is wrong with trainings without and with kills, or None."""
     import distributed
-    from dask import dataframe
+    from dask import config, dataframe
 
     from rffkern import dask as on_dask
 
     rng = np.random.default_rng(seed)
-    frame, y = _table(rng)
+    frame, y = table(rng, N_ROWS)
     name = rng.choice(["DaskFourierBoostingClassifier", "DaskFourierBoostingRegressor"])
     X, y = (dataframe.from_pandas(each, npartitions=5) for each in (frame, y > 0 if "Classifier" in name else y))
     models = []
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
-                                  local_directory=folder) as cluster, distributed.Client(cluster) as client:
+    with config.set(PATIENT), distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=folder) as cluster, \
+            distributed.Client(cluster) as client:
         for n_kills in (0, N_KILLS):
-            killed, callback = _killer(cluster, rng, n_kills)
+            killed, callback = killer(cluster, rng, n_kills)
             model = getattr(on_dask, name)(60, n_bags=2, max_samples=256, random_state=0, client=client)
             models.append(rffkern.dumps(model.fit(X, y, callback=callback).to_local()))
             print(f"{len(killed)} kills")
@@ -56,7 +60,7 @@ def _train(seed, folder):
     return None if models[0] == models[1] else f"other bits after {N_KILLS} kills"
 
 
-def _killer(cluster, rng, n_kills):
+def killer(cluster, rng, n_kills):
     """The processes that were killed, and a callback that kills: one soon, others in random rounds."""
     killed, n_calls, rounds = [], [0], rng.choice(_FIRST_ROUNDS, max(0, n_kills - 1), replace=False)
 
@@ -78,16 +82,16 @@ def _killer(cluster, rng, n_kills):
     return killed, callback
 
 
-def _table(rng):
+def table(rng, n_rows):
     """Rows of numbers, words and dates, with gaps, and their targets."""
     import pandas as pd
 
-    size, colour = rng.standard_normal(_N_ROWS), rng.choice(["red", "green", "blue"], _N_ROWS)
+    size, colour = rng.standard_normal(n_rows), rng.choice(["red", "green", "blue"], n_rows)
     frame = pd.DataFrame({
-        "size": np.where(rng.random(_N_ROWS) < 0.1, np.nan, size),
-        "colour": np.where(rng.random(_N_ROWS) < 0.1, None, colour),
-        "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 900, _N_ROWS), unit="D")})
-    return frame, pd.Series(size + (colour == "red") + 0.3 * rng.standard_normal(_N_ROWS), name="y")
+        "size": np.where(rng.random(n_rows) < 0.1, np.nan, size),
+        "colour": np.where(rng.random(n_rows) < 0.1, None, colour),
+        "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 900, n_rows), unit="D")})
+    return frame, pd.Series(size + (colour == "red") + 0.3 * rng.standard_normal(n_rows), name="y")
 
 
 if __name__ == "__main__":
