@@ -224,22 +224,31 @@ static int rff_read_quantiles(rff_file *file, rff_model *model, size_t *n_quanti
     return 1;
 }
 
+/* Losses by name (`LOSSES` of fourier_boosting/parameters.py), and what `predict` makes of scores: several quantiles of one
+   target have a smallest one. */
+static const struct {
+    const char *name;
+    rff_prediction prediction;
+} rff_losses[] = {
+    {"squared_error", RFF_IDENTITY}, {"absolute_error", RFF_IDENTITY},  {"huber", RFF_IDENTITY},
+    {"quantile", RFF_SMALLEST},      {"poisson", RFF_EXPONENTIATED},    {"gamma", RFF_EXPONENTIATED},
+    {"tweedie", RFF_EXPONENTIATED},
+};
+
 static int rff_check_boosted_targets(rff_file *file, rff_model *model)
 {
-    enum { OF_QUANTILES, FIRST_OF_MEANS, LAST_OF_MEANS = 3, N_LOSSES = 7 }; /* places in the list */
-    static const char *const losses[N_LOSSES] = {"quantile", "poisson", "gamma", "tweedie", "squared_error", "huber",
-                                                 "absolute_error"};
+    const size_t n_losses = sizeof rff_losses / sizeof rff_losses[0];
     const uint32_t loss = rff_parameter(file, "loss");
     size_t n_quantiles, k;
-    for (k = 0; k < N_LOSSES && !(loss && rff_is_text(&file->header, loss, losses[k])); k++) continue;
-    RFF_REQUIRE(file, k < N_LOSSES, "the loss is not known");
+    for (k = 0; k < n_losses && !(loss && rff_is_text(&file->header, loss, rff_losses[k].name)); k++) continue;
+    RFF_REQUIRE(file, k < n_losses, "the loss is not known");
     if (!rff_read_quantiles(file, model, &n_quantiles)) return 0;
-    if (k == OF_QUANTILES) {
+    model->prediction = rff_losses[k].prediction;
+    if (model->prediction == RFF_SMALLEST) {
         RFF_REQUIRE(file, n_quantiles == 1 || n_quantiles == model->expansion.n_outputs,
                     "quantiles and outputs do not agree in number");
-        model->prediction = n_quantiles > 1 ? RFF_SMALLEST : RFF_IDENTITY;
+        if (n_quantiles == 1) model->prediction = RFF_IDENTITY;
     }
-    if (k >= FIRST_OF_MEANS && k <= LAST_OF_MEANS) model->prediction = RFF_EXPONENTIATED;
     return rff_check_boosting(file, model);
 }
 
