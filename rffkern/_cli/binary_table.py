@@ -6,7 +6,7 @@ import os
 import stat
 import weakref
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -107,6 +107,14 @@ class ArrayTable:
             yield _checked(Block(X, labels, done, kept, types=types, rounded=rounded), selection, start, self)
 
 
+def check_has_columns(file: str, found: Container[str], names: Iterable[str], first: str) -> None:
+    """Refuse a file that lacks a column of the first of its folder, where pyarrow has missing values."""
+    for name in names:
+        if name not in found:
+            raise InvalidInputError(f"{file}: expected the column {name!r}, which {first} has: write it, empty where "
+                                    "nothing is known, or leave the file out")
+
+
 class ArrowTable:
     """Rows of a Parquet or Arrow file, or of several, which are read batch by batch; `total` counts rows.
 
@@ -165,6 +173,8 @@ class ArrowTable:
         def batches(names: list[str]) -> Iterator[Any]:
             for fragment in fragments:
                 with _pyarrow_errors(fragment.path):
+                    of_folders = dataset.get_partition_keys(fragment.partition_expression)
+                    check_has_columns(fragment.path, {*fragment.physical_schema.names, *of_folders}, names, files[0])
                     yield from fragment.to_batches(schema=rows.schema, columns=names, batch_size=BLOCK_ROWS,
                                                    batch_readahead=1, fragment_readahead=1, use_threads=False)
 

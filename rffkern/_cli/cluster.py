@@ -21,6 +21,7 @@ from .._files.model_files import save
 from .._native.array_types import NDArray
 from .._training.distributed.partition import partition_named
 from ..errors import ColumnWarning, InvalidInputError
+from .binary_table import check_has_columns
 from .open_table import input_files, is_empty, open_table, same_columns
 from .output import STDIN, Progress, UsageError, printable, say
 from .table import Table, column_indices, csv_format
@@ -128,10 +129,8 @@ def _check_schemas(files: Sequence[str]) -> None:
     first = kinds_of(files[0])
     for file in files[1:]:
         found = kinds_of(file)
+        check_has_columns(file, found, first, files[0])
         for name, is_text in first.items():
-            if name not in found:
-                raise InvalidInputError(f"{file}: expected the column {name!r}, which {files[0]} has: write it, empty "
-                                        "where nothing is known, or leave the file out")
             if {is_text, found[name]} == {True, False}:
                 raise InvalidInputError(f"{file}: expected {'text' if is_text else 'no text'} in the column {name!r}, "
                                         f"as in {files[0]}, got {'text' if found[name] else 'another type'}")

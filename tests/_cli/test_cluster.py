@@ -304,6 +304,22 @@ def test_scores_of_numbers_here(frame, tmp_path, capsys):
     np.testing.assert_array_equal(np.concatenate(parts), np.load(tmp_path / "one.npy"))
 
 
+@pytest.mark.parametrize(("ending", "change", "expected"), [
+    ("csv", lambda part: part.drop(columns="colour"), "part-1.csv: expected 4 columns, as"),
+    ("csv", lambda part: part.rename(columns={"colour": "color"}), "part-1.csv: no column 'colour'"),
+    ("csv", lambda part: part.assign(size="large"), "part-1.csv: data row 1 (line 2), column 0 (size): expected a"),
+    ("parquet", lambda part: part.drop(columns="colour"), "part-1.parquet: expected the column 'colour', which"),
+    ("parquet", lambda part: part.rename(columns={"colour": "color"}), "part-1.parquet: expected the column 'colour'"),
+    ("parquet", lambda part: part.assign(size="large"), "part-1.parquet: ")])
+def test_a_file_that_differs_is_not_scored(address, frame, model, tmp_path, capsys, ending, change, expected):
+    folder = write(frame.drop(columns="price"), tmp_path / "rows", ending)
+    part = change(frame.drop(columns="price").iloc[134:267])
+    (part.to_csv if ending == "csv" else part.to_parquet)(tmp_path / "rows" / f"part-1.{ending}", index=False)
+    assert main(["predict", model, folder, "-o", str(tmp_path / "out"), "--dask", address]) == 65
+    assert expected in capsys.readouterr().err
+    assert sorted(os.listdir(tmp_path)) == ["m.npz", "rows"]
+
+
 @pytest.mark.parametrize(("options", "code", "expected"), [
     (["--jobs", "2"], 2, "--jobs is for one process here"),
     (["--reject", "r.csv"], 2, "--reject is for one process here"),

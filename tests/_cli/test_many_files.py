@@ -150,6 +150,14 @@ def test_partitions_of_parquet(command, parts):
     assert code == 0
     assert [line.split(",")[:2] for line in out.splitlines()[1:]] == [[str(k), str(2020 + k // 40)] for k in range(120)]
     assert "accuracy on 120 rows" in errors
+    lacking = parts / "f" / "part-1.arrow"
+    with pyarrow.OSFile(str(lacking), "wb") as file, pyarrow.ipc.new_file(file, table.select(["x", "y"]).schema) as out:
+        out.write(table.select(["x", "y"]))
+    for line in (("fit", "f", "-o", "lacking.npz", *options), ("predict", "f.npz", "f", "-o", "out.csv")):
+        code, _, errors = command(*line)
+        assert code == 65
+        assert "part-1.arrow: expected the column 'colour', which f" in errors
+    assert not {"lacking.npz", "out.csv"} & {path.name for path in parts.iterdir()}
     damaged = parts / "p" / "year=2021" / "part-1.parquet"
     damaged.write_bytes(damaged.read_bytes()[:-9])
     code, _, errors = command("predict", "p.npz", "p", "-o", "out.csv")
