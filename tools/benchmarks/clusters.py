@@ -154,7 +154,8 @@ PARTS = {
                          "a partition": lambda n, d, p, w: p},
     "kB sent": {"a round": lambda n, d, p, w: 1, "a column": lambda n, d, p, w: d,
                 "a partition": lambda n, d, p, w: p},
-    "MB of a worker": {"a worker": lambda n, d, p, w: 1, "a million numbers": lambda n, d, p, w: n * d / w / 1e6},
+    "MB of a worker": {"a worker": lambda n, d, p, w: 1, "a million rows": lambda n, d, p, w: n / w / 1e6,
+                       "a million numbers": lambda n, d, p, w: n * d / w / 1e6},
 }
 
 
@@ -194,7 +195,7 @@ def cost_model(log, n_rows=10_000_000_000, n_columns=50, n_rounds=500, threads=1
         worker, partition, number = costs["ms of all workers"]
         client, sent = (costs[name] @ [1, n_columns, machines] for name in ("ms of the client", "kB sent"))
         times = [(worker + partition + number * numbers / threads) / 1000, client / 1000, sent / gb_per_second / 1e6]
-        memory = costs["MB of a worker"] @ [1, numbers] / 1000
+        memory = costs["MB of a worker"] @ [1, numbers / n_columns, numbers] / 1000
         print(f"| {machines:,} | {memory:.3g} GB | {' | '.join(f'{each:.2g} s' for each in times)} | "
               f"{sum(times):.2g} s | {n_rounds * sum(times) / 60:.2g} minutes |")
 
