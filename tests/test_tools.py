@@ -162,6 +162,26 @@ def test_the_page_of_the_papers_is_what_its_logs_say():
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 400_000
 
 
+def test_costs_on_a_cluster_are_what_their_log_says():
+    page = (ROOT / "docs" / "dask.md").read_text(encoding="utf-8").splitlines()
+    found = run("benchmarks/clusters", "--cost-model", ROOT / "docs" / "dask.jsonl").splitlines()
+    lines = [line for line in found if line.startswith("|")]
+    assert [line for line in lines if line not in page] == []
+    assert len(lines) > 15
+
+
+def test_a_fit_on_a_cluster_is_measured(tmp_path):
+    """Its line is one that the model of costs reads."""
+    pytest.importorskip("distributed")
+    if shutil.which("ss") is None:
+        pytest.skip("ss counts bytes")
+    small = ("--columns", 5, "--partitions", 2, "--workers", 1)
+    lines = [run("benchmarks/clusters", "--model", "gbrff2", "--rows", rows, *small) for rows in (400, 800)]
+    assert {"cpu_of_workers", "memory_mb", "sent_mb", "accuracy"} < json.loads(lines[0]).keys()
+    (tmp_path / "log").write_text("".join(lines))
+    assert "1,000" in run("benchmarks/clusters", "--cost-model", tmp_path / "log", "--model", "gbrff2")
+
+
 def test_sources_for_users_keep_their_strings_and_lose_their_comments(tmp_path):
     """What is included twice is put there once, if a guard says so; if not, it stays a file."""
     texts = {

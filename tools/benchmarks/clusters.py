@@ -8,8 +8,8 @@ what both sent by TCP (by `ss`, which must be installed), and accuracy and log l
 
     python tools/benchmarks/clusters.py --cost-model LOG
 
-fits the costs of a round to the lines of such a log, as least squares, and prints what rounds of 10 billion rows of 50
-columns would take on 10, 100 and 1,000 machines.
+fits the costs of a round of Fourier boosting, or of --model gbrff2, to the lines of such a log, as least squares of
+relative errors, and prints what rounds of 10 billion rows of 50 columns would take on 10, 100 and 1,000 machines.
 
     python tools/benchmarks/clusters.py --mixed                words, dates and gaps, in 1, 4 and 13 partitions
     python tools/benchmarks/clusters.py --sets NAME,NAME --data DIR     data sets of numbers, in 4 partitions
@@ -37,7 +37,7 @@ import numpy as np
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))  # the table and the kills are those of tools/soaking
 
-CLUSTER = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+CLUSTER = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
 
 
 def rows(seed, n_rows, n_columns=20):
@@ -61,10 +61,11 @@ def partitions(options):
 
 def fitted(options, client, X, y, count):
     """A function that gives probabilities of label 1, by default parameters."""
-    if options.model == "rffkern":
-        from rffkern.dask import DaskFourierBoostingClassifier
+    if options.model in ("rffkern", "gbrff2"):
+        from rffkern.dask import DaskFourierBoostingClassifier, DaskGBRFF2Classifier
 
-        model = DaskFourierBoostingClassifier(random_state=options.seed, columns=None, client=client)
+        make = DaskFourierBoostingClassifier if options.model == "rffkern" else DaskGBRFF2Classifier
+        model = make(random_state=options.seed, columns=None, client=client)
         model = model.fit(X, y, callback=lambda info: count.append(1) and None).to_local()
         return lambda X: model.predict_proba(X)[:, 1]
     if options.model == "lightgbm":
@@ -136,8 +137,8 @@ def measure(options):
         ended.set()
         X, y = rows(1000 * options.seed + 99, 40_000, options.columns)
         found = probabilities(X).astype(np.float64)
-        shown = ("model", "workers", "rows", "columns", "partitions", "seed", "kill")
-        return {name: getattr(options, name) for name in shown} | {
+        given = ("model", "workers", "rows", "columns", "partitions", "seed", "kill")
+        return {name: getattr(options, name) for name in given} | {
             "seconds": round(seconds, 1), "rounds": len(count), "memory_mb": round(peak[0] / 1e6),
             "cpu_of_workers": round(sum(seconds_of(each) for each in workers if each.is_running()) - before[0], 1),
             "cpu_of_client": round(seconds_of(here) - before[1], 1), "sent_mb": round((max(sent) - sent[0]) / 1e6, 1),
@@ -159,14 +160,19 @@ PARTS = {
 }
 
 
-def cost_model(log, n_rows=10_000_000_000, n_columns=50, n_rounds=500, threads=16, gb_per_second=1.25):
+def shown(number):
+    """With three digits, or as a whole number."""
+    return f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
+
+
+def cost_model(log, model, n_rows=10_000_000_000, n_columns=50, n_rounds=500, threads=16, gb_per_second=1.25):
     """Fit the costs of a round to a log, and print them and what they say of a large table on many machines.
 
     A machine has one worker of so many threads, each as fast as one here, and one partition.
     """
     with open(log, encoding="utf-8") as file:
         found = [json.loads(line) for line in file if line.startswith("{")]
-    found = [each for each in found if each["model"] == "rffkern" and not each["kill"]]
+    found = [each for each in found if each["model"] == model and not each["kill"]]
     places = [(each["rows"], each["columns"], each["partitions"], each["workers"]) for each in found]
     measured = {"ms of all workers": [1000 * each["cpu_of_workers"] / each["rounds"] for each in found],
                 "ms of the client": [1000 * each["cpu_of_client"] / each["rounds"] for each in found],
@@ -181,12 +187,12 @@ def cost_model(log, n_rows=10_000_000_000, n_columns=50, n_rounds=500, threads=1
         fits[name] = sizes @ costs[name]
     print("| of a round | " + " | ".join(PARTS) + " |\n|---|" + "---|" * len(PARTS))
     for part in dict.fromkeys(part for parts in PARTS.values() for part in parts):
-        cells = [f"{dict(zip(PARTS[name], costs[name], strict=True)).get(part, np.nan):.3g}" for name in PARTS]
-        print(f"| {part} | {' | '.join(cells)} |".replace("nan", ""))
+        found_costs = [dict(zip(PARTS[name], costs[name], strict=True)) for name in PARTS]
+        print(f"| {part} | {' | '.join(shown(each[part]) if part in each else '' for each in found_costs)} |")
     print("\nMeasured, and by the model:\n\n| rows | columns | partitions | workers | rounds | "
           + " | ".join(PARTS) + " |\n|---|---|---|---|---|" + "---|" * len(PARTS))
     for k, (place, each) in enumerate(zip(places, found, strict=True)):
-        cells = [f"{measured[name][k]:.3g} ({fits[name][k]:.3g})" for name in PARTS]
+        cells = [f"{shown(measured[name][k])} ({shown(fits[name][k])})" for name in PARTS]
         print(f"| {' | '.join(f'{size:,}' for size in place)} | {each['rounds']} | {' | '.join(cells)} |")
     print(f"\n{n_rows:,} rows of {n_columns} columns:\n\n| machines | memory of each | workers | client | wire | "
           f"round | {n_rounds} rounds |\n|---|---|---|---|---|---|---|")
@@ -301,7 +307,8 @@ def compare_sets(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", choices=["rffkern", "lightgbm", "xgboost"], default="rffkern")
+    parser.add_argument("--model", choices=["rffkern", "gbrff2", "lightgbm", "xgboost"], default="rffkern",
+                        help="rffkern is Fourier boosting")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rows", type=int, help="400,000 by default, and 6,000 of --mixed")
     parser.add_argument("--columns", type=int, default=20)
@@ -317,7 +324,7 @@ def main():
     parser.add_argument("--seeds", metavar="FIRST-LAST", default="1-3", help="of --mixed and --sets")
     options = parser.parse_args()
     if options.cost_model:
-        cost_model(options.cost_model)
+        cost_model(options.cost_model, options.model)
         return
     from common.data import numbers_of
 
