@@ -1,4 +1,4 @@
-"""The pages of docs/algorithms name files and functions that exist, and nothing of the index is missing."""
+"""Pages for readers of the code name files and functions that exist, and nothing of the index is missing."""
 
 import pathlib
 import re
@@ -10,6 +10,10 @@ from rffkern._training.fourier_boosting.parameters import defaults_for
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "algorithms").glob("*.md"))
 FAMILIES = [page for page in PAGES if page.name != "index.md"]
+FOR_READERS = [*PAGES, ROOT / "docs" / "terms.md", ROOT / "CONTRIBUTING.md"]
+SOURCES = [path for folder in ("rffkern", "tests", "tools", "examples")
+           for path in (ROOT / folder).rglob("*")
+           if path.suffix in (".py", ".pyx", ".pxd", ".pyi", ".h", ".c", ".build", ".sh", ".md")]
 NAMED = re.compile(r"`([\w/]+\.(?:py|pyx)):([\w.]+)`")
 
 
@@ -39,6 +43,26 @@ def test_a_name_that_is_only_used_counts_as_missing():
     assert not defines(source, "train")
     assert not defines(source, "start")
     assert not defines(source, "Loss.train")
+
+
+@pytest.mark.parametrize("page", FOR_READERS, ids=lambda page: page.stem)
+def test_every_file_named_exists(page):
+    named = re.findall(r"`([\w./]*\w\.(?:py|pyx|pxd|pyi|h|c|sh|md))`(?! of\s+commit)", page.read_text(encoding="utf-8"))
+    paths = [f"/{path.as_posix()}" for path in (*SOURCES, *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))]
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in paths)] == []
+
+
+@pytest.fixture(scope="module")
+def words():
+    """All words of the sources."""
+    return {word for path in SOURCES for word in re.findall(r"\w+", f"{path.stem} {path.read_text(encoding='utf-8')}")}
+
+
+@pytest.mark.parametrize("page", FOR_READERS, ids=lambda page: page.stem)
+def test_every_name_of_several_words_is_in_the_code(page, words):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    named = [word for code in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"\b[A-Za-z_]\w*_\w+", code)]
+    assert [word for word in named if word not in words] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
