@@ -363,29 +363,23 @@ PARAMETERS = (
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
               "interpolated in between.  " + "  ".join(each.rate for each in BASE_LEARNERS.values() if each.rate)
-              + "  With more than two classes the rates are multiplied by 2 (trees by 4) for up to 1,000 rows, and by "
-              "0.6 (1.2) for 30,000 or more; for quantiles by 2 (4) and 1 (2); for other losses of regressors by 1 (2) "
-              "and 0.8 (1.5)."),
+              + "  More than two classes and other losses multiply all rates by 0.6 to 4, by a table of "
+              "docs/algorithms/fourier_boosting.md."),
     Parameter("base_learners", distinct("base_learners", (*BASE_LEARNERS,)),
               "What rounds may add: " + "; ".join(f'"{name}", {each.term}' for name, each in BASE_LEARNERS.items())
               + ".  They are sampled in proportion to their recent improvement of the validation loss."),
     Parameter("kernel_ridge", choice("auto", True, False),
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i k(r), with '
               'r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2, and k(r) either exp(-r) or '
-              'exp(-r^2 / 2), whichever predicts held-out rows better.  1 / length_scale_l^2 is proportional to the '
-              'relevance of column l, which for values the marginal likelihood of some rows corrects; the constant is '
-              'chosen by the squared error on held-out rows.  The bags and the regression are added with two weights, '
-              'those of the lowest loss on rows that neither was trained on.  "auto" tries it if there are at least '
-              f'{FEWEST_ROWS:,} rows and at most {MOST_NUMBERS:,} numbers after mapping, n rows times d columns, and '
-              f'for up to {MOST_ROWS:,} rows if n^2 (2 d + 16) is at most {MOST_WORK:.0e}.  It is kept if this loss '
-              f'falls by {LEAST_SHARE:.0%} and by a standard error.  A trial on regions of 256, then 512 and 1,024 '
-              'rows comes first.  It stops as soon as the outcome is clear, and takes at most 20 % of the operations '
-              f'of the bags, or 60 % if a large gain is possible.  More than {MOST_ROWS:,} rows are divided by a '
-              f'binary tree of thresholds into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}.  Each has a '
-              'regression of its own, trained on its rows and on the nearest rows of other regions; three regions are '
-              'trained first, and the others only if these lower the loss enough.  A model with kernel ridge '
-              'regression holds its training rows and takes longer to score.  If True, it is kept however little it '
-              f'gains, on {FEWEST_AT_ALL} rows or more; if False, the model is the terms alone, and smaller.'),
+              'exp(-r^2 / 2), whichever predicts held-out rows better.  The bags and the regression are added with two '
+              'weights, those of the lowest loss on rows that neither was trained on.  "auto" keeps it if this loss '
+              f'falls by {LEAST_SHARE:.0%} and by a standard error; it tries it on n >= {FEWEST_ROWS} rows of d '
+              f'columns after mapping, if n d is at most {MOST_NUMBERS:,} and, for n <= {MOST_ROWS:,}, n^2 (2 d + 16) is at '
+              f'most {MOST_WORK:.0e}, and first on a few small regions.  More than {MOST_ROWS:,} rows are divided into '
+              f'regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each with a regression of its own.  A model '
+              'with kernel ridge regression holds its training rows and takes longer to score.  If True, it is kept '
+              f'however little it gains, on {FEWEST_AT_ALL} rows or more; if False, the model is the terms alone, and '
+              'smaller.  docs/algorithms/fourier_boosting.md has the choice of length scales, and of what is tried.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               "Columns of numbers with which the score, and so the target or the probability of the second of two "
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
