@@ -51,6 +51,7 @@ class Model(Parametrised):
     family: ClassVar[str]  # the name of the family in files and on the command line
     _parts: ClassVar[tuple[str, ...]] = ("fourier",)  # that the expansion may have; none for any
     _has_labels: ClassVar[bool] = True  # whether y are labels
+    _shrinks: ClassVar[bool] = False  # whether the number of terms is free, so that `shrink` may leave some out
     _keeps_map: ClassVar[bool] = False  # whether `warm_start` takes other rows, which the first map serves too
     _fitted_curves: ClassVar[tuple[str, ...]] = ()  # names of fitted 1-D arrays that belong in a model file
     _auto_forms: ClassVar[tuple[Any, ...] | None] = None  # of numbers, of a family that maps every table by default

@@ -38,10 +38,6 @@ from ..errors import InvalidInputError
 from .archive import encode
 from .model_files import _arrays_of, _describe, loads
 
-# Families whose number of terms is free.
-_FAMILIES = ("fourier_boosting", "fourier_boosting_regressor", "kernel_ridge", "kernel_ridge_regressor", "rffnet",
-             "rffnet_regressor")
-
 _RIDGE = 1e-3  # holds factors near 1 where rows do not tell terms apart
 _STEP = 0.08  # share of the terms that are left out at a time
 _MOST_TERMS = 1500  # of which a choice is made; of more those whose scores vary most for their bytes
@@ -127,7 +123,7 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     >>> len(dumps(small)) < len(dumps(model)) / 2
     True
     """
-    if not isinstance(model, Model) or model.family not in _FAMILIES:
+    if not isinstance(model, Model) or not model._shrinks:
         raise InvalidInputError("model must be of Fourier boosting, kernel ridge regression or RFFNet, whose number of "
                                 f"terms is free, got {type(model).__name__}")
     if (bytes is None) == (max_loss is None):

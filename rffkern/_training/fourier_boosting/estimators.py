@@ -60,6 +60,7 @@ class _FourierBoosting(Model):
     """
 
     _parts = ()  # any
+    _shrinks = True
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS

@@ -24,6 +24,7 @@ class _KernelRidge(Model):
     """What the regressor and the classifier share."""
 
     _parts = ("kernels",)
+    _shrinks = True
     _rare_parameters = ("n_landmarks", "cache_size", "tol", "max_iter", "standardize", "precision")
     _fitted_curves = ("kernel_parameters_",)
     _arguments = {"X": ARGUMENTS["X"].described(

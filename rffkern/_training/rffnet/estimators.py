@@ -141,7 +141,7 @@ class _RFFNet(Model):
 
     _fitted_curves = ("train_loss_", "eval_loss_", "relevances_")
     _arguments = _ARGUMENTS
-    _keeps_map = True
+    _keeps_map, _shrinks = True, True
     _rare_parameters = ("delta", "reg_l1", "batch_size", "n_restarts", "warm_start", "max_seconds", "standardize",
                         "precision")
 
