@@ -374,12 +374,13 @@ PARAMETERS = (
               'exp(-r^2 / 2), whichever predicts held-out rows better.  The bags and the regression are added with two '
               'weights, those of the lowest loss on rows that neither was trained on.  "auto" keeps it if this loss '
               f'falls by {LEAST_SHARE:.0%} and by a standard error; it tries it on n >= {FEWEST_ROWS} rows of d '
-              f'columns after mapping, if n d is at most {MOST_NUMBERS:,} and, for n <= {MOST_ROWS:,}, n^2 (2 d + 16) is at '
-              f'most {MOST_WORK:.0e}, and first on a few small regions.  More than {MOST_ROWS:,} rows are divided into '
-              f'regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each with a regression of its own.  A model '
-              'with kernel ridge regression holds its training rows and takes longer to score.  If True, it is kept '
-              f'however little it gains, on {FEWEST_AT_ALL} rows or more; if False, the model is the terms alone, and '
-              'smaller.  docs/algorithms/fourier_boosting.md has the choice of length scales, and of what is tried.'),
+              f'columns after mapping, if n d is at most {MOST_NUMBERS:,} and, for n <= {MOST_ROWS:,}, n^2 (2 d + 16) '
+              f'is at most {MOST_WORK:.0e}, and first on a few small regions.  More than {MOST_ROWS:,} rows are '
+              f'divided into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each with a regression of its '
+              'own.  A model with kernel ridge regression holds its training rows and takes longer to score.  If True, '
+              f'it is kept however little it gains, on {FEWEST_AT_ALL} rows or more; if False, the model is the terms '
+              'alone, and smaller.  docs/algorithms/fourier_boosting.md has the choice of length scales and of '
+              'what is tried.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               "Columns of numbers with which the score, and so the target or the probability of the second of two "
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
