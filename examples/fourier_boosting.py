@@ -19,8 +19,9 @@ def fit(X, y, n_rounds, seed, patience=100):
     H, terms, losses, relevances = np.full(n, y.mean()), [], [np.mean((y[valid] - y.mean()) ** 2)], np.zeros(X.shape[1])
     while len(terms) < n_rounds and len(terms) - np.argmin(losses) < patience:
         omega, a, c = fourier_term(Z[train], y[train] - H[train], relevances, len(terms), n, rng)
-        relevances += 0.15**2 * (a**2 + c**2) * omega**2
-        terms.append((omega, 0.15 * a, 0.15 * c))
+        rate = 0.15 * min(1 + len(terms) / 150, 4)
+        relevances += rate**2 * (a**2 + c**2) * omega**2
+        terms.append((omega, rate * a, rate * c))
         H = H + value(terms[-1:], Z)
         losses.append(np.mean((y[valid] - H[valid]) ** 2))
     best, low, high = terms[: np.argmin(losses)], X.min(axis=0), X.max(axis=0)
@@ -38,8 +39,7 @@ def fourier_term(Z, g, relevances, n_terms, n, rng):
     rng.random(2)  # where the blocks of rows for choice and descent begin: up to 1,024 rows all are used
     penalties = [0.6 / n / scale for _, scale in drawn]
     k = np.argmin([objective(drawn[k][0], Z, g, penalties[k])[0] for k in range(10)])
-    omega = drawn[k][0]
-    used = omega != 0
+    omega, used = drawn[k][0], drawn[k][0] != 0
     omega[used] = minimise(lambda w: objective(w, Z[:, used], g, penalties[k])[:2], omega[used])
     return omega, *objective(omega, Z, g, 0)[2]
 

@@ -85,6 +85,8 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets,
         _, g, h = loss(F, y)
         term, relevances, cost = learner.fit(Z[:n_train], g[:n_train], h[:n_train], rng)
         direction, step = term(Z), learner.rate
+        if loss is squared_error:
+            step = min(step * min(1 + learner.n_rounds / 150, 4 ** (1 - rising)), max(step, 1.0))
         if begins and t == 0:
             step = 1.0
         elif not learner.searches_steps:

@@ -29,6 +29,10 @@ _FEWEST_DRAWS, _MOST_DRAWN = 1.5, 32
 # Least weight of a new improvement of the validation loss in the mean of improvements.
 _LEAST_WEIGHT = 0.03
 
+# A rate that grows does so by itself over so many terms of its base learner: small steps find the way of early rounds,
+# but what is left to late ones they only reach slowly.
+_GROWTH_TERMS = 150
+
 # Candidates of a Fourier term, the tiles of the block of rows that they are scored on, and iterations of the descent
 # of the best, with the length of its first step as a share of that of omega.
 _N_CANDIDATES, _BLOCK_TILES, _MAX_ITER, _FIRST_STEP = 10, 8, 10, 0.1
@@ -63,8 +67,8 @@ class BaseLearner:
     """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
 
     The constructor of each takes the columns, the sizes and the rows of the bag, and the chances of the columns of the
-    raw table if they were screened.  This one takes their number, the share of the best step that a round takes, the
-    chances, and the constraints on the function.
+    raw table if they were screened.  This one takes their number, the share of the best step that its first
+    round takes, the chances, and the constraints on the function.
     """
 
     name: str
@@ -73,9 +77,10 @@ class BaseLearner:
     is_first = False  # whether it has the first round of the bag, with a step of 1
     choices: Mapping[str, Any] = {}  # by validation rows, which the constructor takes where there are none
 
-    def __init__(self, n_sources: int, rate: float, screened: Double | None = None,
+    def __init__(self, n_sources: int, rate: float, rate_growth: float, screened: Double | None = None,
                  constraints: Constraints | None = None) -> None:
-        self.rate, self._screened, self._constraints = rate, screened, constraints
+        self._first_rate, self._rate_growth = rate, rate_growth
+        self._screened, self._constraints = screened, constraints
         self.relevances: Double = np.zeros(n_sources)
         self._draws = _FEWEST_DRAWS, _FEWEST_DRAWS * (1 + min(n_sources, _MOST_DRAWN))
         self._chosen, self._chances = np.empty(n_sources, dtype=np.uint8), np.empty((2, n_sources))
@@ -88,6 +93,12 @@ class BaseLearner:
     def fit(self, rows: BaggedRows, rng: "np.random.Generator") -> Any:
         """A term for the gradient of the loss, which becomes the direction of the rows; None where there is none."""
         raise NotImplementedError
+
+    @property
+    def rate(self) -> float:
+        """The share of the best step that the next round takes."""
+        growth = min(1 + self._n_terms / _GROWTH_TERMS, self._rate_growth)
+        return min(growth * self._first_rate, max(self._first_rate, 1.0))
 
     def record_term(self, term: Any, step: float) -> None:
         """Count a term that a round has added with a step."""
@@ -154,7 +165,7 @@ class FourierLearner(BaseLearner):
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, _: BaggedRows,
                  screened: Double | None = None) -> None:
-        super().__init__(columns.n_sources, sizes.fourier_rate, screened, columns.constraints)
+        super().__init__(columns.n_sources, sizes.fourier_rate, sizes.rate_growth, screened, columns.constraints)
         self._ridge, self._reg_lambda = sizes.amplitude_ridge, sizes.reg_lambda
         self._descent_tiles = max(1, sizes.max_samples // TILE)
         self._sources = columns.sources
@@ -230,7 +241,7 @@ class TreeLearner(BaseLearner):
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None) -> None:
-        super().__init__(columns.n_sources, sizes.tree_rate, screened, columns.constraints)
+        super().__init__(columns.n_sources, sizes.tree_rate, sizes.rate_growth, screened, columns.constraints)
         self._depth, self._n_searched = sizes.max_depth, len(rows.sample.scores)
         if sizes.samples_outputs:
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
@@ -325,7 +336,7 @@ class LinearLearner(BaseLearner):
 
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                  screened: Double | None = None, ridge: Double | None = None, is_first: bool = False) -> None:
-        super().__init__(columns.n_sources, min(LINEAR_RATE * sizes.fourier_rate, 1.0))
+        super().__init__(columns.n_sources, min(LINEAR_RATE * sizes.fourier_rate, 1.0), sizes.rate_growth)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample, (columns.usable & (columns.signs == 0)).nonzero()[0])
         total, sums, gram = rows.moments(self._columns)

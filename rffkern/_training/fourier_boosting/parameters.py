@@ -35,14 +35,15 @@ _ALL_ROWS = 1 << 62
 # Numbers of classes up to which bags are as many as for two, and from which on they are four tenths.
 _MANY_CLASSES = 25, 200
 
-# Factors of a loss on the rates of Fourier terms and of trees, on up to 1,000 rows and from 30,000 on, and the ridge of
-# the amplitudes of Fourier terms.  Where a loss is far from its minimum, as with several classes, few rows bear large
-# steps; many do not: of 30,000 rows in four classes a rate of trees of 0.96 had 0.16 more log loss than one of 0.12.
+# Factors of a loss on the rates of Fourier terms and of trees, on up to 1,000 rows and from 30,000 on, the ridge of the
+# amplitudes of Fourier terms, and how many times itself a rate may grow to, for few and many rows.  Where a loss is far
+# from its minimum, as with several classes, few rows bear large steps; many do not: of 30,000 rows in four classes a
+# rate of trees of 0.96 had 0.16 more log loss than one of 0.12.
 LOSS_RATES = {
-    "log_loss": ((1.0, 1.0), (1.0, 1.0), 0.01),
-    "softmax": ((2.0, 4.0), (0.6, 1.2), 0.01),
-    "values": ((1.0, 2.0), (0.8, 1.5), 0.05),
-    "quantile": ((2.0, 4.0), (1.0, 2.0), 0.05),
+    "log_loss": ((1.0, 1.0), (1.0, 1.0), 0.01, (1.0, 1.0)),
+    "softmax": ((2.0, 4.0), (0.6, 1.2), 0.01, (1.0, 1.0)),
+    "values": ((1.0, 2.0), (0.8, 1.5), 0.05, (4.0, 1.0)),
+    "quantile": ((2.0, 4.0), (1.0, 2.0), 0.05, (1.0, 1.0)),
 }
 
 
@@ -127,6 +128,7 @@ class Hyperparameters(NamedTuple):
     tree_rate: float
     reg_lambda: float  # weight of |omega|^2 for a Fourier term of scale 1
     amplitude_ridge: float = 0.0
+    rate_growth: float = 1.0  # times the first rate of a base learner, which its rate grows to
     max_samples: int = _ALL_ROWS  # rows of the descent of a Fourier term
     n_tree_bags: int = 0  # of the bags, the last, whose rounds add trees alone
 
@@ -184,14 +186,14 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str, n_outputs: int =
     if model.learning_rate != "auto":
         factor = float(model.learning_rate) / sizes.fourier_rate
         sizes = sizes._replace(fourier_rate=sizes.fourier_rate * factor, tree_rate=sizes.tree_rate * factor)
-    few, many, ridge = LOSS_RATES[loss]
+    few, many, ridge, growth = LOSS_RATES[loss]
     size = min(max(_size(n_rows), 0.0), 1.0)
     fourier, tree = (at_few * (at_many / at_few) ** size for at_few, at_many in zip(few, many, strict=True))
     n_folds, n_tree_bags = max(2, min(sizes.n_folds, n_rows)), sizes.n_bags // 2
     if n_tree_bags < n_folds or not {"tree"} < {*model.base_learners}:
         n_tree_bags = 0  # each row is to be held out by bags of either kind
     return sizes._replace(n_folds=n_folds, n_tree_bags=n_tree_bags, fourier_rate=fourier * sizes.fourier_rate,
-                          tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge,
+                          tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge, rate_growth=_between(*growth, size),
                           samples_outputs=loss == "softmax", max_samples=model.max_samples or _ALL_ROWS)
 
 
@@ -363,8 +365,8 @@ PARAMETERS = (
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
               "interpolated in between.  " + "  ".join(each.rate for each in BASE_LEARNERS.values() if each.rate)
-              + "  More than two classes and other losses multiply all rates by 0.6 to 4, by a table of "
-              "docs/algorithms/fourier_boosting.md."),
+              + "  More than two classes and other losses multiply all rates by 0.6 to 4, and those of values grow up "
+              "to fourfold in late rounds if rows are few, by a table of docs/algorithms/fourier_boosting.md."),
     Parameter("base_learners", distinct("base_learners", (*BASE_LEARNERS,)),
               "What rounds may add: " + "; ".join(f'"{name}", {each.term}' for name, each in BASE_LEARNERS.items())
               + ".  They are sampled in proportion to their recent improvement of the validation loss."),

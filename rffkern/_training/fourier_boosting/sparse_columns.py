@@ -159,7 +159,7 @@ class SparseLinearLearner(BaseLearner):
     def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, screened: Double | None = None,
                  ridge: tuple[float, float] | None = None) -> None:
         assert columns.sparse is not None
-        super().__init__(columns.sparse.rows.n_columns, sizes.fourier_rate)
+        super().__init__(columns.sparse.rows.n_columns, sizes.fourier_rate, sizes.rate_growth)
         self._varies = columns.sparse.inverse_scale > 0
         self._ridges, best = np.empty(0), 0.0
         if ridge is None:

@@ -109,7 +109,7 @@ def test_splits_are_searched_for_classes_of_which_there_is_something_to_learn():
 
 
 def test_columns_are_drawn_by_what_they_were_good_for():
-    chances = BaseLearner(50, 0.3)
+    chances = BaseLearner(50, 0.3, 1.0)
     rng = np.random.default_rng(0)
     even = sets_of(chances, rng, 4000)
     assert even.any(axis=1).all()
@@ -123,7 +123,7 @@ def test_columns_are_drawn_by_what_they_were_good_for():
 
 def test_no_set_is_filled_up_with_columns_that_were_good_for_nothing():
     """Two columns that were good are drawn together, mostly without the other three; before, all come alike."""
-    chances, rng = BaseLearner(5, 0.3), np.random.default_rng(0)
+    chances, rng = BaseLearner(5, 0.3, 1.0), np.random.default_rng(0)
     before = sets_of(chances, rng, 4000)
     assert before.sum(axis=1).min() == 1
     assert before.all(axis=1).mean() > 0.05

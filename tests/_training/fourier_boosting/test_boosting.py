@@ -52,8 +52,8 @@ class StubState:
 class StubKind(BaseLearner):
     """A kind that counts what is asked of it."""
 
-    def __init__(self, name, searches_step=True, rate=0.5, term="term"):
-        super().__init__(2, rate)
+    def __init__(self, name, searches_step=True, rate=0.5, term="term", rate_growth=1.0):
+        super().__init__(2, rate, rate_growth)
         self.name, self.term, self.facts = name, term, BASE_LEARNERS["fourier"]._replace(searches_step=searches_step)
         self.relevances = np.array([1.0, 3.0])
         self.n_fits, self.taken = 0, []
@@ -165,7 +165,7 @@ def asked(learners, n_rounds=4000):
     ((0, 0), (0, 0), (0.5, 0.5)), ((0, 3 * 64_000), (0, 0), (0.8, 0.2)), ((0, 0), (5, 20), (5 / 7, 2 / 7)),
     ((64_000, 0), (0, 5), (0.5, 0.5))])
 def test_a_base_learner_that_gains_nothing_is_asked_by_cost_and_misses(costs, misses, expected):
-    learners = [BaseLearner(2, 0.1) for _ in costs]
+    learners = [BaseLearner(2, 0.1, 1.0) for _ in costs]
     for learner, cost, n_misses in zip(learners, costs, misses, strict=True):
         learner._cost = cost
         for gain in [1.0] + [-1e9] * n_misses if n_misses else [-1.0, 1e-9]:
@@ -321,3 +321,11 @@ def test_a_signal_while_threads_are_started_stops_the_members(monkeypatch, last)
     for thread in starts:
         thread.join(PATIENCE)
         assert not thread.is_alive()
+
+
+def test_a_rate_grows_with_the_terms_of_its_learner():
+    learner, found = StubKind("grows", rate=0.2, rate_growth=4.0), []
+    for learner._n_terms in (0, 75, 150, 450, 10_000):
+        found.append(learner.rate)
+    assert found == pytest.approx([0.2, 0.3, 0.4, 0.8, 0.8])
+    assert StubKind("whole", rate=1.0, rate_growth=4.0).rate == 1.0
