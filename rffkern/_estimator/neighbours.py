@@ -125,13 +125,10 @@ class Neighbours:
 
     def _sides_of_thresholds(self, j: int, values: Double) -> Double:
         """Values on both sides of each threshold of trees and regions along a numeric column."""
-        expansion, found = self._model.expansion_, [np.empty(0)]
-        pairs = [] if expansion.trees is None else [(expansion.trees.tree_columns, expansion.trees.tree_thresholds)]
-        pairs += [] if expansion.kernels is None else [(expansion.kernels.region_columns,
-                                                        expansion.kernels.region_thresholds)]
+        found, splits = [np.empty(0)], [part._splits() for part in self._model.expansion_.parts]
         own = np.flatnonzero(self._sources == j)
         for place, output in enumerate(own.tolist()):
-            thresholds = np.unique(np.concatenate([of[columns == output] for columns, of in pairs] or [np.empty(0)]))
+            thresholds = np.unique(np.concatenate([of[columns == output] for columns, of in splits] or [np.empty(0)]))
 
             def mapped(some: Double, place: int = place) -> Double:
                 return some if self.fitted is None else mapped_values([self.fitted.columns[j]], [some])[place]

@@ -331,11 +331,11 @@ def _rounded(whole: Expansion, parts: Any, intercept: Double) -> Expansion:
     """A function whose arrays take half or single precision in a file."""
     made = []
     for part in parts:
-        arrays = part.arrays()
+        arrays, (_, thresholds) = part.arrays(), part._splits()
         for name, array in arrays.items():
-            if name in ("omegas", "amplitudes", "tree_values"):
+            if name in part._in_half:
                 arrays[name] = _half(array)
-            elif name in ("tree_thresholds", "region_thresholds"):  # rows of single precision go the same way
+            elif array is thresholds:  # rows of single precision go the same way
                 arrays[name] = np.where(array < UNREACHED, rounded_down(array), array)
             else:
                 arrays[name] = _single(array)

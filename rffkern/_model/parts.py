@@ -68,6 +68,7 @@ class Part(Immutable):
     array_names: ClassVar[tuple[str, ...]]  # in files, in the order of the constructor
     _dimensions: ClassVar[tuple[int, ...]]
     _linear_in: ClassVar[str] = ""  # the array of n_outputs columns that scores are linear in
+    _in_half: ClassVar[tuple[str, ...]] = ()  # arrays that `shrink` keeps in half precision where that is enough
 
     n_terms: int
     n_outputs: int
@@ -110,6 +111,10 @@ class Part(Immutable):
     def _plus(self, other: Any) -> "Part":
         """The sum of two parts of one kind."""
         raise NotImplementedError
+
+    def _splits(self) -> tuple[Double, Double]:
+        """Columns, and the thresholds along them beyond which scores jump, of one shape; none of smooth terms."""
+        return np.empty(0), np.empty(0)
 
     def _add_to(self, scores: Double, rows: Real, center: Double) -> None:
         """Add what the part adds to the scores (n_rows, n_outputs) of rows that are clipped."""
@@ -174,6 +179,7 @@ class FourierTerms(Part):
     array_names = ("omegas", "phases", "amplitudes")
     _dimensions = (2, 1, 2)
     _linear_in = "amplitudes"
+    _in_half = ("omegas", "amplitudes")
 
     omegas: Double
     phases: Double
@@ -313,6 +319,7 @@ class TreeTerms(Part):
     array_names = ("tree_columns", "tree_thresholds", "tree_values")
     _dimensions = (2, 2, 2)
     _linear_in = "tree_values"
+    _in_half = ("tree_values",)
 
     tree_columns: Double
     tree_thresholds: Double
@@ -368,6 +375,9 @@ class TreeTerms(Part):
         thresholds = [_deepened(part.tree_thresholds, depth, UNREACHED) for part in (self, other)]
         return TreeTerms(np.concatenate(columns), np.concatenate(thresholds),
                          np.concatenate([self.tree_values, other.tree_values]))
+
+    def _splits(self) -> tuple[Double, Double]:
+        return self.tree_columns, self.tree_thresholds
 
     def _with_columns(self, places: Indices, n_features: int) -> "TreeTerms":
         columns = np.maximum(places, 0)[self.tree_columns.astype(np.intp)]  # -1 only where nothing is split
@@ -508,6 +518,9 @@ class KernelTerms(Part):
                                     "added")
         return KernelTerms(np.concatenate([self.centers, other.centers]),
                            np.concatenate([self.weights, other.weights]), self.inverse_length_scales, self.exponent)
+
+    def _splits(self) -> tuple[Double, Double]:
+        return self.region_columns, self.region_thresholds
 
     def _bytes_of_terms(self) -> Double:
         return np.full(self.n_terms, 4.0 * (self.centers.shape[1] + self.n_outputs))
