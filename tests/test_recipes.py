@@ -1,30 +1,18 @@
 """Recipes of docs/large_data.md: its blocks of code, executed in a folder of rows by the engines that are here."""
 
-import itertools
 import os
-import pathlib
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
+from helpers.recipes import MODULES, commands_of
 
 import rffkern
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.slow
-
-PAGE = pathlib.Path(__file__).parent.parent / "docs" / "large_data.md"
-MODULES = {"The command line": "distributed", "A pool of processes": "pandas", "Polars": "polars", "DuckDB": "duckdb",
-           "Ray Data": "ray", "Spark": "pyspark"}
-
-
-def recipe(title):
-    """The block of code below a title in bold type."""
-    lines = PAGE.read_text(encoding="utf-8").split(f"\n**{title}**")[1].split("\n\n", 1)[1].splitlines()
-    return textwrap.dedent("\n".join(itertools.takewhile(lambda line: line[:4].strip() == "", lines)))
 
 
 @pytest.mark.parametrize("title", MODULES)
@@ -38,15 +26,7 @@ def test_recipe_writes_probabilities(rng, tmp_path, title):
     (tmp_path / "rows").mkdir()
     for k in range(3):
         frame[k::3].to_parquet(tmp_path / "rows" / f"part-{k}.parquet", index=False)
-    (tmp_path / "recipe.py").write_text(recipe(title), encoding="utf-8")
-    commands = [[sys.executable, "recipe.py"]]
-    if title == "The command line":
-        text = recipe(title).replace("rffkern", f"{sys.executable} -m rffkern").replace(" 8 ", " 1 ")
-        commands = [["bash", "-ec", text]]
-    if title == "DuckDB":
-        export = ["export", "model.npz", "--to", "sql", "--table", "rows", "--key", "key", "-o", "model.sql"]
-        commands.insert(0, [sys.executable, "-m", "rffkern", *export])
-    for command in commands:
+    for command in commands_of(title, tmp_path, 1):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True,
                               env=os.environ | {"PYSPARK_PYTHON": sys.executable})
         assert done.returncode == 0, done.stderr
