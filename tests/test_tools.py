@@ -105,6 +105,38 @@ def test_losses_are_compared(tmp_path, loss):
     assert re.findall(r"^(\w+): mean of 1 sets", printed, re.MULTILINE) == models
 
 
+def test_calibration_is_measured(tmp_path):
+    """Probabilities that are too sure have an error, and a temperature above 1; a line for each model."""
+    code = ("import numpy as np, losses; y = np.repeat([0, 1], [80, 20])\n"
+            "for sure in 0.8, 0.99: print(*losses.calibration(np.tile([sure, 1 - sure], (100, 1)), y)[1:3])")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TOOLS, check=True)
+    figures = np.array(done.stdout.split(), dtype=float)
+    np.testing.assert_allclose(figures, [0, 1, 0.19, np.log(99) / np.log(4)], atol=0.02)
+    for library in ("lightgbm", "catboost", "sklearn"):
+        pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 2))
+    np.savez(tmp_path / "side.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    printed = run("losses", "--data", tmp_path, "--sets", "side", "--seeds", 1, "--loss", "log_loss")
+    assert re.findall(r"^([\w-]+): mean of 1 sets", printed, re.MULTILINE) == [
+        "fourier", "lightgbm", "catboost", "random-forest"]
+
+
+def test_cases_are_printed_with_errors(tmp_path):
+    """Of figures that a log has nothing but the model itself is measured."""
+    names = ("needle 300x100 values", "needle 300x300 values", "needle 300x500 values", "line 300x300 values",
+             "linear 60x300 values", "maximum 500x20 values", "ratio 500x6 values", "parity 500x3 2 classes signs",
+             "parity 500x10 2 classes signs", "few_slopes 300x10 2 classes flipped",
+             "additive 400x10 2 classes oversampled")
+    others = {other: [50.0, 0.5, 0.1] for other in ("linear", "lightgbm", "catboost")}
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"world": f"{name} seed 1", **others}) + "\n" for name in names))
+    printed = run("worlds", "--cases", 1, "--log", log, "--params", '{"n_estimators": 5, "n_bags": 1}')
+    assert re.findall(r"^(.*?) +fourier [-\d.]+ \+- 0.0, [\d.]+  linear 50.0 \+- 0.0, 0.500", printed,
+                      re.MULTILINE) == [*names]
+    assert log.read_text().count("\n") == len(names)
+
+
 def test_data_sets_are_known_by_their_rows(tmp_path):
     """Built from a package of scikit-learn's data, and recognised in any order; other rows are told."""
     pytest.importorskip("sklearn")

@@ -2,11 +2,14 @@
 
     python tools/losses.py --data DIR                                quantiles .1, .5 and .9
     python tools/losses.py --data DIR --loss poisson --sets kin8nm,california,protein
+    python tools/losses.py --data DIR --loss log_loss --sets small,classes    calibration of probabilities
 
 Of quantiles: the pinball loss in standard deviations of the target, the share of test rows between the first and the
 last, and the share where they cross.  "absolute_error": its mean in the same unit.  "poisson", "gamma": the mean
-deviance; targets are drawn, with the exponential of the standardised target of the set as their mean.  All models have
-default parameters and one thread.
+deviance; targets are drawn, with the exponential of the standardised target of the set as their mean.  "log_loss", of
+classes: it, the expected calibration error, the temperature that is best for the test rows, 1 for probabilities that
+are neither too sure nor too careful, and by how much the log loss falls by it.  All models have default parameters and
+one thread.
 """
 
 import argparse
@@ -15,9 +18,12 @@ import time
 import common  # noqa: F401  (one thread, before numpy)
 import numpy as np
 from common.data import load, names_of, numbers_of, permuted_split
+from common.data import rows_of as rows_of_set
+from common.rivals import RIVALS
 
 from rffkern import FourierBoostingRegressor
 
+N_BINS, TEMPERATURES = 15, np.geomspace(0.25, 4, 161)
 QUANTILES, MOST_TEST, GAMMA_SHAPE = (0.1, 0.5, 0.9), 2000, 2.0
 IN_LIGHTGBM = {"absolute_error": "l1", "poisson": "poisson", "gamma": "gamma"}
 IN_CATBOOST = {"absolute_error": "MAE", "poisson": "Poisson"}
@@ -25,6 +31,8 @@ IN_CATBOOST = {"absolute_error": "MAE", "poisson": "Poisson"}
 
 def rows_of(folder, name, seed, most_rows, loss):
     """Training rows, test rows and the targets of both."""
+    if loss == "log_loss":
+        return rows_of_set(folder, name, seed, most_rows)
     X, y = load(folder, name)
     y = (y - y.mean()) / y.std()
     rng = np.random.default_rng(seed)
@@ -34,6 +42,11 @@ def rows_of(folder, name, seed, most_rows, loss):
     n_train = min(most_rows, int(0.7 * len(y)))
     X, X_test, y, y_test = permuted_split(X.astype(float), y, seed, len(y) - n_train)
     return X, X_test[:MOST_TEST], y, y_test[:MOST_TEST]
+
+
+def probabilities(model):
+    """A function of training rows and test rows that returns probabilities of a model of RIVALS."""
+    return lambda X, y, X_test, loss, seed: RIVALS[model](X, y, X_test, True, seed)()
 
 
 def fourier(X, y, X_test, loss, seed):
@@ -81,8 +94,24 @@ def forest(X, y, X_test, loss, seed):
     return np.array(found)
 
 
+def calibration(proba, y):
+    """Log loss, expected calibration error (Guo, Pleiss, Sun and Weinberger, 2017), best temperature, what it gains."""
+    logs = np.log(np.clip(proba, 1e-7, 1))
+    chosen, confidence = proba.argmax(axis=1), proba.max(axis=1)
+    bins = np.minimum((N_BINS * confidence).astype(int), N_BINS - 1)
+    error = np.abs(np.bincount(bins, (chosen == y) - confidence)).sum() / len(y)
+    losses = []
+    for temperature in TEMPERATURES:
+        scores = logs / temperature
+        losses.append(np.mean(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]))
+    loss = -logs[np.arange(len(y)), y].mean()
+    return [loss, error, TEMPERATURES[np.argmin(losses)], loss - min(losses)]
+
+
 def figures_of(predicted, y, loss):
-    """The loss; and of quantiles what lies between the outer ones, and what crosses."""
+    """The loss; of quantiles also what lies between the outer ones and what crosses, of probabilities calibration."""
+    if loss == "log_loss":
+        return calibration(predicted, y)
     if loss == "absolute_error":
         return [np.abs(y - predicted).mean()]
     if loss == "poisson":
@@ -102,18 +131,22 @@ def main():
     parser.add_argument("--seeds", type=numbers_of, default="61-62", metavar="FIRST-LAST",
                         help="%(default)s by default")
     parser.add_argument("--rows", type=int, default=2000, help="training rows at most; %(default)s by default")
-    parser.add_argument("--loss", choices=["quantile", "absolute_error", "poisson", "gamma"], default="quantile")
+    parser.add_argument("--loss", default="quantile",
+                        choices=["quantile", "absolute_error", "poisson", "gamma", "log_loss"])
     options = parser.parse_args()
-    found, seconds = {}, dict.fromkeys(["fourier", "lightgbm", "catboost", "forest"], 0.0)
+    models = {model.__name__: model for model in (fourier, lightgbm, catboost, forest)}
+    if options.loss == "log_loss":
+        models = {model: probabilities(model) for model in ("fourier", "lightgbm", "catboost", "random-forest")}
+    found, seconds = {}, dict.fromkeys(models, 0.0)
     for name in names_of(options.sets):
         for seed in options.seeds:
             X, X_test, y, y_test = rows_of(options.data, name, seed, options.rows, options.loss)
-            for model in (fourier, lightgbm, catboost, forest):
+            for model, predict in models.items():
                 started = time.process_time()
-                predicted = model(X, y, X_test, options.loss, seed)
+                predicted = predict(X, y, X_test, options.loss, seed)
                 if predicted is not None:
-                    seconds[model.__name__] += time.process_time() - started
-                    found.setdefault(model.__name__, {}).setdefault(name, []).append(
+                    seconds[model] += time.process_time() - started
+                    found.setdefault(model, {}).setdefault(name, []).append(
                         figures_of(predicted, y_test, options.loss))
         print(f"{name:18s}", "  ".join(f"{model} " + " ".join(f"{value:.4f}" for value in np.mean(sets[name], axis=0))
                                      for model, sets in found.items()), flush=True)

@@ -3,12 +3,16 @@
     python tools/worlds.py                              all worlds, beside the figures of others in worlds.jsonl
     python tools/worlds.py --every 10 --worst           a sample; fails where the model is worst of four by far
     python tools/worlds.py --only parity --params '{"n_bags": 20}'
+    python tools/worlds.py --cases 61-65 --log FILE     functions that were once learned badly, means of seeds
     python tools/worlds.py --log FILE --seed 61         other worlds of the same kinds, rivals measured into FILE
 
 World i has function i mod 21, and a number of rows, a number of columns and a twist by a generator of its own: noise,
 wrong labels, heavy tails, correlated columns, copies of rows, missing values, columns of few values, a rare class, or
 test rows that have moved.  The log has score, loss and seconds of ridge or logistic regression, LightGBM, and CatBoost
 of 200 rounds and 32 bins; worlds that it lacks are added, which needs scikit-learn, pandas, LightGBM and CatBoost.
+
+Cases are a threshold on one of many columns, a line among 300, a linear function of more columns than rows, a
+maximum, a ratio, the parity of three columns, labels of which 30 % are flipped, and a minority whose rows are repeated.
 
 Points are per cent of accuracy or R^2 on 2,000 test rows, the loss is log loss or 1 - R^2.  Worlds are listed where the
 model is worst of four by more than 5 points or a tenth of the loss, or behind the best of the others by more than 5
@@ -23,6 +27,7 @@ import warnings
 
 import common  # noqa: F401  (one thread, before numpy)
 import numpy as np
+from common.data import numbers_of
 from common.rivals import run
 
 OTHERS = {"linear": "linear", "lightgbm": "lightgbm", "catboost": 'catboost:{"iterations": 200, "border_count": 32}'}
@@ -89,6 +94,10 @@ def distance(X, rng):
     return np.sqrt(((X[:, None, :3] - rng.standard_normal((8, 3))) ** 2).sum(axis=2)).min(axis=1)
 
 
+def line(X, rng):
+    return X[:, 0]
+
+
 def needle(X, rng):
     return (X[:, 0] > 0.7) * 1.0
 
@@ -122,6 +131,9 @@ def many_levels(X, rng):
 
 FUNCTIONS = (linear, few_slopes, additive, products, rank_one, maximum, ratio, parity, either_or, steps, boxes, waves,
              radial, distance, needle, line_and_waves, network, friedman, growth, levels, many_levels)
+CASES = ((needle, 300, 100, 0, ""), (needle, 300, 300, 0, ""), (needle, 300, 500, 0, ""), (line, 300, 300, 0, ""),
+         (linear, 60, 300, 0, ""), (maximum, 500, 20, 0, ""), (ratio, 500, 6, 0, ""), (parity, 500, 3, 2, "signs"),
+         (parity, 500, 10, 2, "signs"), (few_slopes, 300, 10, 2, "flipped"), (additive, 400, 10, 2, "oversampled"))
 N_WORDS = {levels: (12, 5), many_levels: (60,)}
 TWISTS = ("", "", "", "noise", "wrong", "heavy", "correlated", "copies", "missing", "coarse", "rare", "moved")
 
@@ -139,6 +151,12 @@ def world(index, seed):
     twist, n_classes = TWISTS[rng.integers(len(TWISTS))], (0, 0, 2, 2, 3)[rng.integers(5)]
     twist = "noise" if twist in ("wrong", "rare") and not n_classes else twist
     d = max(d, 1 if function in (linear, needle, maximum) else 6)
+    name = f"{index:03d} {function.__name__} {n}x{d} {f'{n_classes} classes' if n_classes else 'values'} {twist}"
+    return name.strip(), *rows_of_world(rng, function, n, d, n_classes, twist)
+
+
+def rows_of_world(rng, function, n, d, n_classes, twist):
+    """Training rows, test rows and the targets of both."""
     X = rng.standard_normal((n + N_TEST, d))
     if twist == "heavy":
         X = np.clip(rng.standard_t(2, X.shape), -50, 50)
@@ -152,11 +170,13 @@ def world(index, seed):
     y = (y - y[:n].mean()) / max(y[:n].std(), 1e-9)
     y += {"noise": 1.0}.get(twist, 0.2) * rng.standard_normal(len(y))
     if n_classes:
-        cuts = np.quantile(y[:n], [0.93] if twist == "rare" else np.arange(1, n_classes) / n_classes)
-        y = np.searchsorted(cuts, y)
+        shares = {"rare": [0.93], "oversampled": [0.88]}.get(twist, np.arange(1, n_classes) / n_classes)
+        y = np.searchsorted([0.0] if twist == "signs" else np.quantile(y[:n], shares), y)
         if twist == "wrong":
             wrong = rng.random(len(y)) < 0.3
             y[wrong] = rng.integers(0, y.max() + 1, wrong.sum())
+        if twist == "flipped":
+            y = np.where(rng.random(len(y)) < 0.3, 1 - y, y)
         if len(np.unique(y[:n])) < y.max() + 1:
             y = np.minimum(y, 1)
     X, words = X.astype(object if function in N_WORDS else float), N_WORDS.get(function, ())
@@ -171,8 +191,10 @@ def world(index, seed):
     if twist == "copies":  # a third of the rows several times
         again = rng.integers(n // 3 + 1, size=n)
         X, y = X[again], y[again]
-    name = f"{index:03d} {function.__name__} {n}x{d} {f'{n_classes} classes' if n_classes else 'values'} {twist}"
-    return name.strip(), X, X_test, y, y_test
+    if twist == "oversampled":  # rows of the second class until they are half of all
+        again = rng.choice(np.flatnonzero(y), (y == 0).sum() - y.sum())
+        X, y = np.concatenate([X, X[again]]), np.concatenate([y, y[again]])
+    return X, X_test, y, y_test
 
 
 def read_log(path):
@@ -204,6 +226,31 @@ def judgement(own, others):
     return "worst" if is_worst else "behind" if behind > BEHIND_POINTS or share > BEHIND_SHARE else "", behind, share
 
 
+def print_cases(seeds, model, path):
+    """Means over seeds of score and loss of the model and the others, a line for each case; others go to the log."""
+    log = read_log(path)
+    for function, n, d, n_classes, twist in CASES:
+        name = f"{function.__name__} {n}x{d} {f'{n_classes} classes' if n_classes else 'values'} {twist}".strip()
+        found = []
+        for seed in seeds:
+            rows = rows_of_world(np.random.default_rng((seed, n, d)), function, n, d, n_classes, twist)
+            others = log_others(log, path, f"{name} seed {seed}", rows)
+            found.append([measure(model, *rows)[:2], *(others[other][:2] for other in OTHERS)])
+        means, spread = np.mean(found, axis=0), np.std(found, axis=0) / max(len(found) - 1, 1) ** 0.5
+        figures = zip(("fourier", *OTHERS), means, spread, strict=True)
+        print(f"{name:36s}", "  ".join(f"{each} {score:.1f} +- {error:.1f}, {loss:.3f}"
+                                       for each, (score, loss), (error, _) in figures), flush=True)
+
+
+def log_others(log, path, name, rows):
+    """Figures of the others on a world, measured if the log lacks them."""
+    if name not in log:
+        log[name] = {other: measure(of, *rows) for other, of in OTHERS.items()}
+        with open(path, "a", encoding="utf-8") as file:
+            print(json.dumps({"world": name} | log[name]), file=file)
+    return log[name]
+
+
 def print_means(found):
     """Mean ranks by loss, the share of worlds where the first model has the lower loss, and seconds."""
     figures = np.array([list(each.values()) for each in found])  # (n_worlds, n_models, 3)
@@ -225,19 +272,21 @@ def main():
     parser.add_argument("--only", default="", help="take worlds with this in their name")
     parser.add_argument("--params", default="", help="parameters of the model, as JSON")
     parser.add_argument("--worst", action="store_true", help="fail where the model is worst of all by far")
+    parser.add_argument("--cases", type=numbers_of, metavar="FIRST-LAST", help="seeds of the cases, which take "
+                        "the place of worlds")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    log, found, n_worst = read_log(options.log), [], 0
     model = f"fourier:{options.params}" if options.params else "fourier"
+    if options.cases:
+        print_cases(options.cases, model, options.log)
+        return
+    log, found, n_worst = read_log(options.log), [], 0
     for index in range(0, options.count, options.every):
         name, *rows = world(index, options.seed)
         if options.only not in name:
             continue
-        if name not in log:
-            log[name] = {other: measure(of, *rows) for other, of in OTHERS.items()}
-            with open(options.log, "a", encoding="utf-8") as file:
-                print(json.dumps({"world": name} | log[name]), file=file)
-        others = {other: log[name][other] for other in OTHERS}
+        measured = log_others(log, options.log, name, rows)
+        others = {other: measured[other] for other in OTHERS}
         found.append({"fourier": measure(model, *rows)} | others)
         word, behind, share = judgement(found[-1]["fourier"], others.values())
         n_worst += word == "worst"
