@@ -1,1 +1,1 @@
-"""The estimator protocol: base classes, registry, parameters, progress, links."""
+"""The estimator protocol: base classes, registry, parameters, progress, links; intervals, explanations, inspection."""
