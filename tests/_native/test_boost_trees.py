@@ -45,17 +45,12 @@ def test_growth(problem, depth):
                     if len(found) >= step), default=0.0) <= 2 * RESOLUTION * score
 
 
-def test_growth_at_every_level(level):
-    problem = Problem(1, 5000, n_columns=11, n_outputs=2, most_bins=255)
-    tree = problem.grow(8)
-    assert tree.depth == 8
-    check_growth(problem, tree)
-
-
-def test_deep_trees_of_many_rows():
-    problem = Problem(2, 60_000, n_columns=4, most_bins=255)
-    tree = problem.grow(10)
-    assert tree.depth == 10
+@pytest.mark.parametrize(("n_rows", "depth", "shape"), [(5000, 8, {"n_columns": 11, "n_outputs": 2}),
+                                                        (60_000, 10, {"n_columns": 4})])
+def test_growth_at_every_level(level, n_rows, depth, shape):
+    problem = Problem(depth, n_rows, most_bins=255, **shape)
+    tree = problem.grow(depth)
+    assert tree.depth == depth
     check_growth(problem, tree)
 
 

@@ -73,30 +73,21 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
     np.testing.assert_allclose(mixed[:, :200], 2 * shares[0] * held[:1] + 2 * shares[2] * held[1:], atol=1e-5)
 
 
-def test_the_share_of_bags_of_trees_does_not_depend_on_the_size_of_residuals():
-    rng = np.random.default_rng(0)
-    residuals, shares = rng.standard_normal((2, 60)), []
-    for size in (0.01, 1):
+@pytest.mark.parametrize(("sizes", "least_weights", "tolerance"), [
+    ((0.01, 1), (1, 1), 0.02),  # of residuals
+    ((1, 1), (1e-30, 1e-60), 0.01)])  # the last is 0 in single precision
+def test_the_share_of_bags_of_trees_does_not_depend_on_a_unit(sizes, least_weights, tolerance):
+    shares = []
+    for size, least in zip(sizes, least_weights, strict=True):
+        rng = np.random.default_rng(0)
+        residuals = size * rng.standard_normal((2, 60))
         data = Loss(LOSSES["squared_error"]).data(rng.standard_normal((1, 60)), np.ones(60))
         orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
-        bags = [Bag([], [], {}, {}, np.float32(size * residuals[kind : kind + 1, order.rows[order.n_train :]]))
+        bags = [Bag([], [], {}, {}, np.float32(residuals[kind : kind + 1, order.rows[order.n_train :]]))
                 for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-        shares.append(mix_bags(bags, orders, np.ones(60), data, 2)[2])
-    np.testing.assert_allclose(*shares, atol=0.02)
-    assert 0.2 < 2 * shares[0][0] < 0.8
-
-
-def test_a_weight_that_is_zero_in_single_precision_has_no_influence_on_the_share_of_bags_of_trees():
-    rng = np.random.default_rng(0)
-    residuals, shares = rng.standard_normal((2, 60)), []
-    data = Loss(LOSSES["squared_error"]).data(rng.standard_normal((1, 60)), np.ones(60))
-    orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
-    bags = [Bag([], [], {}, {}, np.float32(residuals[kind : kind + 1, order.rows[order.n_train :]]))
-            for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-    for least in (1e-30, 1e-60):
         shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2)[2])
-    np.testing.assert_allclose(*shares, atol=0.01)
-    assert 0.2 < 2 * shares[0][2] < 0.8
+    np.testing.assert_allclose(*shares, atol=tolerance)
+    assert ((2 * np.array(shares) > 0.2) & (2 * np.array(shares) < 0.8)).all()
 
 
 def test_factors_have_bounds():
