@@ -63,8 +63,8 @@ ARGUMENTS = {
     "targets": Attribute("y", "array of shape (n_samples,) or (n_samples, n_targets)", "Finite numbers."),
     "sample_weight": Attribute("sample_weight", "array of shape (n_samples,) or None",
                                "Weights >= 0 that multiply a row's term in every sum.  Random draws of rows, such as "
-                               "folds, validation rows and samples, count a row once, whatever its weight: a fit with "
-                               "rows in place of integer weights draws otherwise."),
+                               "folds, validation rows and samples, count a row once, whatever its weight, so that "
+                               "a row of weight 2 is not in all ways the same as two rows."),
     "eval_set": Attribute("eval_set", "(X, y) or (X, y, sample_weight) or None",
                           "Validation rows, in the forms of X and y, for early stopping; the round of lowest loss on "
                           "them is kept."),
@@ -122,12 +122,12 @@ MAX_SECONDS = Parameter(
     "max_seconds", number(float, 0, 1e9, open_low=True, optional=True),
     "Seconds after which `fit` stops and keeps the best rounds so far.  The time is checked after each round, so that "
     "at least one is trained, and `fit` exceeds the limit by one round and the last steps.  Which rounds are kept then "
-    "depends on the speed of the machine; a fit that ends before has the bits of one without a limit.  With "
+    "depends on the speed of the machine; a fit that ends earlier gives the same model as one without a limit.  With "
     "`warm_start`, the next call goes on for as many seconds.  If None, there is no limit.  Not kept in model files.")
 CLASS_WEIGHT = Parameter(
     "class_weight", Check('dict of labels and numbers > 0, "balanced" or None', _check_class_weights),
-    'Factor on the weights of the rows of each label; "balanced" gives all classes '
-    "the same sum of weights.  None: 1.")
+    'Factor on the weights of the rows of each label; "balanced" gives all classes the same sum of weights.  If None, '
+    "it is 1 for all.")
 PRECISION = Parameter("precision", choice("single", "double"),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')

@@ -253,7 +253,7 @@ class Classifier(Predictor):
         return found
 
     def decision_function(self, X: Any) -> Double:
-        """Return H at the rows of X.
+        """Return the score H(x) of each row of X: its sign, or the largest of several, decides the label.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rffkern._model.shapley import rules_of
 from rffkern._native.explain import ROWS, ProductTerms, add_leaves
 
-N_MAPPED, N_COLUMNS, N_TERMS, N_OUTPUTS = 7, 5, 6, 2
+N_MAPPED, N_COLUMNS, N_OUTPUTS = 7, 5, 2
 SOURCES = np.array([0, 0, 1, 2, 3, 4, 4])
 
 

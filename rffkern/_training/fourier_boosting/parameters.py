@@ -472,7 +472,7 @@ ARGUMENTS = {
         "The group of each row, such as a patient, a customer or a day: numbers, text or dates.  No bag validates on "
         "rows of a group that it trains on, and neither do calibration and kernel ridge regression.  With "
         'validation="last", rows of one group must be next to each other.  If None, each row is a '
-        "group.  An `eval_set` is validated on in place of them."),
+        "group.  With an `eval_set` all bags validate on that instead."),
     "eval_metric": Attribute(
         "eval_metric", "callable or None",
         "A metric by which early stopping and the rounds that are kept are decided in place of the validation loss: "
