@@ -269,7 +269,7 @@ def _lines_of_block(source: Any, k: int, n_bytes: int) -> bytes:
 def _cells(data: bytes, names: Sequence[Any], columns: list[Any], delimiter: str, has_header: bool = False) -> Any:
     """Some of the named columns of the text of whole rows, as a data frame of text; ValueError names what is wrong."""
     import pyarrow
-    from pyarrow import csv
+    from pyarrow import compute, csv
 
     places = [str(j) for j in range(len(names))]
     last = delimiter.join([_END_OF_BLOCK] + [""] * (len(names) - 1)) + "\n"
@@ -282,6 +282,8 @@ def _cells(data: bytes, names: Sequence[Any], columns: list[Any], delimiter: str
         csv.ConvertOptions(column_types=dict.fromkeys(places, pyarrow.string()), strings_can_be_null=False))
     if not len(table) or table[0][-1].as_py() != _END_OF_BLOCK:
         raise ValueError("expected rows that end with their lines, got a quote that is not closed")
+    if b' "' in data and any(compute.any(compute.match_substring_regex(cells, '^ +"')).as_py() for cells in table):
+        raise ValueError("expected quoted cells without blanks before the quote, got some: remove the blanks")
     frame = table.slice(0, len(table) - 1).to_pandas()
     frame.columns = list(names)
     return frame[columns]
