@@ -121,6 +121,8 @@ def start(arguments):
     the library with what it requires.  XGBoost and LightGBM find no library that they do not require, for they load
     such as are there.
     """
+    if "_rffkern_editable_loader" in sys.modules:
+        print("rffkern is an editable install, which looks for changed sources at each start of Python: install the wheel")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_models(folder)
