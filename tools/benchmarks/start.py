@@ -122,7 +122,7 @@ def start(arguments):
     such as are there.
     """
     if "_rffkern_editable_loader" in sys.modules:
-        print("rffkern is an editable install, which looks for changed sources at each start of Python: install the wheel")
+        print("rffkern is an editable install, which looks for changed sources at each start: install the wheel")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_models(folder)
