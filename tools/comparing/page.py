@@ -49,10 +49,10 @@ less is better), paired over splits, with standard errors; CPU seconds on one th
 
 FIELD = """\
 `python tools/compare.py --log docs/results.jsonl --page docs/results.md` writes this page from its log, and `python
-tools/compare.py --data DIR --log docs/results.jsonl --rows {rows} --seeds {seeds} --models ...` measured it at commit
-{commit}: all sets of `python tools/data.py list` and scikit-learn's digits, at most {rows:,} training rows, default
-parameters or, where it says so, tuned by cross-validation. Other splits of most sets took part in choices of the
-package. CPU seconds on one thread of a busy machine.
+tools/compare.py --data DIR --log docs/results.jsonl --rows {rows} --seeds SEED --models ...` measured it at commit
+{commit}, with SEED {seeds}: all sets of `python tools/data.py list` and scikit-learn's digits, at most {rows:,}
+training rows, default parameters or, where it says so, tuned by cross-validation. Other splits of most sets took part
+in choices of the package. CPU seconds on one thread of a busy machine.
 """
 
 
@@ -62,7 +62,7 @@ def write_page(path, records):
     if any("auc" in record for record in records):
         seeds = sorted({record["seed"] for record in records if "set" in record})
         head = FIELD.format(rows=max(record["rows"] for record in records if "set" in record), commit=commit,
-                            seeds=f"{seeds[0]}-{seeds[-1]}" if seeds[1:] else seeds[0])
+                            seeds=" and ".join(map(str, seeds)))
         notes = [wrapped(record["note"]) for record in records if "note" in record]
         found = field(records, REFERENCE, NAMES, table, wrapped, pathlib.Path(path).with_suffix(".svg"))
         with open(path, "w", encoding="utf-8", newline="\n") as file:
