@@ -349,7 +349,8 @@ static int rff_read_arrays(rff_file *file, rff_model *model)
     const rff_array *center = rff_find_array(file, "center"), *intercept = rff_find_array(file, "intercept");
     RFF_REQUIRE(file, center->n_dimensions == 1 && intercept->n_dimensions == 1 && center->size
                 && intercept->size && center->size < INT32_MAX, "shapes must agree");
-    e->kind = rff_kind_of(rff_parts_of(file));
+    e->parts = rff_parts_of(file);
+    e->kind = rff_kind_of(e->parts);
     e->n_features = center->size;
     e->n_outputs = intercept->size;
     e->tree_unit = 1;

@@ -531,10 +531,10 @@ RFF_API rff_error rff_prepare_explanations(rff_model *model, const char **why)
     if (why) *why = NULL;
     if (model->explainer) return RFF_OK;
     e = &model->expansion;
+    if (why) *why = "contributions in C are those of cosines, linear functions and trees, not of kernels";
+    if (e->parts & ~(1 << RFF_PART_FOURIER | 1 << RFF_PART_LINEAR | 1 << RFF_PART_TREES)) return RFF_E_UNSUPPORTED;
     if (why) *why = "the file keeps no distributions of the columns in training";
     if (e->kind == RFF_NO_EXPANSION || !rff_has_distributions(model)) return RFF_E_NOT_KEPT;
-    if (why) *why = "contributions to sums of kernels are not computed in C";
-    if (e->kind == RFF_KERNEL || model->kernels) return RFF_E_UNSUPPORTED;
     x = (rff_explainer *)rff_own(model, 1, sizeof *x);
     sources = (uint32_t *)rff_own(model, e->n_features, sizeof *sources);
     done = x && sources && (x->base_values = (double *)rff_own(model, e->n_outputs, sizeof(double))) != NULL;

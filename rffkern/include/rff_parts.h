@@ -39,6 +39,7 @@ typedef enum {
 /* Arrays of double precision in C order, finite, aligned to 64 bytes, shapes as said.  Absent ones are NULL. */
 typedef struct {
     rff_expansion_kind kind;
+    int parts;         /* that it has, as bits */
     size_t n_terms;    /* rows of omegas or centers: cosines or kernels, without trees */
     size_t n_features; /* columns of a mapped row */
     size_t n_outputs;

@@ -2,7 +2,7 @@
 
 It is one class, with what it adds to scores.  Files, sums, single terms and what they read, scores of sparse rows,
 smaller models and checks of constraints follow from it.  C and the exports, which compute what parts add in languages
-of their own, refuse it by name until they have its sum, and so do explanations and gradients.
+of their own, refuse it by name until they have its sum, and so do explanations, here and in C, and gradients.
 """
 
 import pathlib
@@ -237,6 +237,7 @@ int main(int argc, char **argv)
     char *scratch;
     size_t size;
     if (argc != 2 || rff_load(argv[1], 0, &model, NULL) != RFF_OK || fread(rows, 8, 600, stdin) != 600) return 1;
+    if (rff_prepare_explanations(model, NULL) != RFF_E_UNSUPPORTED) return 3;
     size = rff_scratch_size(model, 300);
     scratch = (char *)malloc(size);
     if (rff_score(model, RFF_FLOAT64, rows, 300, scores, scratch, size) != RFF_OK) return 2;

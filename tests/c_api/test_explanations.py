@@ -151,7 +151,8 @@ def test_contributions_of_cells(library):
 def test_models_that_are_not_explained(library):
     kernels = KernelRidgeRegressor(random_state=0, columns=None).fit(X[:50], Y[:50])
     with CellModel(library, rffkern.dumps(kernels)) as in_c:
-        assert in_c.prepare() == (UNSUPPORTED, b"contributions to sums of kernels are not computed in C")
+        assert in_c.prepare() == (UNSUPPORTED, b"contributions in C are those of cosines, linear functions and trees, "
+                                               b"not of kernels")
     model = GBRFF2Classifier(2, random_state=0, columns=None).fit(X, Y > 0)
     members = damaged_files.members_of(rffkern.dumps(model))
     header, _ = damaged_files.places_of_header(members)
