@@ -449,8 +449,8 @@ ATTRIBUTES = (
     Attribute("bag_counts_", "array of shape (n_estimators_ + 1,)",
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
-              "The round, 1, 2, ..., in which a bag added each term of `expansion_`: first its cosines, then its "
-              "trees; linear terms and kernels have none."),
+              "The round, 1, 2, ..., in which a bag added each term of `expansion_`, in the order of its "
+              "parts; linear terms and kernels have none."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the raw table, its share in the improvement of the validation loss.  What each base "
               "learner improved is divided among the columns in proportion to the sum of "
