@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -222,10 +223,10 @@ def test_ctrl_c_leaves_nothing_behind(address, frame, model, tmp_path, command, 
     given += ["-o", str(tmp_path / "out.npz"), where, "2" if where == "--workers" else address]
     before = sorted(os.listdir(tmp_path))
     terminal, end = os.openpty()
-    with started([sys.executable, "-m", "rffkern", *given], stderr=end) as process:
+    with started([sys.executable, "-m", "rffkern", *given], stderr=end, cwd=tmp_path) as process:
         os.close(end)
         shown = b""
-        while b"\r" not in shown:  # the bar, once rows are counted or a part is scored
+        while not re.search(rb"\r[^\n]", shown):  # the bar, once rows are counted or a part is scored
             shown += os.read(terminal, 1000)
         os.killpg(process.pid, signal.SIGINT)
         with contextlib.suppress(OSError):  # at the end
