@@ -169,8 +169,18 @@ def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
             client = stack.enter_context(connect(address, set_as_default=False))
         except (OSError, ValueError) as error:
             raise UsageError(f"--dask: no scheduler answers at {address!r} ({error})") from error
-        with workers.losses_named(client, "a file of DATA"):
+        with workers.losses_named(client, "a file of DATA"), _no_log_of_interrupts():
             yield client, workers.check_workers(client)
+
+
+@contextlib.contextmanager
+def _no_log_of_interrupts() -> Iterator[None]:
+    """After Ctrl-C the process says one line and ends: threads of Dask log tracebacks of what they could not finish."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        logging.disable()
+        raise
 
 
 @contextlib.contextmanager

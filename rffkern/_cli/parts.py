@@ -67,13 +67,14 @@ def score_on_cluster(arguments: argparse.Namespace, files: Sequence[str], table:
         tasks = [(file, os.path.join(folder, part)) for file, part in zip(files, parts, strict=True)]
         with Progress("scoring", sum(sizes)) as bar:
             shared = workers.submit(client, _given, setup)
-            results = workers.map_on_workers(client, _score_part, "parts", ((shared, *task) for task in tasks))
-            for file, done, scored in zip(files, itertools.accumulate(sizes), results, strict=True):
-                totals.merge(scored)
-                bar.update(done, totals.n_rows)
-                if log is not None:
-                    log.add(event="part", file=file, part_rows=scored.n_rows, rows=totals.n_rows,
-                            done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
+            scored_parts = workers.map_on_workers(client, _score_part, "parts", ((shared, *task) for task in tasks))
+            with contextlib.closing(scored_parts) as results:  # before the client, which it tells what is not needed
+                for file, done, scored in zip(files, itertools.accumulate(sizes), results, strict=True):
+                    totals.merge(scored)
+                    bar.update(done, totals.n_rows)
+                    if log is not None:
+                        log.add(event="part", file=file, part_rows=scored.n_rows, rows=totals.n_rows,
+                                done=round(done / max(1, sum(sizes)), 4), seconds=round(time.monotonic() - started, 3))
     say(f"{totals.n_rows} rows of {len(files)} files scored on {n_workers} workers in "
         f"{time.monotonic() - started:.2f} s: {arguments.output}")
     return totals

@@ -235,7 +235,7 @@ def test_ctrl_c_leaves_nothing_behind(address, frame, model, tmp_path, command, 
         os.close(terminal)
         assert process.wait() == 130
         assert wait_until(lambda: not is_alive(process.pid))
-    assert shown.decode().splitlines()[-1].endswith("rffkern: error: interrupted [rffkern help E130]")
+    assert shown.decode().splitlines()[-1].endswith("rffkern: error: interrupted [rffkern help E130]"), shown.decode()
     assert b"Traceback" not in shown
     assert sorted(os.listdir(tmp_path)) == before
     with distributed.Client(address, set_as_default=False) as client:
