@@ -224,8 +224,8 @@ static int rff_read_quantiles(rff_file *file, rff_model *model, size_t *n_quanti
     return 1;
 }
 
-/* Losses by name (`LOSSES` of fourier_boosting/parameters.py), and what `predict` makes of scores: several quantiles of one
-   target have a smallest one. */
+/* Losses by name (`LOSSES` of fourier_boosting/parameters.py), and what `predict` makes of scores: of several quantiles
+   of one target the smallest. */
 static const struct {
     const char *name;
     rff_prediction prediction;

@@ -67,8 +67,8 @@ class BaseLearner:
     """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
 
     The constructor of each takes the columns, the sizes and the rows of the bag, and the chances of the columns of the
-    raw table if they were screened.  This one takes their number, the share of the best step that its first
-    round takes, the chances, and the constraints on the function.
+    raw table if they were screened.  This one takes their number, the share of the best step that its first round
+    takes, how many times itself that grows to, the chances, and the constraints on the function.
     """
 
     name: str

@@ -84,11 +84,11 @@ class _FourierBoosting(Model):
 
     def _check_params(self) -> None:
         super()._check_params()
-        keep_order = [name for name, facts in BASE_LEARNERS.items() if facts.keeps_order]
-        if has_order(self.monotone_constraints) and not {*keep_order} & {*self.base_learners}:
-            raise InvalidInputError(f'base_learners must include "{", ".join(keep_order)}" where monotone_constraints '
-                                    f"give some column an order, got {self.base_learners!r}: no other terms read such "
-                                    "columns")
+        if has_order(self.monotone_constraints) and not any(BASE_LEARNERS[name].keeps_order
+                                                            for name in self.base_learners):
+            keep_order = " or ".join(f'"{name}"' for name, facts in BASE_LEARNERS.items() if facts.keeps_order)
+            raise InvalidInputError(f"base_learners must include {keep_order} where monotone_constraints give some "
+                                    f"column an order, got {self.base_learners!r}: no other terms read such columns")
         if self.interaction_constraints is not None and self.kernel_ridge is True:
             raise InvalidInputError("kernel_ridge must be False or 'auto' with interaction_constraints, got True: it "
                                     "reads all columns together")

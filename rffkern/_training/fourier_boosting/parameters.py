@@ -35,15 +35,15 @@ _ALL_ROWS = 1 << 62
 # Numbers of classes up to which bags are as many as for two, and from which on they are four tenths.
 _MANY_CLASSES = 25, 200
 
-# Factors of a loss on the rates of Fourier terms and of trees, on up to 1,000 rows and from 30,000 on, the ridge of the
-# amplitudes of Fourier terms, and how many times itself a rate may grow to, for few and many rows.  Where a loss is far
-# from its minimum, as with several classes, few rows bear large steps; many do not: of 30,000 rows in four classes a
-# rate of trees of 0.96 had 0.16 more log loss than one of 0.12.
+# Of a loss, on up to 1,000 rows and from 30,000 on: factors on the rates of Fourier terms and of trees, and how many
+# times itself a rate may grow to; and the ridge of the amplitudes of Fourier terms.  Where a loss is far from its
+# minimum, as with several classes, few rows bear large steps; many do not: of 30,000 rows in four classes a rate of
+# trees of 0.96 had 0.16 more log loss than one of 0.12.
 LOSS_RATES = {
-    "log_loss": ((1.0, 1.0), (1.0, 1.0), 0.01, (1.0, 1.0)),
-    "softmax": ((2.0, 4.0), (0.6, 1.2), 0.01, (1.0, 1.0)),
-    "values": ((1.0, 2.0), (0.8, 1.5), 0.05, (4.0, 1.0)),
-    "quantile": ((2.0, 4.0), (1.0, 2.0), 0.05, (1.0, 1.0)),
+    "log_loss": ((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 0.01),
+    "softmax": ((2.0, 4.0, 1.0), (0.6, 1.2, 1.0), 0.01),
+    "values": ((1.0, 2.0, 4.0), (0.8, 1.5, 1.0), 0.05),
+    "quantile": ((2.0, 4.0, 1.0), (1.0, 2.0, 1.0), 0.05),
 }
 
 
@@ -92,8 +92,8 @@ LOG_LINKS = *losses_with("log"),
 class BaseLearnerFacts(NamedTuple):
     """What is known of a base learner: all that checks, descriptions and rounds ask but how it is fitted."""
 
-    term: str  # what a round adds, for users
-    rate: str  # its shrinkage beside that of Fourier terms, for users; "" for these
+    description: str  # of what a round adds, for users
+    shrinkage: str  # beside that of Fourier terms, for users; "" for these
     relevance: str  # of a column, for users: what is summed over its terms
     searches_step: bool = True  # whether the round searches the best step
     extrapolates: bool = False  # whether its terms follow a trend beyond the training rows, for a part of their range
@@ -110,9 +110,10 @@ BASE_LEARNERS: dict[BaseLearnerName, BaseLearnerFacts] = {
         "a symmetric (also called oblivious) tree of a few thresholds",
         "The rate of trees is a sixth of it for up to 1,000 rows and three fifths for 30,000 or more.",
         "the gains of splits of trees", searches_step=False, keeps_order=True),
-    "linear": BaseLearnerFacts("a linear function of all columns",
-                               f"The rate of linear functions is {LINEAR_RATE:g} times as large, at most 1.",
-                               "squared coefficients of linear functions", extrapolates=True),
+    "linear": BaseLearnerFacts(
+        "a linear function of all columns",
+        f"The rate of linear functions is {LINEAR_RATE:g} times that of Fourier terms, at most 1.",
+        "squared coefficients of linear functions", extrapolates=True),
 }
 
 
@@ -186,14 +187,13 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str, n_outputs: int =
     if model.learning_rate != "auto":
         factor = float(model.learning_rate) / sizes.fourier_rate
         sizes = sizes._replace(fourier_rate=sizes.fourier_rate * factor, tree_rate=sizes.tree_rate * factor)
-    few, many, ridge, growth = LOSS_RATES[loss]
-    size = min(max(_size(n_rows), 0.0), 1.0)
-    fourier, tree = (at_few * (at_many / at_few) ** size for at_few, at_many in zip(few, many, strict=True))
+    few, many, ridge = LOSS_RATES[loss]
+    fourier, tree, growth = (_between(*ends, _size(n_rows)) for ends in zip(few, many, strict=True))
     n_folds, n_tree_bags = max(2, min(sizes.n_folds, n_rows)), sizes.n_bags // 2
     if n_tree_bags < n_folds or not {"tree"} < {*model.base_learners}:
         n_tree_bags = 0  # each row is to be held out by bags of either kind
     return sizes._replace(n_folds=n_folds, n_tree_bags=n_tree_bags, fourier_rate=fourier * sizes.fourier_rate,
-                          tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge, rate_growth=_between(*growth, size),
+                          tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge, rate_growth=growth,
                           samples_outputs=loss == "softmax", max_samples=model.max_samples or _ALL_ROWS)
 
 
@@ -364,11 +364,14 @@ PARAMETERS = (
               "trees alone; their weight in the mean is chosen on held-out rows."),
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
-              "interpolated in between.  " + "  ".join(each.rate for each in BASE_LEARNERS.values() if each.rate)
-              + "  More than two classes and other losses multiply all rates by 0.6 to 4, and those of values grow up "
-              "to fourfold in late rounds if rows are few, by a table of docs/algorithms/fourier_boosting.md."),
+              "interpolated in between.  "
+              + "  ".join(each.shrinkage for each in BASE_LEARNERS.values() if each.shrinkage)
+              + "  With more than two classes, and by the loss of regressors, all rates are multiplied by 0.6 to 4.  "
+              "Those of regressors, but for quantiles and absolute errors, grow up to fourfold in late rounds if rows "
+              "are few.  docs/algorithms/fourier_boosting.md has the table."),
     Parameter("base_learners", distinct("base_learners", (*BASE_LEARNERS,)),
-              "What rounds may add: " + "; ".join(f'"{name}", {each.term}' for name, each in BASE_LEARNERS.items())
+              "What rounds may add: "
+              + "; ".join(f'"{name}", {each.description}' for name, each in BASE_LEARNERS.items())
               + ".  They are sampled in proportion to their recent improvement of the validation loss."),
     Parameter("kernel_ridge", choice("auto", True, False),
               'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i k(r), with '
