@@ -151,8 +151,12 @@ def world(index, seed):
     twist, n_classes = TWISTS[rng.integers(len(TWISTS))], (0, 0, 2, 2, 3)[rng.integers(5)]
     twist = "noise" if twist in ("wrong", "rare") and not n_classes else twist
     d = max(d, 1 if function in (linear, needle, maximum) else 6)
-    name = f"{index:03d} {function.__name__} {n}x{d} {f'{n_classes} classes' if n_classes else 'values'} {twist}"
-    return name.strip(), *rows_of_world(rng, function, n, d, n_classes, twist)
+    name = f"{index:03d} {title_of(function, n, d, n_classes, twist)}"
+    return name, *rows_of_world(rng, function, n, d, n_classes, twist)
+
+
+def title_of(function, n, d, n_classes, twist):
+    return f"{function.__name__} {n}x{d} {f'{n_classes} classes' if n_classes else 'values'} {twist}".strip()
 
 
 def rows_of_world(rng, function, n, d, n_classes, twist):
@@ -229,11 +233,10 @@ def judgement(own, others):
 def print_cases(seeds, model, path):
     """Means over seeds of score and loss of the model and the others, a line for each case; others go to the log."""
     log = read_log(path)
-    for function, n, d, n_classes, twist in CASES:
-        name = f"{function.__name__} {n}x{d} {f'{n_classes} classes' if n_classes else 'values'} {twist}".strip()
-        found = []
+    for case in CASES:
+        (_, n, d, *_), name, found = case, title_of(*case), []
         for seed in seeds:
-            rows = rows_of_world(np.random.default_rng((seed, n, d)), function, n, d, n_classes, twist)
+            rows = rows_of_world(np.random.default_rng((seed, n, d)), *case)
             others = log_others(log, path, f"{name} seed {seed}", rows)
             found.append([measure(model, *rows)[:2], *(others[other][:2] for other in OTHERS)])
         means, spread = np.mean(found, axis=0), np.std(found, axis=0) / max(len(found) - 1, 1) ** 0.5

@@ -80,23 +80,29 @@ def fitted(options, client, X, y, count):
     return model.fit(X, y).get_booster().inplace_predict
 
 
-def compare_one_partition(name, params, on_dask, client, n_rows):
-    """Accuracies, and differences of probabilities, of one partition and of another seed from the ordinary class."""
+def compare_one_partition(n_rows):
+    """Print accuracy of one partition and of another seed, and how far probabilities are from the ordinary classes."""
     import dask.array as da
+    import distributed
 
     import rffkern
+    import rffkern.dask
 
     X, y = rows(0, n_rows)
     others, labels = rows(99, 40_000)
-    models = [getattr(rffkern, name)(random_state=seed, **params).fit(X, y) for seed in (0, 1)]
-    one = getattr(on_dask, f"Dask{name}")(random_state=0, client=client, **params)
-    models.append(one.fit(da.from_array(X, chunks=X.shape), da.from_array(y, chunks=y.shape)).to_local())
-    here, other, one = (model.predict_proba(others)[:, 1] for model in models)
-    return {"model": name, "rows": n_rows} | {
-        f"accuracy_{key}": round(float(((each > 0.5) == labels).mean()), 4)
-        for key, each in (("here", here), ("other_seed", other), ("one_partition", one))} | {
-        key: [float(f"{apart:.2g}") for apart in (np.abs(each - here).mean(), np.abs(each - here).max())]
-        for key, each in (("other_seed", other), ("one_partition", one))}
+    with distributed.LocalCluster(n_workers=1, processes=False, **CLUSTER) as cluster, \
+            distributed.Client(cluster) as client:
+        for name, params in (("FourierBoostingClassifier", {"max_samples": 1 << 14, "kernel_ridge": False}),
+                             ("GBRFF2Classifier", {})):
+            models = [getattr(rffkern, name)(random_state=seed, **params).fit(X, y) for seed in (0, 1)]
+            one = getattr(rffkern.dask, f"Dask{name}")(random_state=0, client=client, **params)
+            models.append(one.fit(da.from_array(X, chunks=X.shape), da.from_array(y, chunks=y.shape)).to_local())
+            here, other, one = (model.predict_proba(others)[:, 1] for model in models)
+            print(json.dumps({"model": name, "rows": n_rows} | {
+                f"accuracy_{key}": round(float(((each > 0.5) == labels).mean()), 4)
+                for key, each in (("here", here), ("other_seed", other), ("one_partition", one))} | {
+                key: [float(f"{apart:.2g}") for apart in (np.abs(each - here).mean(), np.abs(each - here).max())]
+                for key, each in (("other_seed", other), ("one_partition", one))}))
 
 
 def bytes_sent(pids):
@@ -335,15 +341,7 @@ def main():
     elif options.sets:
         compare_sets(options)
     elif options.one_partition:
-        import distributed
-
-        import rffkern.dask
-
-        with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster, \
-                distributed.Client(cluster) as client:
-            for name, params in (("FourierBoostingClassifier", {"max_samples": 1 << 14, "kernel_ridge": False}),
-                                 ("GBRFF2Classifier", {})):
-                print(json.dumps(compare_one_partition(name, params, rffkern.dask, client, options.rows)))
+        compare_one_partition(options.rows)
     else:
         print(json.dumps(measure(options)))
 
