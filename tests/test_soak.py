@@ -40,6 +40,21 @@ def test_a_sound_package_passes(job):
     assert "nothing wrong" in soak("--job", job, "--case", 0)
 
 
+def test_all_that_estimators_offer_is_called():
+    """A new method has its call, whichever case first meets its class."""
+    program = """
+import rffkern
+from soaking.calls import EXPANSION_CALLS, MAP_CALLS, MODEL_CALLS, public
+estimators = [each for each in vars(rffkern).values() if hasattr(each, "family")]
+assert len(estimators) > 10
+for kinds, calls in ((estimators, MODEL_CALLS), ([rffkern.Expansion], EXPANSION_CALLS),
+                     ([rffkern.ColumnMap], MAP_CALLS)):
+    print(*(f"{kind.__name__}.{name}" for kind in kinds for name in public(kind) if name not in calls))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=TOOLS)
+    assert done.stdout.split() == []
+
+
 # `load` that looks at no checksum, neither that of the file nor those of its members.
 LENIENT = """
 import hashlib, zlib

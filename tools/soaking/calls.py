@@ -126,6 +126,7 @@ MODEL_CALLS = {  # of a fitted model with its rows and labels or targets
     "fit_transform": lambda model, X, y: _fresh(model).fit_transform(X, y),
     "selection_path": lambda model, X, y: model.selection_path(X, y, sizes=[1]).scores,
     "select_top_k": lambda model, X, y: model.select_top_k(1),
+    "truncated": lambda model, X, y: model.truncated(1).predict(X),
     "staged_decision_function": lambda model, X, y: list(model.staged_decision_function(X)),
     "staged_predict": lambda model, X, y: list(model.staged_predict(X)),
     "staged_predict_proba": lambda model, X, y: list(model.staged_predict_proba(X)),
