@@ -24,10 +24,12 @@ Link: TypeAlias = Literal["softmax", "log", "identity"]
 # the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.
 LEAST_SHARE, STANDARD_ERRORS = 0.03, 1.0
 
+# Fewer rows cannot be divided into folds.
+FEWEST_ROWS = 10
+
 # What "auto" tries it for: operations that computing the kernels of n rows of d columns takes where they are learned
-# from together, n^2 (2 d + 16); and numbers n d, which the model holds.  Fewer rows than the last number cannot be
-# divided into folds.
-FEWEST_ROWS, MOST_WORK, MOST_NUMBERS, FEWEST_AT_ALL = 200, 5e10, 5_000_000, 10
+# from together, n^2 (2 d + 16); and numbers n d, which the model holds.
+MOST_WORK, MOST_NUMBERS = 5e10, 5_000_000
 
 # Any number of rows.
 _ALL_ROWS = 1 << 62
@@ -216,7 +218,7 @@ class Reason(IntEnum):
 _SENTENCES = {
     Reason.OFF: "not used: kernel_ridge=False",
     Reason.LOSS: "not used: the loss is neither log loss nor squared error",
-    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows, or {FEWEST_AT_ALL} with kernel_ridge=True",
+    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows",
     Reason.MANY: f"not used: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
                  f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
     Reason.STOPPED: "not used: the callback or max_seconds ended the fit",
@@ -277,7 +279,7 @@ def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_c
         return Reason.SPARSE
     if not has_loss:
         return Reason.LOSS
-    if n_rows < (FEWEST_AT_ALL if kernel_ridge is True else FEWEST_ROWS):
+    if n_rows < FEWEST_ROWS:
         return Reason.FEW
     if kernel_ridge == "auto" and (n_rows * n_columns > MOST_NUMBERS or (
             n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)):
@@ -383,7 +385,7 @@ PARAMETERS = (
               f'is at most {MOST_WORK:.0e}, and first on a few small regions.  More than {MOST_ROWS:,} rows are '
               f'divided into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each with a regression of its '
               'own.  A model with kernel ridge regression holds its training rows and takes longer to score.  If True, '
-              f'it is kept however little it gains, on {FEWEST_AT_ALL} rows or more; if False, the model is the terms '
+              f'it is kept however little it gains, on {FEWEST_ROWS} rows or more; if False, the model is the terms '
               'alone, and smaller.  docs/algorithms/fourier_boosting.md has the choice of length scales and of '
               'what is tried.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
