@@ -39,6 +39,8 @@ class Case(NamedTuple):
 
 BASE = Case()
 AXES = {"rows": (1000, 4000, 16_000, 64_000), "columns": (5, 20, 80), "classes": (2, 5, 20), "threads": (1, 2)}
+SHAPES = (Case(500, 10), Case(10_000, 100), Case(300, 8, 50), Case(600, 8, 100), Case(1200, 8, 200), Case(20_000, 8, 18),
+          Case(20_000, 8, 100))
 
 
 def own(name, **params):
@@ -64,6 +66,7 @@ MODELS = {
     "GBRFF2": own("GBRFF2Classifier"), "GBRFF1": own("GBRFF1Classifier"), "GBRFF": own("GBRFFClassifier"),
     "PBRFF": own("PBRFFClassifier"), "RFFNet": own("RFFNetClassifier"), "sparse machine": own("SparseKernelClassifier"),
     "kernel ridge": own("KernelRidgeClassifier")}
+SHAPE_MODELS = tuple(MODELS)[:4]
 COLOURS = ("#c2410c", "#f59e0b", "#15803d", "#0f766e", "#1d4ed8", "#60a5fa", "#7c3aed", "#c084fc", "#db2777",
            "#64748b", "#26323d")
 
@@ -71,9 +74,14 @@ COLOURS = ("#c2410c", "#f59e0b", "#15803d", "#0f766e", "#1d4ed8", "#60a5fa", "#7
 def table(case):
     """Rows of normal clusters with noise, of which at most eight columns say something, and test rows."""
     from sklearn.datasets import make_classification
+    from sklearn.model_selection import train_test_split
 
     X, y = make_classification(case.rows + N_TEST, case.columns, n_informative=min(case.columns, 8), n_redundant=0,
-                               n_classes=case.classes, flip_y=0.05, random_state=0)
+                               n_classes=case.classes, n_clusters_per_class=1 if case.classes > 20 else 2, flip_y=0.05,
+                               random_state=0)
+    if case.rows < 100 * case.classes:  # of few rows each class has its share
+        X, X_test, y, y_test = train_test_split(X, y, train_size=case.rows, stratify=y, random_state=0)
+        return X, y, X_test, y_test
     return X[N_TEST:], y[N_TEST:], X[:N_TEST], y[:N_TEST]
 
 
@@ -104,15 +112,16 @@ def cost(arguments):
         of_sets = [record for record in records if "set" in record]
         commit = next((record["measured"] for record in records if "measured" in record), commit)
     for axis in arguments.axes:
-        values = arguments.sizes if axis == "rows" and arguments.sizes else AXES[axis]
-        for model in arguments.models or MODELS:
+        cases = SHAPES if axis == "shapes" else [BASE._replace(**{axis: value}) for value in (
+            arguments.sizes if axis == "rows" and arguments.sizes else AXES[axis])]
+        for model in arguments.models or (SHAPE_MODELS if axis == "shapes" else MODELS):
             last = None
-            for value in values:
-                case = BASE._replace(**{axis: value})
+            for case in cases:
+                value = getattr(case, axis, 1)
                 if (model, *case) in known:
                     last = value, known[model, *case]["seconds"]
                     continue
-                if last is not None and last[1] * value / last[0] > arguments.limit:
+                if axis != "shapes" and last is not None and last[1] * value / last[0] > arguments.limit:
                     print(f"left out: {model} {case}", file=sys.stderr)
                     break
                 try:
@@ -146,6 +155,10 @@ THREADS = """\
 CPU seconds of the same fit with one thread and with two: what a second thread adds in work. What it gains on the clock
 is not said here, because others used both cores; the log has it (`wall`). Bits are the same for any number."""
 
+SHAPES_SAY = """\
+Tables of other shapes, of the same rows: few rows, many columns, and classes of which there are up to 200, of six rows
+each in the first three tables."""
+
 FORMULA = """\
 CPU seconds of a fit on one thread are about s (n / 1,000)^a (d / 20)^b (k / 2)^c, for n rows of d columns in k classes,
 by least squares of the logarithms of the figures above. The last column is by how much these are above or below it at
@@ -174,6 +187,8 @@ def write_page(path, records, of_sets, commit):
              f"![CPU seconds and memory of a fit against rows, columns and classes]({drawing.name})\n"]
     for axis, title in (("rows", "Rows"), ("columns", "Columns"), ("classes", "Classes")):
         parts += [f"## {title}\n", by_axis(found, models, axis)]
+    if any(case in found[model] for model in models for case in SHAPES):
+        parts += ["## Shapes\n", textwrap.fill(SHAPES_SAY, 120) + "\n", by_shape(found, models)]
     parts += ["## Threads\n", textwrap.fill(THREADS, 120) + "\n", by_threads(found, models)]
     parts += ["## A formula\n", textwrap.fill(FORMULA, 120) + "\n", formulas(found, models),
               textwrap.fill("Memory: each class has a formula in its notes, `help(rffkern.FourierBoostingClassifier)`; "
@@ -193,7 +208,18 @@ def by_axis(found, models, axis):
     """Seconds, MB and quality along an axis."""
     cases = sorted({case for model in models for case in found[model]
                     if case == BASE._replace(**{axis: getattr(case, axis)})})
-    rows = [["s; MB; accuracy, log loss", *(f"{getattr(case, axis):,}" for case in cases)]]
+    return by_case(found, models, cases, [f"{getattr(case, axis):,}" for case in cases])
+
+
+def by_shape(found, models):
+    """Seconds, MB and quality of tables of other shapes."""
+    return by_case(found, [model for model in models if model in SHAPE_MODELS], SHAPES,
+                   [f"{case.rows:,} x {case.columns}, {case.classes} classes" for case in SHAPES])
+
+
+def by_case(found, models, cases, titles):
+    """Seconds, MB and quality, a column for each case."""
+    rows = [["s; MB; accuracy, log loss", *titles]]
     for model in models:
         cells = []
         for case in cases:
@@ -253,7 +279,7 @@ def formulas(found, models):
     """The power law of each model that has been measured along each axis."""
     rows = [["", "s", "a, rows", "b, columns", "c, classes", "within"]]
     for model in models:
-        records = list(found[model].values())
+        records = [record for case, record in found[model].items() if case not in SHAPES]
         if all(len({record[axis] for record in records}) > 1 for axis in ("rows", "columns", "classes")):
             factor, powers, ratio = power_law(records)
             rows.append([model, f"{factor:.2g}", *(f"{power:.2f}" for power in powers), f"{ratio:.1f} x"])
