@@ -39,8 +39,8 @@ class Case(NamedTuple):
 
 BASE = Case()
 AXES = {"rows": (1000, 4000, 16_000, 64_000), "columns": (5, 20, 80), "classes": (2, 5, 20), "threads": (1, 2)}
-SHAPES = (Case(500, 10), Case(10_000, 100), Case(300, 8, 50), Case(600, 8, 100), Case(1200, 8, 200), Case(20_000, 8, 18),
-          Case(20_000, 8, 100))
+SHAPES = (Case(500, 10), Case(10_000, 100), Case(300, 8, 50), Case(600, 8, 100), Case(1200, 8, 200),
+          Case(20_000, 8, 18), Case(20_000, 8, 100))
 
 
 def own(name, **params):

@@ -31,10 +31,10 @@ _FIRST_SCALES = {"exponential": 1.0, "gaussian": 2.0}
 # Share by which the losses of both kernels, on the rows that their scales are chosen on, differ for gains to decide.
 _MOST_WORSE = 0.05
 
-# Length scales of values are searched on so many rows at most, where there are so many of them for each column.  Noise
-# of the search is this share of the variance at least: less says little of length scales, and takes double precision.
-# Of the prior around the length scales of the terms, this is the spread of logarithms.
-_SEARCHED, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 600, 10, 2e-3, 1.5
+# Length scales of values are searched on so many rows at most, of at most so many columns, and where there are so many
+# rows for each column.  Noise of the search is this share of the variance at least: less says little of length scales,
+# and takes double precision.  Of the prior around the length scales of the terms, this is the spread of logarithms.
+_SEARCHED, _MOST_COLUMNS, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 600, 60, 4, 2e-3, 1.5
 
 # Rows of a smaller share of the mean weight take no part in the search.
 _LEAST_WEIGHT = 0.1
@@ -275,7 +275,8 @@ def _searches(kernel_rows: KernelRows) -> dict[str, KernelSearch]:
     columns = np.flatnonzero(kernel_rows.relevances)
     weights = kernel_rows.weights[kernel_rows.shuffled]
     searched = kernel_rows.shuffled[weights >= _LEAST_WEIGHT * weights.mean()][:_SEARCHED]  # they count alike there
-    if kernel_rows.are_labels or kernel_rows.keeps_folds or len(searched) < _ROWS_PER_COLUMN * len(columns):
+    if (kernel_rows.are_labels or kernel_rows.keeps_folds or len(columns) > _MOST_COLUMNS
+            or len(searched) < _ROWS_PER_COLUMN * len(columns)):
         return {}
     some, starts = kernel_rows.some(searched), np.sqrt(kernel_rows.relevances[columns])
     X, targets = np.ascontiguousarray(some.X[:, columns]), some.targets.T

@@ -27,9 +27,10 @@ LEAST_SHARE, STANDARD_ERRORS = 0.03, 1.0
 # Fewer rows cannot be divided into folds.
 FEWEST_ROWS = 10
 
-# What "auto" tries it for: operations that computing the kernels of n rows of d columns takes where they are learned
-# from together, n^2 (2 d + 16); and numbers n d, which the model holds.
-MOST_WORK, MOST_NUMBERS = 5e10, 5_000_000
+# What "auto" tries it for: columns for each row, of more of which relevances, chosen by all rows, suit the held-out
+# ones by chance; operations that computing the kernels of n rows of d columns takes where they are learned from
+# together, n^2 (2 d + 16); and numbers n d, which the model holds.
+MOST_COLUMNS, MOST_WORK, MOST_NUMBERS = 4, 5e10, 5_000_000
 
 # Any number of rows.
 _ALL_ROWS = 1 << 62
@@ -218,7 +219,8 @@ class Reason(IntEnum):
 _SENTENCES = {
     Reason.OFF: "not used: kernel_ridge=False",
     Reason.LOSS: "not used: the loss is neither log loss nor squared error",
-    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows",
+    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows, or more than {MOST_COLUMNS} columns after mapping for "
+                "each row",
     Reason.MANY: f"not used: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
                  f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
     Reason.STOPPED: "not used: the callback or max_seconds ended the fit",
@@ -279,7 +281,7 @@ def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_c
         return Reason.SPARSE
     if not has_loss:
         return Reason.LOSS
-    if n_rows < FEWEST_ROWS:
+    if n_rows < FEWEST_ROWS or (kernel_ridge == "auto" and n_columns > MOST_COLUMNS * n_rows):
         return Reason.FEW
     if kernel_ridge == "auto" and (n_rows * n_columns > MOST_NUMBERS or (
             n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)):
@@ -381,13 +383,13 @@ PARAMETERS = (
               'exp(-r^2 / 2), whichever predicts held-out rows better.  The bags and the regression are added with two '
               'weights, those of the lowest loss on rows that neither was trained on.  "auto" keeps it if this loss '
               f'falls by {LEAST_SHARE:.0%} and by a standard error; it tries it on n >= {FEWEST_ROWS} rows of d '
-              f'columns after mapping, if n d is at most {MOST_NUMBERS:,} and, for n <= {MOST_ROWS:,}, n^2 (2 d + 16) '
-              f'is at most {MOST_WORK:.0e}, and first on a few small regions.  More than {MOST_ROWS:,} rows are '
-              f'divided into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each with a regression of its '
-              'own.  A model with kernel ridge regression holds its training rows and takes longer to score.  If True, '
-              f'it is kept however little it gains, on {FEWEST_ROWS} rows or more; if False, the model is the terms '
-              'alone, and smaller.  docs/algorithms/fourier_boosting.md has the choice of length scales and of '
-              'what is tried.'),
+              f'columns after mapping, if d is at most {MOST_COLUMNS} n, n d at most {MOST_NUMBERS:,} and, for n <= '
+              f'{MOST_ROWS:,}, n^2 (2 d + 16) at most {MOST_WORK:.0e}, and first on a few small regions.  More than '
+              f'{MOST_ROWS:,} rows are divided into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each '
+              'with a regression of its own.  A model with kernel ridge regression holds its training rows and takes '
+              f'longer to score.  If True, it is kept however little it gains, on {FEWEST_ROWS} rows or more; if '
+              'False, the model is the terms alone, and smaller.  docs/algorithms/fourier_boosting.md has the choice '
+              'of length scales and of what is tried.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               "Columns of numbers with which the score, and so the target or the probability of the second of two "
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
