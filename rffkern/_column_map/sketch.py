@@ -39,8 +39,14 @@ class Summary(NamedTuple):
 
 def joined(values: Double, weights: Double) -> Summary:
     """A summary of values; equal ones become one entry."""
+    values = values + 0.0  # of 0 and -0, which are equal, one
+    if (weights == weights[0]).all():  # sorting is several times faster than finding the order
+        return _of_sorted(np.sort(values), weights)
     order = np.argsort(values, kind="stable")
-    values, weights = values[order], weights[order]
+    return _of_sorted(values[order], weights[order])
+
+
+def _of_sorted(values: Double, weights: Double) -> Summary:
     first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
     return Summary(values[first], np.add.reduceat(weights, first))
 
@@ -52,7 +58,7 @@ def compressed(summary: Summary, n_entries: int) -> Summary:
     ends = np.cumsum(summary.weights)
     share = ends[-1] / n_entries
     places = np.searchsorted(ends, share * (np.arange(n_entries) + 0.5)).clip(max=len(ends) - 1)
-    return joined(summary.values[places], np.full(n_entries, share))
+    return _of_sorted(summary.values[places], np.full(n_entries, share))
 
 
 class QuantileSketch:
