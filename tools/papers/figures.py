@@ -27,14 +27,23 @@ def curves(records, sizes, x_label, panel=None, logarithmic=False):
     names = names_of(records, panel) if panel else [""]
     found, axes = panels(names, x_label, "accuracy, %")
     for name, ax in axes.items():
-        some = [record for record in records if not panel or record[panel] == name]
-        for number, method in enumerate(names_of(some, "method")):
-            values, _ = means_of_seeds([record for record in some if record["method"] == method])
-            line(ax, number, sizes, values.mean(axis=0), method, error_of(values))
+        for number, method in enumerate(names_of(records, "method")):  # the same style in all panels
+            some = [record for record in records
+                    if record["method"] == method and (not panel or record[panel] == name)]
+            if some:
+                values, _ = means_of_seeds(some)
+                line(ax, number, sizes, values.mean(axis=0), method, error_of(values))
         if logarithmic:
-            ax.set_xscale("log")
+            mark(ax, sizes)
     ax.legend(fontsize="small")
     return found
+
+
+def mark(ax, sizes):
+    """A logarithmic scale with marks at some sizes alone."""
+    ax.set_xscale("log")
+    ax.set_xticks(sizes, sizes, fontsize="small")
+    ax.minorticks_off()
 
 
 def bars_by_size(records, sizes):
@@ -73,7 +82,7 @@ def toys(records):
             rows = sorted(names_of(some, "rows"))
             values = [values_of(some, "curve", rows=n)[:, -1] for n in rows]
             line(ax, number, rows, [each.mean() for each in values], method, [error_of(each) for each in values])
-        ax.set_xscale("log")
+        mark(ax, sorted(names_of(records, "rows")))
     ax.legend(fontsize="small")
     return found
 
