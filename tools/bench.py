@@ -59,7 +59,7 @@ def parse_arguments():
     rows.add_argument("--set", metavar="NAME", help="a data set in place of the generated ones")
     rows.add_argument("--data", metavar="DIR", help="folder of NAME.npz files, for --set")
     page = parser_of(commands, "cost", cost.cost, sizes=[], limit=60, repeat=1)
-    page.add_argument("--axes", nargs="*", choices=[*cost.AXES, "shapes"], default=[*cost.AXES, "shapes"],
+    page.add_argument("--axes", nargs="*", choices=list(cost.AXES), default=list(cost.AXES),
                       help="what grows, or tables of other shapes; none to write the page of what the log has")
     page.add_argument("--models", nargs="+", choices=list(cost.MODELS), metavar="NAME",
                       help=f"of {', '.join(cost.MODELS)}; all by default")

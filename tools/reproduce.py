@@ -145,7 +145,8 @@ def draw(names, folder):
     import matplotlib as mpl
 
     mpl.use("svg")
-    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "rffkern", "font.size": 9})
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "rffkern", "font.size": 9,
+                         "font.sans-serif": ["DejaVu Sans"]})  # each text of the file names all of them
     for name in names:
         records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
         records = [record for record in records if not record.get("quick")]

@@ -38,9 +38,10 @@ class Case(NamedTuple):
 
 
 BASE = Case()
-AXES = {"rows": (1000, 4000, 16_000, 64_000), "columns": (5, 20, 80), "classes": (2, 5, 20), "threads": (1, 2)}
-SHAPES = (Case(500, 10), Case(10_000, 100), Case(300, 8, 50), Case(600, 8, 100), Case(1200, 8, 200),
-          Case(20_000, 8, 18), Case(20_000, 8, 100))
+AXES = {axis: [BASE._replace(**{axis: value}) for value in values] for axis, values in {
+    "rows": (1000, 4000, 16_000, 64_000), "columns": (5, 20, 80), "classes": (2, 5, 20), "threads": (1, 2)}.items()}
+AXES["shapes"] = [Case(500, 10), Case(10_000, 100), Case(300, 8, 50), Case(600, 8, 100), Case(1200, 8, 200),
+                  Case(20_000, 8, 18), Case(20_000, 8, 100)]
 
 
 def own(name, **params):
@@ -66,7 +67,6 @@ MODELS = {
     "GBRFF2": own("GBRFF2Classifier"), "GBRFF1": own("GBRFF1Classifier"), "GBRFF": own("GBRFFClassifier"),
     "PBRFF": own("PBRFFClassifier"), "RFFNet": own("RFFNetClassifier"), "sparse machine": own("SparseKernelClassifier"),
     "kernel ridge": own("KernelRidgeClassifier")}
-SHAPE_MODELS = tuple(MODELS)[:3]  # CatBoost takes minutes with so many classes
 COLOURS = ("#c2410c", "#f59e0b", "#15803d", "#0f766e", "#1d4ed8", "#60a5fa", "#7c3aed", "#c084fc", "#db2777",
            "#64748b", "#26323d")
 
@@ -112,25 +112,26 @@ def cost(arguments):
         of_sets = [record for record in records if "set" in record]
         commit = next((record["measured"] for record in records if "measured" in record), commit)
     for axis in arguments.axes:
-        cases = SHAPES if axis == "shapes" else [BASE._replace(**{axis: value}) for value in (
-            arguments.sizes if axis == "rows" and arguments.sizes else AXES[axis])]
-        for model in arguments.models or (SHAPE_MODELS if axis == "shapes" else MODELS):
+        cases = AXES[axis]
+        if axis == "rows" and arguments.sizes:
+            cases = [BASE._replace(rows=n_rows) for n_rows in arguments.sizes]
+        for model in arguments.models or MODELS:
             last = None
             for case in cases:
-                value = getattr(case, axis, 1)
+                size = case.rows * case.columns * case.classes
                 if (model, *case) in known:
-                    last = value, known[model, *case]["seconds"]
+                    last = size, known[model, *case]["seconds"]
                     continue
-                if axis != "shapes" and last is not None and last[1] * value / last[0] > arguments.limit:
+                if last is not None and last[1] * size / last[0] > arguments.limit:
                     print(f"left out: {model} {case}", file=sys.stderr)
-                    break
+                    continue
                 try:
                     runs = [in_process(partial(one_fit, model, case)) for _ in range(arguments.repeat)]
                 except EOFError:  # the process has said why
                     break
                 figures = {name: float(f"{statistics.median(each[name] for each in runs):.4g}") for name in runs[0]}
                 record = known[model, *case] = {"cost": model} | case._asdict() | figures
-                last = value, figures["seconds"]
+                last = size, figures["seconds"]
                 print(f"{model} {case}: {figures}", flush=True)
                 yield record
     if arguments.page:
@@ -155,7 +156,7 @@ THREADS = """\
 CPU seconds of the same fit with one thread and with two: what a second thread adds in work. What it gains on the clock
 is not said here, because others used both cores; the log has it (`wall`). Bits are the same for any number."""
 
-SHAPES_SAY = """\
+SHAPES = """\
 Tables of other shapes, of the same rows: few rows, many columns, and classes of which there are up to 200, of six rows
 each in the first three tables."""
 
@@ -187,8 +188,7 @@ def write_page(path, records, of_sets, commit):
              f"![CPU seconds and memory of a fit against rows, columns and classes]({drawing.name})\n"]
     for axis, title in (("rows", "Rows"), ("columns", "Columns"), ("classes", "Classes")):
         parts += [f"## {title}\n", by_axis(found, models, axis)]
-    if any(case in found[model] for model in models for case in SHAPES):
-        parts += ["## Shapes\n", textwrap.fill(SHAPES_SAY, 120) + "\n", by_shape(found, models)]
+    parts += ["## Shapes\n", textwrap.fill(SHAPES, 120) + "\n", by_shape(found, models)]
     parts += ["## Threads\n", textwrap.fill(THREADS, 120) + "\n", by_threads(found, models)]
     parts += ["## A formula\n", textwrap.fill(FORMULA, 120) + "\n", formulas(found, models),
               textwrap.fill("Memory: each class has a formula in its notes, `help(rffkern.FourierBoostingClassifier)`; "
@@ -213,8 +213,9 @@ def by_axis(found, models, axis):
 
 def by_shape(found, models):
     """Seconds, MB and quality of tables of other shapes."""
-    return by_case(found, [model for model in models if model in SHAPE_MODELS], SHAPES,
-                   [f"{case.rows:,} x {case.columns}, {case.classes} classes" for case in SHAPES])
+    cases = AXES["shapes"]
+    return by_case(found, [model for model in models if not found[model].keys().isdisjoint(cases)], cases,
+                   [f"{case.rows:,} x {case.columns}, {case.classes} classes" for case in cases])
 
 
 def by_case(found, models, cases, titles):
@@ -232,7 +233,7 @@ def by_case(found, models, cases, titles):
 
 def by_threads(found, models):
     """CPU seconds on one thread and on more."""
-    cases = [BASE._replace(threads=n) for n in AXES["threads"]]
+    cases = AXES["threads"]
     rows = [["", *(f"{case.threads} thread{'s' * (case.threads > 1)}" for case in cases)]]
     for model in models:
         records = [found[model].get(case) for case in cases]
@@ -279,7 +280,7 @@ def formulas(found, models):
     """The power law of each model that has been measured along each axis."""
     rows = [["", "s", "a, rows", "b, columns", "c, classes", "within"]]
     for model in models:
-        records = [record for case, record in found[model].items() if case not in SHAPES]
+        records = [record for case, record in found[model].items() if case not in AXES["shapes"]]
         if all(len({record[axis] for record in records}) > 1 for axis in ("rows", "columns", "classes")):
             factor, powers, ratio = power_law(records)
             rows.append([model, f"{factor:.2g}", *(f"{power:.2f}" for power in powers), f"{ratio:.1f} x"])

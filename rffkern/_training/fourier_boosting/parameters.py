@@ -27,10 +27,10 @@ LEAST_SHARE, STANDARD_ERRORS = 0.03, 1.0
 # Fewer rows cannot be divided into folds.
 FEWEST_ROWS = 10
 
-# What "auto" tries it for: columns for each row, of more of which relevances, chosen by all rows, suit the held-out
-# ones by chance; operations that computing the kernels of n rows of d columns takes where they are learned from
+# What "auto" tries it for: columns for each row, since relevances of more, which all rows have chosen, suit held-out
+# rows by chance; operations that computing the kernels of n rows of d columns takes where they are learned from
 # together, n^2 (2 d + 16); and numbers n d, which the model holds.
-MOST_COLUMNS, MOST_WORK, MOST_NUMBERS = 4, 5e10, 5_000_000
+COLUMNS_PER_ROW, MOST_WORK, MOST_NUMBERS = 4, 5e10, 5_000_000
 
 # Any number of rows.
 _ALL_ROWS = 1 << 62
@@ -219,7 +219,7 @@ class Reason(IntEnum):
 _SENTENCES = {
     Reason.OFF: "not used: kernel_ridge=False",
     Reason.LOSS: "not used: the loss is neither log loss nor squared error",
-    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows, or more than {MOST_COLUMNS} columns after mapping for "
+    Reason.FEW: f"not used: fewer than {FEWEST_ROWS} rows, or more than {COLUMNS_PER_ROW} columns after mapping for "
                 "each row",
     Reason.MANY: f"not used: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
                  f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
@@ -281,7 +281,7 @@ def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_c
         return Reason.SPARSE
     if not has_loss:
         return Reason.LOSS
-    if n_rows < FEWEST_ROWS or (kernel_ridge == "auto" and n_columns > MOST_COLUMNS * n_rows):
+    if n_rows < FEWEST_ROWS or (kernel_ridge == "auto" and n_columns > COLUMNS_PER_ROW * n_rows):
         return Reason.FEW
     if kernel_ridge == "auto" and (n_rows * n_columns > MOST_NUMBERS or (
             n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)):
@@ -383,7 +383,7 @@ PARAMETERS = (
               'exp(-r^2 / 2), whichever predicts held-out rows better.  The bags and the regression are added with two '
               'weights, those of the lowest loss on rows that neither was trained on.  "auto" keeps it if this loss '
               f'falls by {LEAST_SHARE:.0%} and by a standard error; it tries it on n >= {FEWEST_ROWS} rows of d '
-              f'columns after mapping, if d is at most {MOST_COLUMNS} n, n d at most {MOST_NUMBERS:,} and, for n <= '
+              f'columns after mapping, if d is at most {COLUMNS_PER_ROW} n, n d at most {MOST_NUMBERS:,} and, for n <= '
               f'{MOST_ROWS:,}, n^2 (2 d + 16) at most {MOST_WORK:.0e}, and first on a few small regions.  More than '
               f'{MOST_ROWS:,} rows are divided into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each '
               'with a regression of its own.  A model with kernel ridge regression holds its training rows and takes '

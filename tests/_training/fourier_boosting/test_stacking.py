@@ -234,7 +234,8 @@ def test_rows_that_no_threshold_divides_are_learned_from_in_part(monkeypatch):
 
 def test_few_rows_do_without():
     model = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:9], np.arange(9) % 2)
-    assert model.kernel_ridge_report_.reason.startswith("not used: fewer than 10 rows")
+    assert model.kernel_ridge_report_.reason == (
+        "not used: fewer than 10 rows, or more than 4 columns after mapping for each row")
     FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(X[:10], np.arange(10) % 2).predict(X)
 
 
