@@ -190,15 +190,6 @@ def row_losses(real):
             "losses": np.ones(5), "gradient": np.ones((5, 2))}
 
 
-def score_rows(real):
-    return {"X": np.ones((5, N_FEATURES, 1), real), "center": np.ones(N_FEATURES),
-            "omegas": np.ones((20, N_FEATURES), real), "shifts": np.ones(20, real),
-            "uses": np.concatenate([np.arange(21), np.arange(20) % N_FEATURES]).astype(np.int32),
-            "numbers": np.ones(20, real),
-            "amplitudes": np.ones((2, 32), real), "intercept": np.ones(2), "out": np.ones((5, 2)),
-            "scratch": np.ones((1, N_FEATURES * TILE), real), "n_threads": 1}
-
-
 def correlate_centers(real):
     return {"tiles": np.ones((N_TILES, N_FEATURES, TILE), real), "centers": np.ones((8, N_FEATURES), real),
             "shifts": np.ones(8, real), "v": np.ones((2, N_TILES, TILE)), "kernels": np.ones((N_TILES, 8, TILE), real),
@@ -420,7 +411,7 @@ ENTRIES = {
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
     rffnet: [train_rows, row_losses],
-    scoring: [column_range, column_moments, pack_rows, score_rows, sparse_products],
+    scoring: [column_range, column_moments, pack_rows, sparse_products],
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
@@ -564,9 +555,6 @@ def test_scratch_for_every_thread(module, build):
     (scoring, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (scoring, column_moments, {"power": 3}), (solvers, extend, {"size": 5}), (solvers, extend, {"size": -1}),
     (unfused, map_rows, {"forms": None}), (unfused, map_rows, {"out": np.empty((1, 2, 24))}),
-    (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 8))}),
-    (scoring, score_rows, {"X": np.ones((2, N_FEATURES, 16))}),
-    (scoring, score_rows, {"X": np.ones((1, N_FEATURES, 2 * TILE))}),
     (scoring, sparse_products, {"indices": np.array([0, 2, -1], np.int32)}),
     (scoring, sparse_products, {"indices": np.array([0, 2, 3], np.int32)}),
     (scoring, sparse_products, {"indptr": np.array([0, 4, 3])}),

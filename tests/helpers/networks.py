@@ -42,7 +42,7 @@ class Steps:
         self.objective.n_threads = n_threads  # for however little there is
 
     def objective_of(self, network):
-        return Objective(network, LOSSES[self.name], self.scaling, self.batch_size, len(self.X), None)
+        return Objective(network, LOSSES[self.name], self.scaling, self.batch_size, None)
 
 
 def wavy(n_samples, seed=0, n_features=8):

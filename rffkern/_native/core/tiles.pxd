@@ -5,7 +5,6 @@ unit of parallel work and of summation: partial sums are kept per strip and adde
 depend on the number of threads.
 """
 
-from libc.stdint cimport int32_t
 
 from ..simd cimport table_f32, table_f64
 
@@ -70,9 +69,6 @@ cdef extern from "vecmath.h" nogil:
                                    double *sums) noexcept
     void project_terms "vm_table->project_terms"(const real *tile, Py_ssize_t n_features, Py_ssize_t width,
                                                  const real *omegas, const real *shifts, real *u) noexcept
-    void project_used "vm_table->project_used"(const real *tile, Py_ssize_t width, const int32_t *ends,
-                                               const int32_t *columns, const real *numbers, const real *shifts,
-                                               real *u) noexcept
     void combine "vm_table->combine"(const real *tile, Py_ssize_t n_terms, Py_ssize_t width, const real *amplitudes,
                                      real *total) noexcept
     void products "vm_table->products"(const real *tile, Py_ssize_t n_terms, Py_ssize_t width, const real *v,

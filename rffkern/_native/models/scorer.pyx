@@ -32,6 +32,18 @@ cdef extern from "rff_embed.h" nogil:
 FEW = RFF_FEW   # rows, fewer than which are scored with vectors over the terms
 LARGEST_SINGLE_ANGLE = RFF_LARGEST_ANGLE   # in radians: single precision moves such an angle by 2e-4
 
+cdef enum:
+    SCORE_BYTES = 20480   # of a tile: it is read again for every few terms, and stays in the cache
+
+
+def tile_width(Py_ssize_t n_features, Py_ssize_t n_bytes):
+    """Width of tiles in which rows of so many columns, of so many bytes each number, are scored as they lie."""
+    agree(n_features >= 1 and n_bytes >= 1, "n_features and n_bytes must be at least 1")
+    cdef Py_ssize_t width = TILE
+    while width > max(<Py_ssize_t>LANES, SCORE_BYTES // (n_features * n_bytes)):
+        width //= 2
+    return width
+
 
 cdef class Scorer:
     """Scores of the rows of an expansion: the model that C scores.  The arrays must not change any more.

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
+from ..._model.scoring import Scorer
 from ..._native import rffnet, scoring
 from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import RowBlocks
@@ -79,12 +80,9 @@ class Network:
 
 
 class Objective:
-    """The mean loss of a network on raw rows, and Adam's proximal steps that lower it, with scratch for both.
+    """The mean loss of a network on raw rows, and Adam's proximal steps that lower it, with scratch for these."""
 
-    `n_scored` is the largest number of rows whose loss will be measured in one call.
-    """
-
-    def __init__(self, network: Network, loss: Loss, scaling: Scaling, batch_size: int, n_scored: int,
+    def __init__(self, network: Network, loss: Loss, scaling: Scaling, batch_size: int,
                  n_jobs: int | None) -> None:
         self._network, self._loss, self._scaling, self._batch_size = network, loss, scaling, batch_size
         padded, n_features, dtype = len(network.omegas), network.n_features, network.dtype
@@ -93,10 +91,9 @@ class Objective:
         n_reals, n_doubles = rffnet.scratch_sizes(n_features, padded, network.n_outputs, batch_size)
         self.block_size = max(TILE, _SCORED_NUMBERS // n_features)  # rows that are scored together
         self.n_threads = min(n_tiles, check_n_threads(n_jobs, batch_size * network.omegas.size))
-        score_threads = check_n_threads(n_jobs, min(self.block_size, n_scored) * network.omegas.size)
+        self._n_jobs = n_jobs
         # The omegas, transposed within each group of terms.
         self._groups = aligned((n_groups, -(-n_features // _TERMS) * _TERMS, group), dtype)
-        self.score_scratch = aligned((score_threads, n_features * TILE), dtype)
         self._step_scratch = aligned((n_tiles, n_reals), dtype), np.empty((n_tiles, n_doubles))
         self._groups[:, :n_features] = network.omegas.reshape(n_groups, group, n_features).transpose(0, 2, 1)
         self._groups[:, n_features:] = 0
@@ -126,11 +123,13 @@ class Objective:
 
     def scores(self, X: Any) -> Double:
         """Return f at raw rows, an array or RowBlocks, shape (n_samples, n_outputs)."""
-        network = self._network
+        network, n = self._network, self._network.n_terms + 1  # the constant is a term
+        omegas = network.omegas[:n] * (network.relevances[0] / math.pi).astype(network.dtype)  # half turns
+        scorer = Scorer({"intercept": np.zeros(network.n_outputs), "center": np.zeros(network.n_features),
+                         "omegas": math.pi * omegas.astype(np.float64),
+                         "phases": math.pi * network.shifts[:n].astype(np.float64),
+                         "amplitudes": network.coefficients[0, :, :n].T.astype(np.float64, order="C")}, [])
         scores = np.empty((X.shape[0], network.n_outputs))
-        omegas = network.omegas * (network.relevances[0] / math.pi).astype(network.dtype)
-        center, intercept = np.zeros(network.n_features), np.zeros(network.n_outputs)
-        all_used = np.empty(0, np.int32), np.empty(0, network.dtype)
         for place, block in X._blocks() if isinstance(X, RowBlocks) else [(slice(0, len(X)), X)]:
             scores_of_block = scores[place]
             for start in range(0, len(block), self.block_size):
@@ -139,9 +138,8 @@ class Objective:
                     rows = block[start:stop] - self._scaling.center
                     rows *= self._scaling.inverse_scale
                 rows.clip(-rffnet.LARGEST_VALUE, rffnet.LARGEST_VALUE, out=rows)  # as training does
-                rows = rows.astype(network.dtype, copy=False).reshape(*rows.shape, 1)
-                scoring.score_rows(rows, center, omegas, *all_used, network.shifts, network.coefficients[0], intercept,
-                                   scores_of_block[start:stop], self.score_scratch, len(self.score_scratch))
+                rows = rows.astype(network.dtype, order="C", copy=False)
+                scores_of_block[start:stop] = scorer.score(rows, self._n_jobs)
         return scores
 
     def mean_loss(self, rows: TargetRows) -> float:

@@ -88,7 +88,6 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
     first_rows = taken(rows, members[:: -(-len(members) // max(1, _FIRST_LOSS_NUMBERS // n_features))])
     if n_validation:
         validation = {"valid_0": taken(rows, positive[validation_rows])}
-    n_scored = max(len(each.values) for each in (first_rows, *validation.values()))
 
     if state is None:
         scaling = _measured_scaling(model, training, rows)
@@ -102,7 +101,7 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
         else:
             start = state.continued(training, n_samples)._replace(n_samples=n_samples, validation_rows=validation_rows)
         network, batch_size = start.network, min(model.batch_size, len(members))
-        objective = Objective(network, loss, scaling, batch_size, n_scored, model.n_jobs)
+        objective = Objective(network, loss, scaling, batch_size, model.n_jobs)
 
         # Losses before the first step.  The first of the validation sets decides.
         train_loss = objective.mean_loss(first_rows)
@@ -230,7 +229,7 @@ def partial_fit_network(model: Any, training: Training) -> Fitted:
         state = _initial_state(model, rows, training, scaling, loss, rng)
     else:
         state = state.continued(training, len(members))
-    objective = Objective(state.network, loss, state.scaling, min(model.batch_size, len(members)), 0, model.n_jobs)
+    objective = Objective(state.network, loss, state.scaling, min(model.batch_size, len(members)), model.n_jobs)
     eta, mu, _ = stages_of(model, loss.penalty_factor, state.n_seen, continues=True)[0]
     for block, orders in shuffled_passes(rows, members, 1, len(members), rng):
         objective.descend(block, orders, eta, mu, model.reg_l1)

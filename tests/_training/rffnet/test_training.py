@@ -345,7 +345,7 @@ def test_long_epochs_are_validated_in_parts(streamed, monkeypatch):
     assert model.eval_loss_[0] == validations[0]
     np.testing.assert_array_equal(model.eval_loss_[1:], np.min(np.reshape(validations[1:], (3, per_epoch)), axis=1))
     rows, targets = X[state.validation_rows], ((y - y.mean()) / y.std())[state.validation_rows, None]
-    objective = Objective(state.network, regression_loss("squared_error", 1.35, 0.5), state.scaling, 1, 600, 1)
+    objective = Objective(state.network, regression_loss("squared_error", 1.35, 0.5), state.scaling, 1, 1)
     found = mean_loss(objective, TargetRows(rows, targets, RowWeights(600)))
     assert found == pytest.approx(min(validations), rel=1e-6)
 
