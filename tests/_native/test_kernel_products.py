@@ -46,7 +46,7 @@ class Problem:
 
 
 problems = st.builds(Problem, seed=st.integers(0, 2**32 - 1), n_samples=st.sampled_from(SIZES),
-                     n_features=st.integers(1, 23), n_centers=st.integers(1, 40), n_outputs=st.integers(1, 3),
+                     n_features=st.integers(1, 23), n_centers=st.integers(1, 80), n_outputs=st.integers(1, 9),
                      n_kept=st.sampled_from([0, 1, 99]), shape=st.sampled_from(sorted(SHAPES)),
                      dtype=st.sampled_from(DTYPES))
 

@@ -9,11 +9,14 @@ from cython.parallel cimport prange
 from .core.checks cimport agree
 from .core.signals cimport COSINE, at_once, look_at_signals
 from .simd cimport team, use_team
-from .core.tiles cimport EXPONENTIAL, GAUSSIAN, TERM_BLOCK, TERMS, TILE, add_columns, decay_by, distances, real
+from .core.tiles cimport EXPONENTIAL, GAUSSIAN, TERM_BLOCK, TERMS, TILE, decay_by, distances, project_terms, real
 
 use_team(team)
 
 PRODUCT_MULTIPLE = TERM_BLOCK
+
+cdef enum:
+    BLOCK = 32   # centers of which products are added up in the precision of the kernels, and these sums in double
 
 
 cdef int _check(const real[:, :, ::1] tiles, const real[:, ::1] centers, int shape, int n_threads) except -1:
@@ -38,19 +41,34 @@ cdef void _multiply_tile(
     bint is_filled, double[:, :, ::1] products, int shape, Py_ssize_t t, Py_ssize_t start, Py_ssize_t stop,
 ) noexcept nogil:
     """Add what the centers from `start` to `stop` make of the rows of a tile."""
-    cdef real fresh[TERM_BLOCK * TILE]
+    cdef real fresh[BLOCK * TILE]
+    cdef real steps[TERMS * BLOCK]
+    cdef real sums[TERMS * TILE]
+    cdef real zeros[TERMS]
     cdef real *u
-    cdef Py_ssize_t i, o, block, first
-    for o in range(weights.shape[0] if start == 0 else 0):
+    cdef Py_ssize_t i, k, o, first = start, depth, n_outputs = weights.shape[0]
+    for k in range(TERMS):
+        zeros[k] = 0
+    for o in range(n_outputs if start == 0 else 0):
         for i in range(TILE):
             products[o, t, i] = 0
-    for block in range(start // TERM_BLOCK, stop // TERM_BLOCK):
-        first = block * TERM_BLOCK
+    while first < stop:
+        depth = min(<Py_ssize_t>BLOCK, stop - first)
         u = &kept[t, first, 0] if t < kept.shape[0] else fresh
         if not (is_filled and t < kept.shape[0]):
-            _evaluate(&tiles[t, 0, 0], centers, first, shape, u)
-        for o in range(weights.shape[0]):
-            add_columns(u, TILE, TERM_BLOCK, &weights[o, first], TILE, &products[o, t, 0])
+            for k in range(depth // TERM_BLOCK):
+                _evaluate(&tiles[t, 0, 0], centers, first + k * TERM_BLOCK, shape, u + k * TERM_BLOCK * TILE)
+        o = 0
+        while o < n_outputs:   # TERMS outputs at a time, for which the kernels are read once
+            for k in range(TERMS):
+                for i in range(depth):
+                    steps[k * depth + i] = <real>weights[o + k, first + i] if o + k < n_outputs else 0
+            project_terms(u, depth, TILE, steps, zeros, sums)
+            for k in range(min(<Py_ssize_t>TERMS, n_outputs - o)):
+                for i in range(TILE):
+                    products[o + k, t, i] += sums[k * TILE + i]
+            o += TERMS
+        first += BLOCK
 
 
 cdef _multiply_kernels(
@@ -64,18 +82,18 @@ cdef _multiply_kernels(
           "kept must have shape (n_tiles or fewer, n_centers, 128)")
     agree(products.shape[0] == n_outputs and products.shape[1] == n_tiles and products.shape[2] == TILE,
           "products must have shape (n_outputs, n_tiles, 128)")
-    cdef Py_ssize_t each = TILE * TERM_BLOCK * (tiles.shape[1] + COSINE + n_outputs)
-    cdef Py_ssize_t some = n_threads * at_once(each * (n_centers // TERM_BLOCK))
+    cdef Py_ssize_t each = TILE * BLOCK * (tiles.shape[1] + COSINE + n_outputs)
+    cdef Py_ssize_t some = n_threads * at_once(each * ((n_centers + BLOCK - 1) // BLOCK))
     cdef Py_ssize_t t, first = 0, last, start, stop, work = 0
     with nogil:
         while first < n_tiles:
             last = min(n_tiles, first + some)
             start = 0
             while start < n_centers:
-                stop = min(n_centers, start + TERM_BLOCK * at_once(each))
+                stop = min(n_centers, start + BLOCK * at_once(each))
                 for t in prange(first, last, schedule='dynamic', num_threads=n_threads):
                     _multiply_tile(tiles, centers, weights, kept, is_filled, products, shape, t, start, stop)
-                look_at_signals(&work, (last - first) * each * ((stop - start) // TERM_BLOCK))
+                look_at_signals(&work, (last - first) * each * ((stop - start + BLOCK - 1) // BLOCK))
                 start = stop
             first = last
 
@@ -90,7 +108,10 @@ def multiply_kernels(
     int shape,         # GAUSSIAN or EXPONENTIAL
     int n_threads,
 ):
-    """products = sum over centers of weights k(row, center); kernels of tiles that are not kept are computed anew."""
+    """products = sum over centers of weights k(row, center); kernels of tiles that are not kept are computed anew.
+
+    Weights are rounded to the precision of the kernels, in which their magnitudes must lie.
+    """
     if tiles.itemsize == sizeof(float):
         return _multiply_kernels[float](tiles, centers, weights, kept, is_filled, products, shape, n_threads)
     return _multiply_kernels[double](tiles, centers, weights, kept, is_filled, products, shape, n_threads)

@@ -81,11 +81,14 @@ class KernelMatrix:
         """The matrix times vectors (n_vectors, n_padded); products of rows that pad tiles are arbitrary."""
         tiles, centers = self._tiles, self._centers
         products = np.empty((len(vectors), len(tiles), TILE))
-        weights = np.ascontiguousarray(vectors[:, : len(centers)])
+        weights = vectors[:, : len(centers)]
+        # In units of powers of two, so that single precision, in which they are multiplied, holds them.
+        units = np.ldexp(0.5, np.frexp(np.abs(weights).max(axis=1, keepdims=True))[1])
         n_threads = check_n_threads(self.n_threads, len(centers) * (tiles.size + len(vectors)))
-        sparse.multiply_kernels(tiles, centers, weights, self._kept, self._is_filled, products, self._shape, n_threads)
+        sparse.multiply_kernels(tiles, centers, weights / units, self._kept, self._is_filled, products, self._shape,
+                                n_threads)
         self._is_filled = True
-        return products.reshape(len(vectors), -1)
+        return units * products.reshape(len(vectors), -1)
 
     def columns(self, indices: Indices) -> NDArray[Any]:
         """The columns of some rows, shape (n_indices, n_tiles, 128)."""
