@@ -350,6 +350,17 @@ def column_form(kind, numbers, knots, heights, values):
 
 # --- explanations
 
+def summary(values, weights, n_entries):
+    """Distinct values with their weights; of more than n_entries those in the middle of equal shares of the weight."""
+    distinct, place = np.unique(values, return_inverse=True)
+    weights = np.bincount(place, weights)
+    if len(distinct) <= n_entries:
+        return distinct, weights
+    ends, share = np.cumsum(weights), weights.sum() / n_entries
+    kept, counts = np.unique(np.searchsorted(ends, share * (np.arange(n_entries) + 0.5)), return_counts=True)
+    return distinct[kept], share * counts
+
+
 def product_interaction(u, w, players):
     """Shapley value of one player, or interaction of two, in the game v(S) = prod_{S} u_g prod_{not S} w_g.
 

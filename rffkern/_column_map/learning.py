@@ -137,7 +137,6 @@ class _ColumnCollector:
         self._hash = hashlib.blake2b(digest_size=16)
         self._joined_hashes: bytes | None = None  # of merged or pickled rows, in place of the hash
         self._low, self._high = np.full(len(PARTS), np.inf), np.full(len(PARTS), -np.inf)
-        self._range = np.inf, -np.inf
         self._differences: dict[int, Moments] = {}
 
     def encode(self, column: RawColumn) -> Double:
@@ -155,11 +154,14 @@ class _ColumnCollector:
     def add(self, values: Double, folds: NDArray[np.intp], weights: Double, targets: Double) -> None:
         """Count a block."""
         missing = np.isnan(values)
-        if missing.any():
-            self._missing += float(weights[missing].sum())
+        if not missing.any() and self.kind != CATEGORY:
+            self._hash.update(values.data)
+            self._add_numbers(values, weights)
+            return
+        self._missing += float(weights[missing].sum())
         present = ~missing
         if self.kind != CATEGORY:
-            self._hash.update(np.where(missing, np.nan, values).tobytes())
+            self._hash.update(np.where(missing, np.nan, values).data)
             self._add_numbers(values[present], weights[present])
         elif self._levels is not None:
             codes = values[present].astype(np.intp)
@@ -171,8 +173,6 @@ class _ColumnCollector:
     def _add_numbers(self, values: Double, weights: Double) -> None:
         self._sketch.add(values, weights)
         self._moments += Moments.of(values, weights)
-        if len(values):
-            self._range = min(self._range[0], float(values.min())), max(self._range[1], float(values.max()))
         if self.kind == DATE and len(values):
             parts = np.array([each for each, _ in date_parts(values).values()])
             self._low, self._high = np.minimum(self._low, parts.min(1)), np.maximum(self._high, parts.max(1))
@@ -200,7 +200,6 @@ class _ColumnCollector:
         self._sketch.merge(other._sketch)
         self._joined_hashes = hashlib.blake2b(self._digest() + other._digest(), digest_size=16).digest()
         self._low, self._high = np.minimum(self._low, other._low), np.maximum(self._high, other._high)
-        self._range = min(self._range[0], other._range[0]), max(self._range[1], other._range[1])
         for j, moments in other._differences.items():
             self._differences[j] = self._differences.get(j, Moments()) + moments
         if other.kind == CATEGORY and self._levels is not None and other._levels is not None:
@@ -231,8 +230,8 @@ class _ColumnCollector:
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
         levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
         return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
-                                self.kind.encode() + self._digest(), self._name, self._range,
-                                self._reading, self._differences)
+                                self.kind.encode() + self._digest(), self._name,
+                                (self._sketch.low, self._sketch.high), self._reading, self._differences)
 
 
 class StatisticsCollector:
@@ -295,8 +294,9 @@ class StatisticsCollector:
         rows = self._first_row + self.n_rows + counting
         folds = rows % N_FOLDS if self._row_folds is None else self._row_folds[rows]
         weights, targets = self._weights[counting], self._targets[counting]
+        every = slice(self._filled) if len(counting) == self._filled else counting
         for column, values in zip(self._columns, self._values, strict=True):
-            column.add(values[counting], folds, weights, targets)
+            column.add(values[every], folds, weights, targets)
         dates = [j for j, column in enumerate(self._columns) if column.kind == DATE]
         for other, j in itertools.pairwise(dates):
             seconds = self._values[j, counting] - self._values[other, counting]

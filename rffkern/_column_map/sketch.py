@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._native import unfused
 from .._native.array_types import Double, Indices, NDArray
 
 BLOCK_ROWS = 4096
@@ -37,28 +38,30 @@ class Summary(NamedTuple):
         return float(self.values[min(np.searchsorted(ends, share * ends[-1]), len(ends) - 1)])
 
 
-def joined(values: Double, weights: Double) -> Summary:
-    """A summary of values; equal ones become one entry."""
-    values = values + 0.0  # of 0 and -0, which are equal, one
+_NONE = np.empty(0)
+
+
+def joined(values: Double, weights: Double, n_entries: int | None = None) -> Summary:
+    """A summary of values in n_entries at most; equal ones become one entry."""
+    values = np.add(values, 0.0, dtype=np.float64)  # of 0 and -0, which are equal, one
     if (weights == weights[0]).all():  # sorting is several times faster than finding the order
-        return _of_sorted(np.sort(values), weights)
-    order = np.argsort(values, kind="stable")
-    return _of_sorted(values[order], weights[order])
-
-
-def _of_sorted(values: Double, weights: Double) -> Summary:
-    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-    return Summary(values[first], np.add.reduceat(weights, first))
+        values.sort()
+    else:
+        order = np.argsort(values, kind="stable")
+        values, weights = values[order], weights[order]
+    return merged(Summary(values, weights), Summary(_NONE, _NONE), n_entries or len(values))
 
 
 def compressed(summary: Summary, n_entries: int) -> Summary:
     """At most n_entries of the entries: those in the middle of equal shares of the weight."""
-    if len(summary.values) <= n_entries:
-        return summary
-    ends = np.cumsum(summary.weights)
-    share = ends[-1] / n_entries
-    places = np.searchsorted(ends, share * (np.arange(n_entries) + 0.5)).clip(max=len(ends) - 1)
-    return _of_sorted(summary.values[places], np.full(n_entries, share))
+    return merged(summary, Summary(_NONE, _NONE), n_entries)
+
+
+def merged(a: Summary, b: Summary, n_entries: int) -> Summary:
+    """The summary of the values of both, in n_entries at most."""
+    values, weights = np.empty((2, len(a.values) + len(b.values)))
+    n_found = unfused.merge_summaries(*a, *b, n_entries, values, weights)
+    return Summary(values[:n_found].copy(), weights[:n_found].copy())
 
 
 class QuantileSketch:
@@ -84,9 +87,8 @@ class QuantileSketch:
         """Add a block of values, none of them nan, with positive weights."""
         if not len(values):
             return
-        summary = joined(values, weights)
-        self.low, self.high = min(self.low, float(summary.values[0])), max(self.high, float(summary.values[-1]))
-        self._carry(compressed(summary, self._n_entries), 0)
+        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+        self._carry(joined(values, weights, self._n_entries), 0)
 
     def merge(self, other: "QuantileSketch") -> None:
         """Add the values of another sketch; its last block counts as a whole one in the bound above."""
@@ -99,7 +101,7 @@ class QuantileSketch:
         """Put a summary of 2^height blocks in its place, merged with those that are there."""
         self._summaries += [None] * (height + 1 - len(self._summaries))
         while (there := self._summaries[height]) is not None:
-            summary, self._summaries[height] = self._merged(there, summary), None
+            summary, self._summaries[height] = merged(there, summary, self._n_entries), None
             height += 1
             if height == len(self._summaries):
                 self._summaries.append(None)
@@ -112,10 +114,6 @@ class QuantileSketch:
             return Summary(np.empty(0), np.empty(0))
         return joined(np.concatenate([[self.low, self.high], *(summary.values for summary in summaries)]),
                        np.concatenate([[0.0, 0.0], *(summary.weights for summary in summaries)]))
-
-    def _merged(self, a: Summary, b: Summary) -> Summary:
-        return compressed(joined(np.concatenate([a.values, b.values]), np.concatenate([a.weights, b.weights])),
-                           self._n_entries)
 
 
 class LevelStatistics(NamedTuple):

@@ -285,6 +285,11 @@ def map_rows(real):
             "scratch": np.empty((1, unfused.scratch_size(5, 3))), "n_threads": 1}
 
 
+def merge_summaries(real):
+    return {"values_a": np.arange(4.0), "weights_a": np.ones(4), "values_b": np.arange(3.0), "weights_b": np.ones(3),
+            "n_entries": 5, "values": np.empty(7), "weights": np.empty(7)}
+
+
 def term_arguments(*names):
     n = N_TILES * TILE
     every = {"subset": np.array([0, N_FEATURES - 1]), "omega": np.ones(2), "reg_lambda": 0.1,
@@ -417,7 +422,7 @@ ENTRIES = {
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
              kernel_matrix, multiply, factorise_system, invert_system, solve_system, likelihood_slopes, choose,
              remember, multiply_kernels, kernel_columns],
-    unfused: [map_rows],
+    unfused: [map_rows, merge_summaries],
 }
 METHODS = ("choose", "remember")   # of a Selector
 
@@ -554,6 +559,7 @@ def test_scratch_for_every_thread(module, build):
     (scoring, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
     (scoring, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (scoring, column_moments, {"power": 3}), (solvers, extend, {"size": 5}), (solvers, extend, {"size": -1}),
+    (unfused, merge_summaries, {"n_entries": 0}),
     (unfused, map_rows, {"forms": None}), (unfused, map_rows, {"out": np.empty((1, 2, 24))}),
     (scoring, sparse_products, {"indices": np.array([0, 2, -1], np.int32)}),
     (scoring, sparse_products, {"indices": np.array([0, 2, 3], np.int32)}),
