@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._estimator import parameters as shared
 from ..._estimator.parameters import Attribute, Parameter, eval_sets
-from ..._model.regions import LARGEST_REGION, MOST_ROWS
+from ..._model.regions import MOST_ROWS
 from ..._native.array_types import Double
 from ..._protocol.arguments import Check, choice, distinct, number
 from ...errors import InvalidInputError
@@ -378,18 +378,15 @@ PARAMETERS = (
               + "; ".join(f'"{name}", {each.description}' for name, each in BASE_LEARNERS.items())
               + ".  They are sampled in proportion to their recent improvement of the validation loss."),
     Parameter("kernel_ridge", choice("auto", True, False),
-              'Whether a kernel ridge regression is stacked on the terms: sum over training rows i of a_i k(r), with '
+              'Whether a kernel ridge regression is stacked on the bags: sum over training rows i of a_i k(r), with '
               'r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2, and k(r) either exp(-r) or '
-              'exp(-r^2 / 2), whichever predicts held-out rows better.  The bags and the regression are added with two '
-              'weights, those of the lowest loss on rows that neither was trained on.  "auto" keeps it if this loss '
-              f'falls by {LEAST_SHARE:.0%} and by a standard error; it tries it on n >= {FEWEST_ROWS} rows of d '
-              f'columns after mapping, if d is at most {COLUMNS_PER_ROW} n, n d at most {MOST_NUMBERS:,} and, for n <= '
-              f'{MOST_ROWS:,}, n^2 (2 d + 16) at most {MOST_WORK:.0e}, and first on a few small regions.  More than '
-              f'{MOST_ROWS:,} rows are divided into regions of {LARGEST_REGION // 2:,} to {LARGEST_REGION:,}, each '
-              'with a regression of its own.  A model with kernel ridge regression holds its training rows and takes '
-              f'longer to score.  If True, it is kept however little it gains, on {FEWEST_ROWS} rows or more; if '
-              'False, the model is the terms alone, and smaller.  docs/algorithms/fourier_boosting.md has the choice '
-              'of length scales and of what is tried.'),
+              'exp(-r^2 / 2), whichever predicts held-out rows better.  If "auto", it is tried on tables of at least '
+              f'{FEWEST_ROWS} rows and at most {MOST_NUMBERS:,} numbers after mapping, and kept if it lowers the loss '
+              f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error.  If '
+              'True, it is kept however little it gains; if False, the model is the bags alone.  A model with it holds '
+              f'its training rows, takes longer to score, and of more than {MOST_ROWS:,} rows has a regression for '
+              'each region of the columns.  docs/algorithms/fourier_boosting.md has the choice of length scales and '
+              'what else is not tried.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               "Columns of numbers with which the score, and so the target or the probability of the second of two "
               'classes, only rises (1) or only falls (-1): {"age": 1, "price": -1}, by name or index, or an entry for '
@@ -470,7 +467,7 @@ ATTRIBUTES = (
               "`kept`, whether kernel ridge regression is stacked on the terms; `reason`, a sentence; `loss_without` "
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "
               "`length_scale_factor`, such that the length scale of a column is this times 1 / sqrt(its relevance); "
-              "and `reg_lambda`.  Numbers are None where it was not tried."),
+              "`reg_lambda`; and `n_rows`, the number of these rows.  Numbers are None where it was not tried."),
     shared.N_FEATURES_IN_,
 )
 ARGUMENTS = {
