@@ -4,6 +4,7 @@
     python tools/bench.py families --log new.jsonl      every class: fit, scores, one row, size of its file
     python tools/bench.py rows --models fourier lightgbm --sizes 6000 200000     models of tools/compare.py as rows grow
     python tools/bench.py cost --log FILE --page FILE   time and memory by rows, columns, classes, threads: docs/cost.md
+    python tools/bench.py reach --data DIR              when fits reach the lowest log loss of LightGBM: docs/cost.md
     python tools/bench.py sparse                        fits of sparse rows beside LightGBM and logistic regression
     python tools/bench.py threads                       fits and scores by the number of threads
     python tools/bench.py predict                       scores of many rows, and `rffkern predict` from file to file
@@ -23,7 +24,7 @@ import argparse
 import json
 
 import common  # noqa: F401  (one thread, before numpy)
-from benchmarks import cost, exports, scoring, start, training
+from benchmarks import cost, exports, reach, scoring, start, training
 from common.measure import compare
 
 
@@ -64,6 +65,10 @@ def parse_arguments():
     page.add_argument("--models", nargs="+", choices=list(cost.MODELS), metavar="NAME",
                       help=f"of {', '.join(cost.MODELS)}; all by default")
     page.add_argument("--page", metavar="FILE", help="write the page, and a drawing beside it, from the log")
+    when = parser_of(commands, "reach", reach.reach)
+    when.add_argument("--data", metavar="DIR", required=True, help="folder of NAME.npz files")
+    when.add_argument("--sets", default="small,large,classes", help="as of tools/compare.py; %(default)s by default")
+    when.add_argument("--rows", type=int, default=6000, help="training rows at most; %(default)s by default")
     parser_of(commands, "sparse", training.sparse, repeat=3)
     by_threads = parser_of(commands, "threads", training.threads, sizes=[200_000])
     by_threads.add_argument("--threads", type=int, nargs="+", default=[1, 2], metavar="N",

@@ -23,6 +23,7 @@ from common.data import GROUPS
 from common.measure import memory_peak
 from common.rivals import lightgbm_stopped, quality
 
+from .reach import table_of
 from .training import in_process
 
 N_TEST = 5000
@@ -104,12 +105,14 @@ def cost(arguments):
     The other sizes are those of a table of 4,000 rows, 20 columns and two classes on one thread.  A fit is left out if
     it would take more than --limit seconds by the one before, and what the log has already is not measured again.
     """
-    known, of_sets, commit = {}, [], "unknown"  # unless the log has a record of it, {"measured": "1234abc"}
+    known, of_sets, reached = {}, [], []
+    commit = "unknown"  # unless the log has a record of it, {"measured": "1234abc"}
     if arguments.log and os.path.exists(arguments.log):
         with open(arguments.log, encoding="utf-8") as file:
             records = list(map(json.loads, file))
         known = {key_of(record): record for record in records if "cost" in record}
-        of_sets = [record for record in records if "set" in record]
+        reached = [record for record in records if "reach" in record]
+        of_sets = [record for record in records if "set" in record and "model" in record]
         commit = next((record["measured"] for record in records if "measured" in record), commit)
     for axis in arguments.axes:
         cases = AXES[axis]
@@ -135,7 +138,7 @@ def cost(arguments):
                 print(f"{model} {case}: {figures}", flush=True)
                 yield record
     if arguments.page:
-        write_page(arguments.page, list(known.values()), of_sets, commit)
+        write_page(arguments.page, list(known.values()), of_sets, reached, commit)
 
 
 def key_of(record):
@@ -173,10 +176,14 @@ SETS = """\
 61` adds real tables to the log: up to 6,000 training rows of each, one split, one thread. CPU seconds of all fits of a
 group of sets together, the geometric mean of the ratios to those of Fourier boosting, the mean accuracy or R2 in %, and
 the mean log loss where there is one. A set may be in two groups."""
+REACHED = """\
+`python tools/bench.py reach --data DIR --log docs/cost.jsonl`: CPU seconds, on one thread, at which fits first have the
+lowest log loss that LightGBM has after any of its rounds, on test rows; Fourier boosting without kernel ridge
+regression, all of its bags together. The geometric mean is of the ratios to LightGBM, where that loss is reached."""
 SET_MODELS = {"fourier": "Fourier boosting", "lightgbm-stopped": "LightGBM", "catboost": "CatBoost"}
 
 
-def write_page(path, records, of_sets, commit):
+def write_page(path, records, of_sets, reached, commit):
     """Write the page, and beside it the drawing."""
     found = collections.defaultdict(dict)
     for record in records:
@@ -195,6 +202,8 @@ def write_page(path, records, of_sets, commit):
                             "`max_seconds` ends a fit in time.", 120)]
     if of_sets:
         parts += ["", "## Data sets\n", textwrap.fill(SETS, 120) + "\n", by_group(of_sets)]
+    if reached:
+        parts += ["## The way there\n", textwrap.fill(REACHED, 120) + "\n", markdown(table_of(reached))]
     pathlib.Path(path).write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
