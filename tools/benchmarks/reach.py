@@ -54,7 +54,17 @@ def lightgbm(X, y, X_test):
     model = library.LGBMClassifier(n_estimators=MOST_ROUNDS, num_leaves=63, random_state=0, **QUIET)
     model.fit(X[rest], y[rest], eval_set=[(X[held], y[held])],
               callbacks=[clock, library.early_stopping(PATIENCE, verbose=False)])
-    return clock.rounds, [model.predict_proba(X_test, num_iteration=k + 1) for k in range(len(clock.rounds))]
+    return clock.rounds, probabilities_by_round(model, X_test, len(clock.rounds))
+
+
+def probabilities_by_round(model, X_test, n_rounds):
+    """Those of LightGBM, from the scores that each round adds."""
+    scores = np.zeros((len(X_test), 1 if model.n_classes_ == 2 else model.n_classes_))
+    for k in range(n_rounds):
+        scores += model.predict(X_test, raw_score=True, start_iteration=k, num_iteration=1).reshape(scores.shape)
+        both = np.hstack([np.zeros_like(scores), scores]) if model.n_classes_ == 2 else scores
+        exponentials = np.exp(both - both.max(axis=1, keepdims=True))
+        yield exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def catboost(X, y, X_test):
