@@ -32,8 +32,8 @@ _LARGEST = sys.float_info.max.hex()
 
 # From C to JavaScript, one after the other.
 _TRANSLATIONS: list[tuple[str, Any]] = [
-    (r"static const int (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Int32Array.of(\2)"),
-    (r"static const double (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Float64Array.of(\2)"),
+    (r"static const int (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Int32Array.from([\2])"),
+    (r"static const double (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Float64Array.from([\2])"),
     (r"(?m)^(?:static )?(?:void|int|double) (\w+)\(([^)]*)\)$",
      lambda found: f"function {found[1]}({re.sub(r'(const )?(double|int) [*]?', '', found[2])})"),
     (r"const double \*(\w+) =", r"const \1 ="),

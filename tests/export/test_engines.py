@@ -49,6 +49,20 @@ def test_in_postgresql(case, server, tmp_path):
     check(case, "postgresql", server, tmp_path)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", sorted(SLOW - {"duckdb"}))
+def test_more_numbers_than_a_function_takes_arguments(engine, tmp_path, rng):
+    if lacking(engine):
+        pytest.skip(f"{', '.join(lacking(engine))} not found")
+    X = rng.standard_normal((1400, 50))
+    model = rffkern.KernelRidgeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    target, run = ENGINES[engine][:2]
+    path = tmp_path / f"model{TARGETS[target].suffixes[0]}"
+    rffkern.export(model, path, to=target)
+    expected = results_of(model, X[:20])
+    assert errors_of(run(path, rows_of(model, X[:20]), expected), expected).ulp <= exported.rounding_of(model)
+
+
 @pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
 def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
     """Databases do not tell Id from id; the key must differ from row to row."""
