@@ -36,32 +36,50 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192, sets=(), signs=Non
     edges = [bin_edges(column) for column in Z.T]
     F0 = y.mean() if loss is squared_error else np.log((y > 0).mean() / (y < 0).mean())
     seeds = rng.integers(1 << 63, size=n_bags)
-    bags, out_of_fold, counts = [], np.zeros(n), np.zeros(n)
+    n_trees = n_bags // 2 if n_bags // 2 >= n_folds / 2 else 0  # bags of trees alone, the last ones
+    bags, held_out, first = [], [], n_bags - n_trees
     for k in range(n_bags):
-        if k % n_folds == 0:  # rows of like targets are spread evenly over the folds
-            order, folds = np.lexsort((rng.random(n), y)), np.empty(n, int)
-            folds[order] = (np.arange(n) + rng.integers(n_folds)) % n_folds
-        valid = folds == k % n_folds
+        if k >= first and n_trees < n_folds:
+            valid = held_out[k - first]  # that rows are held out by bags of either kind
+        else:
+            if k % n_folds == 0:  # rows of like targets are spread evenly over the folds
+                order, folds = np.lexsort((rng.random(n), y)), np.empty(n, int)
+                folds[order] = (np.arange(n) + rng.integers(n_folds)) % n_folds
+            valid = folds == k % n_folds
         train = rng.permutation(np.flatnonzero(~valid))
-        terms = boost(Z, y, train, np.flatnonzero(valid), edges, loss, F0, n_rounds, max_samples,
-                      np.random.default_rng(seeds[k]), [np.array(each) for each in sets],
-                      np.zeros(X.shape[1], int) if signs is None else np.array(signs))
-        bags.append(terms)
-        out_of_fold[valid] += F0 + sum(step * h(Z[valid]) for step, h in terms)
-        counts[valid] += 1
-    seen = counts > 0
-    factor = 1.0 if loss is squared_error else inverse_temperature(out_of_fold[seen] / counts[seen], y[seen])
+        bags.append(boost(Z, y, train, np.flatnonzero(valid), edges, loss, F0, n_rounds, max_samples,
+                          np.random.default_rng(seeds[k]), [np.array(each) for each in sets],
+                          np.zeros(X.shape[1], int) if signs is None else np.array(signs), trees_alone=k >= first))
+        held_out.append(valid)
+
+    def out_of_fold(some):
+        """Mean scores of the rows that some of the bags have held out, NaN of others."""
+        sums, counts = np.zeros(n), np.zeros(n)
+        for k in some:
+            sums[held_out[k]] += F0 + sum(step * h(Z[held_out[k]]) for step, h in bags[k])
+            counts[held_out[k]] += 1
+        return np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
+
+    H, w = out_of_fold(range(first)), 0.0
+    if n_trees:
+        away = out_of_fold(range(first, n_bags)) - H
+        w = share_of_trees(H, away, y, loss)
+        H = H + w * away
+    shares = np.repeat([(1 - w) / first, w / max(n_trees, 1)], [first, n_trees])
+    seen = np.isfinite(H)
+    factor = 1.0 if loss is squared_error else inverse_temperature(H[seen], y[seen])
     quartiles = np.quantile(Z, (0.25, 0.75), axis=0) * std
     margin = np.minimum((2 * (quartiles[1] - quartiles[0])) ** 2 / (high - low), high - low)
 
     def score(X):
         Z = (X.clip(low - margin, high + margin) - mean) / std
-        return factor * (F0 + np.mean([sum(step * h(Z) for step, h in terms) for terms in bags], axis=0))
+        return factor * (F0 + sum(share * sum(step * h(Z) for step, h in terms)
+                                  for share, terms in zip(shares, bags, strict=True)))
 
     return score
 
 
-def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets, signs):
+def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets, signs, trees_alone):
     """The rounds of one bag, up to that of the lowest validation loss: a list of (step, term)."""
     rows, n_train = np.concatenate([train, valid]), len(train)
     Z, y, F = Z[rows], y[rows], np.full(len(rows), F0)
@@ -79,6 +97,8 @@ def boost(Z, y, train, valid, edges, loss, F0, n_rounds, max_samples, rng, sets,
                      depth=round(np.clip(7.2 + 1.5 * np.log2(len(rows) / 6000), 3, 12))),
                 Linear(min(3 * fourier_rate, 1.0), Z, chances, **constraints)]
     begins = learners[2].choose_ridge(Z, y, F, n_train, loss, chances) < loss(F, y)[0][n_train:].mean() / 2
+    if trees_alone:
+        learners, begins = learners[1:2], False
     terms, best, validation = [], 0, [loss(F, y)[0][n_train:].mean()]
     for t in range(n_rounds):
         learner = learners[2] if begins and t == 0 else sample_learner(learners, t, rng)
@@ -116,7 +136,7 @@ def screened(Z, g, h, edges):
 
 def sample_learner(learners, t, rng):
     """In turns for 30 rounds, then in proportion to the recent improvement of the validation loss."""
-    if t < 30:
+    if t < 30 or len(learners) == 1:
         turns = [each for each in learners for _ in range(2 if each.searches_steps else 1)]
         return turns[t % len(turns)]
     gains, costs, misses = np.array([(max(each.gain, 0), each.cost, each.misses) for each in learners]).T
@@ -330,6 +350,20 @@ def bin_edges(column):
         last = np.unique(np.searchsorted(np.cumsum(counts)[:-1] / counts.sum(), np.arange(1, 255) / 255))
         last = last[last < len(distinct) - 1]
     return 0.5 * (distinct[last].astype(float) + distinct[last + 1])
+
+
+def share_of_trees(H, away, y, loss):
+    """The step along `away` of the lowest loss out of fold, as if ten rows said three tenths."""
+    seen = np.isfinite(H) & np.isfinite(away)
+    H, away, y = H[seen], away[seen], y[seen]
+    _, g, h = loss(H + 0.3 * away, y)
+    noise = (g @ g) / h.sum()
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        w = (low + high) / 2
+        derivative = loss(H + w * away, y)[1] @ away - 10 * noise * (w - 0.3)
+        low, high = (w, high) if derivative > 0 else (low, w)
+    return round((low + high) / 2, 2)
 
 
 def inverse_temperature(scores, y):

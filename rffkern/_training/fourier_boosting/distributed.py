@@ -113,7 +113,6 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                      each.shares(_CALIBRATION_ROWS), calibration_seed)
     data = loss.data(np.empty((center.size if classes is None else 1, 0)), np.empty(0), initial)  # of no rows
     sizes = resolve_hyperparameters(model, n_rows, loss.facts.rates, len(data.intercept))
-    sizes = sizes._replace(n_tree_bags=0)  # which are for tables that need no partitions
 
     # Folds and bags.
     seeds, checkpoints, bag_folds = rng.integers(1 << 62, size=3), [], list[tuple[int, int, Fold]]()

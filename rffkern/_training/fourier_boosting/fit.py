@@ -33,7 +33,7 @@ from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
-from .parameters import BASE_LEARNERS, Hyperparameters, Reason, resolve_hyperparameters
+from .parameters import BASE_LEARNERS, Hyperparameters, Reason, resolve_hyperparameters, with_tree_bags
 from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
 from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
@@ -102,6 +102,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
     # Each bag validates on one fold and trains on the others; with an evaluation set all bags validate on it.
     sizes = resolve_hyperparameters(model, len(table.learned), loss.facts.rates, len(table.data.intercept))
+    sizes = with_tree_bags(model, sizes)
     if state is None:
         rng = check_rng(model.random_state)
         checkpoints = [Checkpoint(np.random.default_rng(seed)) for seed in rng.integers(1 << 63, size=sizes.n_bags)]
@@ -273,13 +274,17 @@ def draw_folds(model: Any, table: Table, sizes: Hyperparameters, rng: "np.random
         return [RowOrder.of(learned[:start], learned[start:], rng) for _ in range(n_bags)]
     if groups is not None:
         n_folds = min(n_folds, len(np.unique(groups)))
-    orders = []
+    orders, held_out, first = [], list[Mask](), n_bags - sizes.n_tree_bags
     folds: Any = None
     for bag in range(n_bags):
-        if bag % int(n_folds) == 0:
-            folds = assign_folds(strata, n_folds, rng) if groups is None else group_folds(groups, strata, n_folds, rng)
-        is_validation = (folds == bag % int(n_folds)) & (len(learned) > 1)  # one row cannot be held out
-        orders.append(RowOrder.of(learned[~is_validation], learned[is_validation], rng))
+        if bag >= first and sizes.n_tree_bags < int(n_folds):
+            held_out.append(held_out[bag - first])  # that rows are held out by bags of either kind
+        else:
+            if bag % int(n_folds) == 0:
+                folds = (assign_folds(strata, n_folds, rng) if groups is None else
+                         group_folds(groups, strata, n_folds, rng))
+            held_out.append((folds == bag % int(n_folds)) & (len(learned) > 1))  # one row cannot be held out
+        orders.append(RowOrder.of(learned[~held_out[bag]], learned[held_out[bag]], rng))
     return orders
 
 

@@ -32,6 +32,13 @@ FEWEST_ROWS = 10
 # together, n^2 (2 d + 16); and numbers n d, which the model holds.
 COLUMNS_PER_ROW, MOST_WORK, MOST_NUMBERS = 4, 5e10, 5_000_000
 
+# Beside linear functions: the share of the rows that bags of trees alone hold out at least, and how many times the
+# number of bags there are with these.
+_LEAST_HELD_OUT, _MORE_BAGS = 0.5, 4 / 3
+
+# The default number of bags of up to 1,000 rows.
+_MOST_BAGS = 10
+
 # Any number of rows.
 _ALL_ROWS = 1 << 62
 
@@ -154,7 +161,7 @@ def defaults_for(n_rows: int) -> Hyperparameters:
     """
     small = math.log(n_rows / 1000) / math.log(3)  # 0 at 1,000 rows, 1 at 3,000
     large = math.log(n_rows / 3000) / math.log(10)  # 0 at 3,000 rows, 1 at 30,000
-    n_bags = _between(10, 5, small)
+    n_bags = _between(_MOST_BAGS, 5, small)
     n_bags *= _between(1, 0.4, math.log(n_rows / 5000) / math.log(6))  # 2 at 30,000 rows
     n_bags *= _between(1, 0.5, large - 1)  # 1 from 300,000 on
     return Hyperparameters(
@@ -192,12 +199,25 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str, n_outputs: int =
         sizes = sizes._replace(fourier_rate=sizes.fourier_rate * factor, tree_rate=sizes.tree_rate * factor)
     few, many, ridge = LOSS_RATES[loss]
     fourier, tree, growth = (_between(*ends, _size(n_rows)) for ends in zip(few, many, strict=True))
-    n_folds, n_tree_bags = max(2, min(sizes.n_folds, n_rows)), sizes.n_bags // 2
-    if n_tree_bags < n_folds or not {"tree"} < {*model.base_learners}:
-        n_tree_bags = 0  # each row is to be held out by bags of either kind
-    return sizes._replace(n_folds=n_folds, n_tree_bags=n_tree_bags, fourier_rate=fourier * sizes.fourier_rate,
+    return sizes._replace(n_folds=max(2, min(sizes.n_folds, n_rows)), fourier_rate=fourier * sizes.fourier_rate,
                           tree_rate=tree * sizes.tree_rate, amplitude_ridge=ridge, rate_growth=growth,
                           samples_outputs=loss == "softmax", max_samples=model.max_samples or _ALL_ROWS)
+
+
+def with_tree_bags(model: Any, sizes: Hyperparameters) -> Hyperparameters:
+    """Sizes with half of the bags of trees alone, where rows enough are held out by bags of either kind.
+
+    Those are all rows, but beside linear functions half: a line carries a row that is far out further than the
+    targets of any like it.  As bags of trees take half of the time, there are then more bags.
+    """
+    learners, n_bags, least_share = {*model.base_learners}, sizes.n_bags, 1.0
+    if "linear" in learners:
+        least_share = _LEAST_HELD_OUT
+        if model.n_bags is None:
+            n_bags = max(n_bags, min(round(_MORE_BAGS * n_bags), _MOST_BAGS))
+    if n_bags // 2 < least_share * sizes.n_folds or not {"tree"} < learners:
+        return sizes
+    return sizes._replace(n_bags=n_bags, n_tree_bags=n_bags // 2)
 
 
 class Reason(IntEnum):
@@ -363,9 +383,11 @@ PARAMETERS = (
     Parameter("n_bags", number(int, 1, MAX_BAGS, optional=True),
               "Number of bags, boosted models whose mean is the model.  If None, it depends on the number of rows: 10 "
               "for up to 1,000, 5 for 3,000 to 5,000, 2 for 30,000, 1 for 300,000 or more, and in between in "
-              "proportion.  With more than 25 classes there are fewer, down to 40 % for 200 classes or more.  If there "
-              "are at least twice as many bags as folds, such as 10 bags and 5 folds, the second half of the bags adds "
-              "trees alone; their weight in the mean is chosen on held-out rows."),
+              "proportion.  With more than 25 classes there are fewer, down to 40 % for 200 classes or more.  The "
+              "second half of the bags adds trees alone if there are at least twice as many bags as folds, such as "
+              "10 bags and 5 folds; their weight in the mean is chosen on held-out rows.  With linear functions, as "
+              "regression has by default, about as many bags as folds will do, and between 1,000 and 6,000 rows None "
+              "has a third more."),
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
               "interpolated in between.  "

@@ -17,25 +17,28 @@ from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
 TOLERANCE = 1e-4
 
 
-@pytest.mark.parametrize(("n_samples", "n_features", "loss", "seed", "constraints"), [
-    (200, 4, "squared_error", 3, {}), (200, 4, "squared_error", 5, {}), (200, 4, "log_loss", 2, {}),
-    (1500, 4, "squared_error", 8, {}), (1500, 4, "log_loss", 3, {}), (60, 20, "squared_error", 2, {}),
-    (60, 20, "log_loss", 2, {}), (60, 20, "log_loss", 3, {}),
-    (200, 4, "squared_error", 3, {"sets": [[0, 1], [1, 2], [3]]}), (200, 4, "log_loss", 2, {"signs": [0, 1, 0, 0]}),
-    (200, 4, "squared_error", 4, {"sets": [[0], [1], [2], [3]], "signs": [-1, 0, 0, 0]})])
-def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed, constraints):
+@pytest.mark.parametrize(("n_samples", "n_features", "loss", "seed", "constraints", "n_bags", "jump"), [
+    *((*each, 2, 1) for each in [
+        (200, 4, "squared_error", 3, {}), (200, 4, "squared_error", 5, {}), (200, 4, "log_loss", 2, {}),
+        (1500, 4, "squared_error", 8, {}), (1500, 4, "log_loss", 3, {}), (60, 20, "squared_error", 2, {}),
+        (60, 20, "log_loss", 2, {}), (60, 20, "log_loss", 3, {}),
+        (200, 4, "squared_error", 3, {"sets": [[0, 1], [1, 2], [3]]}), (200, 4, "log_loss", 2, {"signs": [0, 1, 0, 0]}),
+        (200, 4, "squared_error", 4, {"sets": [[0], [1], [2], [3]], "signs": [-1, 0, 0, 0]})]),
+    # Half of the bags are of trees alone: on the folds of the others, or as many as there are folds.
+    (200, 4, "squared_error", 3, {}, 6, 9), (200, 4, "log_loss", 2, {}, 7, 4), (100, 4, "squared_error", 3, {}, 10, 9)])
+def test_the_reference_trains_the_same_model(n_samples, n_features, loss, seed, constraints, n_bags, jump):
     rng = np.random.default_rng(seed)
     X, noise = rng.standard_normal((n_samples, n_features)), 0.3 * rng.standard_normal(n_samples)
-    y = np.sin(2 * X[:, 0]) + X[:, 1] + (X[:, 2] > 0.3) + noise
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + jump * (X[:, 2] > 0.3) + noise
     if loss == "log_loss":
         y = np.where(y > np.median(y), 1.0, -1.0)
     make = FourierBoostingRegressor if loss == "squared_error" else FourierBoostingClassifier
     # Beyond 30 rounds base learners are sampled.  Blocks of rows are drawn where a bag has more rows than max_samples,
     # or 1,024.  Some rows that are scored lie outside the training range.
-    model = make(45, n_bags=2, base_learners=(*BASE_LEARNERS,), columns=None, kernel_ridge=False,
+    model = make(45, n_bags=n_bags, base_learners=(*BASE_LEARNERS,), columns=None, kernel_ridge=False,
                  max_samples=512, early_stopping_rounds=1000, interaction_constraints=constraints.get("sets"),
                  monotone_constraints=constraints.get("signs"), random_state=seed).fit(X, y)
-    score = reference.fit(X, y, getattr(reference, loss), 45, 2, seed, max_samples=512, **constraints)
+    score = reference.fit(X, y, getattr(reference, loss), 45, n_bags, seed, max_samples=512, **constraints)
     rows = 1.5 * rng.standard_normal((500, n_features))
     expected = score(rows)
     scores = model.predict(rows) if loss == "squared_error" else model.decision_function(rows)

@@ -120,7 +120,7 @@ def test_scale_and_lambda_are_those_of_the_largest_regions(forced, trials, monke
 @pytest.mark.parametrize("family", [FourierBoostingClassifier, FourierBoostingRegressor])
 def test_predictions_of_regions_are_out_of_fold(family, trials):
     """Of noise they are no better than chance, also for rows that are in no fold of the first assignment."""
-    model = family(**SHORT | {"n_bags": 6}, validation_fraction=0.3).fit(X, NOISE)
+    model = family(**SHORT | {"n_bags": 6, "base_learners": ("fourier", "tree")}, validation_fraction=0.3).fit(X, NOISE)
     trial = trials[0][0]
     assert trial._rows.n_folds == trial._rows.folds.max() + 1  # rows that are left over have scores of bags as well
     regions = kernel_trial._Regions(trial._rows, trial._divisions[256], 256)

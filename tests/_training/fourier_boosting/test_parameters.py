@@ -5,8 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingRegressor
-from rffkern._training.fourier_boosting.parameters import LOSS_RATES, defaults_for, resolve_hyperparameters
+from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern._training.fourier_boosting.parameters import (
+    LOSS_RATES,
+    defaults_for,
+    resolve_hyperparameters,
+    with_tree_bags,
+)
 
 SIZES = np.unique(np.geomspace(2, 10_000_000, 2000).astype(int))
 
@@ -63,15 +68,30 @@ def test_parameters_take_the_place_of_rules():
     found = resolve_hyperparameters(model, 400, "values")
     assert (found.n_bags, found.n_folds, found.patience) == (3, 4, None)
     plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
-    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01, n_tree_bags=5)
+    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01)
     assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
 
 
 @pytest.mark.parametrize(("params", "n_tree_bags"), [
-    ({}, 5), ({"n_bags": 9}, 0), ({"n_bags": 11}, 5), ({"n_bags": 4, "validation_fraction": 0.5}, 2),
+    ({}, 5), ({"n_bags": 11}, 5), ({"n_bags": 4, "validation_fraction": 0.5}, 2),
+    ({"n_bags": 9}, 4), ({"n_bags": 6}, 3), ({"n_bags": 5}, 0), ({"n_bags": 9, "validation_fraction": 0.1}, 0),
+    ({"base_learners": ("fourier", "tree")}, 5), ({"base_learners": ("fourier", "tree"), "n_bags": 9}, 0),
     ({"base_learners": ("tree",)}, 0), ({"base_learners": ("fourier", "linear")}, 0)])
-def test_half_of_the_bags_are_trees_where_each_row_is_held_out_by_either_kind(params, n_tree_bags):
-    assert resolve_hyperparameters(FourierBoostingRegressor(**params), 400, "values").n_tree_bags == n_tree_bags
+def test_half_of_the_bags_are_trees_where_rows_enough_are_held_out_by_either_kind(params, n_tree_bags):
+    model = FourierBoostingRegressor(**params)
+    assert with_tree_bags(model, resolve_hyperparameters(model, 400, "values")).n_tree_bags == n_tree_bags
+
+
+@pytest.mark.parametrize(("n_rows", "n_bags", "n_tree_bags"), [
+    (1000, 10, 5), (1500, 10, 5), (2051, 8, 4), (6000, 7, 3), (8000, 4, 0)])
+def test_beside_bags_of_trees_there_are_more_bags(n_rows, n_bags, n_tree_bags):
+    """As many without linear functions, or where the number is given."""
+    model = FourierBoostingRegressor()
+    found = with_tree_bags(model, resolve_hyperparameters(model, n_rows, "values"))
+    assert (found.n_bags, found.n_tree_bags) == (n_bags, n_tree_bags)
+    for model in (FourierBoostingClassifier(), FourierBoostingRegressor(n_bags=defaults_for(n_rows).n_bags)):
+        assert with_tree_bags(model, resolve_hyperparameters(model, n_rows, "values")).n_bags == (
+            defaults_for(n_rows).n_bags)
 
 
 @pytest.mark.parametrize(("share", "n_folds"), [(0.3, 1 / 0.3), (0.1, 10), (1 / 49, 49), (0.5, 2), (0.001, 400)])
