@@ -326,7 +326,8 @@ def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:
 
 
 def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labels: bool,
-             division: Division | None = None, imputes: bool = True) -> tuple[ColumnMap, Any]:
+             division: Division | None = None, imputes: bool = True, n_threads: int | None = 1
+             ) -> tuple[ColumnMap, Any]:
     """A copy of a map that is fitted on training rows, and these rows mapped: an array, or RowBlocks.
 
     The map itself is not changed.  Missing values are imputed from other columns, or become the mean.
@@ -338,7 +339,7 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
     fitted._keep(fitted_map, reference)
 
     def mapped(block: Any, first_row: int) -> NDArray[Any]:
-        rows = None if fitted._compiled is None else fitted._compiled.map(block, 1)  # without target statistics
+        rows = None if fitted._compiled is None else fitted._compiled.map(block, n_threads)  # without target statistics
         if rows is None:
             rows = _like(block, fitted_map.apply(fitted_map.read(block, "the training"), folds, first_row))
         return rows

@@ -73,7 +73,7 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, division: Divis
         columns = model._auto_map(X)
     if columns is None:
         return X, None
-    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division, model._imputes())
+    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division, model._imputes(), model.n_jobs)
     warn_of_dropped(column_map._fitted_map())
     return mapped, column_map
 

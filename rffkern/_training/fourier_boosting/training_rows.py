@@ -110,10 +110,13 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
 def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
     """Columns of rows in units of the scaling, block by block."""
     step = max(1, _BLOCK_SIZE // rows.shape[1])
+    has_units = not scaling.center.any() and (scaling.inverse_scale == 1).all()  # as mapped columns have
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        with np.errstate(over="ignore"):  # which is clipped
-            units = (rows[block] - scaling.center) * scaling.inverse_scale
+        units = rows[block]
+        if not has_units:
+            with np.errstate(over="ignore"):  # which is clipped
+                units = (units - scaling.center) * scaling.inverse_scale
         np.clip(units.T, -_LARGEST_VALUE, _LARGEST_VALUE, out=out[:, block], casting="same_kind")
 
 
