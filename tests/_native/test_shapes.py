@@ -236,7 +236,8 @@ def kernel_columns(real):
 
 def kernel_matrix(real):
     return {"tiles": np.ones((2, N_FEATURES, TILE)), "centers": np.ones((8, N_FEATURES)),
-            "matrix": np.ones((5, TILE + 1)), "declines": np.ones((5, TILE + 1)), "shape": 1, "n_threads": 1}
+            "matrix": np.ones((5, TILE + 1)), "declines": np.ones((5, TILE + 1)), "shape": 1, "lower": False,
+            "n_threads": 1}
 
 
 def multiply(real):

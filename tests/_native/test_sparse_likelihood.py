@@ -26,7 +26,7 @@ def test_kernel_matrix(seed, n_rows, n_features, shape):
     centers = np.zeros((-(-n_rows // 4) * 4, n_features))
     centers[:n_rows] = scaled
     matrix, declines = np.full((2, n_rows, n_rows), np.nan)
-    sparse.kernel_matrix(packed(scaled), centers, matrix, declines, number, 2)
+    sparse.kernel_matrix(packed(scaled), centers, matrix, declines, number, False, 2)
     expected = reference.kernel_of_shape(X, X, shape=shape)
     np.testing.assert_allclose(matrix, expected, atol=1e-13)
     if shape == "exponential":
@@ -35,8 +35,11 @@ def test_kernel_matrix(seed, n_rows, n_features, shape):
         np.testing.assert_allclose(declines[apart], expected[apart] / distance[apart], rtol=1e-9, atol=1e-13)
         assert (declines[~apart] == 0).all()
     alone = np.full((n_rows, n_rows), np.nan)
-    sparse.kernel_matrix(packed(scaled), centers, alone, NO_DECLINES, number, 1)
+    sparse.kernel_matrix(packed(scaled), centers, alone, NO_DECLINES, number, False, 1)
     assert alone.tobytes() == matrix.tobytes()
+    lower = np.full((n_rows, n_rows), np.nan)
+    sparse.kernel_matrix(packed(scaled), centers, lower, NO_DECLINES, number, True, 1)
+    np.testing.assert_array_equal(np.tril(lower), np.tril(matrix))
 
 
 @given(seed=SEEDS, size=SIZES, n_threads=st.integers(1, 3))

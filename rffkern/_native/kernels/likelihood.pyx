@@ -13,12 +13,12 @@ use_team(team)
 
 
 cdef void _matrix_rows(const real[:, :, ::1] tiles, const real[:, ::1] centers, real[:, ::1] matrix,
-                       real[:, ::1] declines, int shape, Py_ssize_t first) noexcept nogil:
+                       real[:, ::1] declines, int shape, bint lower, Py_ssize_t first) noexcept nogil:
     cdef real u[TERMS * TILE]
     cdef real distance[TERMS * TILE]
     cdef real length = <real>(1 / log(2.0))
     cdef Py_ssize_t i, k, t, n_rows, n_terms = min(<Py_ssize_t>TERMS, matrix.shape[0] - first)
-    for t in range(tiles.shape[0]):
+    for t in range(min(tiles.shape[0], (first + TERMS - 1) // TILE + 1) if lower else tiles.shape[0]):
         n_rows = min(<Py_ssize_t>TILE, matrix.shape[1] - t * TILE)
         distances(&tiles[t, 0, 0], tiles.shape[1], TILE, &centers[first, 0], u)
         for i in range(TERMS * TILE if declines.shape[0] else 0):
@@ -33,7 +33,7 @@ cdef void _matrix_rows(const real[:, :, ::1] tiles, const real[:, ::1] centers, 
 
 
 cdef _kernel_matrix(const real[:, :, ::1] tiles, const real[:, ::1] centers, real[:, ::1] matrix,
-                    real[:, ::1] declines, int shape, int n_threads):
+                    real[:, ::1] declines, int shape, bint lower, int n_threads):
     agree(tiles.shape[1] >= 1 and tiles.shape[2] == TILE, "tiles must have shape (n_tiles, n_features, 128)")
     agree(has_shape(centers, (matrix.shape[0] + TERMS - 1) // TERMS * TERMS, tiles.shape[1]),
           "centers must have shape (n_centers padded to a multiple of CENTER_MULTIPLE, n_features)")
@@ -48,7 +48,7 @@ cdef _kernel_matrix(const real[:, :, ::1] tiles, const real[:, ::1] centers, rea
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
             for k in prange(first, last, schedule='dynamic', num_threads=n_threads):
-                _matrix_rows(tiles, centers, matrix, declines, shape, k * TERMS)
+                _matrix_rows(tiles, centers, matrix, declines, shape, lower, k * TERMS)
             look_at_signals(&work, (last - first) * each)
             first = last
 
@@ -59,12 +59,13 @@ def kernel_matrix(
     matrix,            # OUT  real (n_centers, n_samples)
     declines,          # OUT  real (n_centers, n_samples), or (0, 0) for none
     int shape,         # GAUSSIAN or EXPONENTIAL
+    bint lower,        # whether entries above the diagonal may be left as they are
     int n_threads,
 ):
     """matrix = kernels of rows and centers; declines = matrix / r, 0 where r is 0, of the kernel exp(-r)."""
     if tiles.itemsize == sizeof(float):
-        return _kernel_matrix[float](tiles, centers, matrix, declines, shape, n_threads)
-    return _kernel_matrix[double](tiles, centers, matrix, declines, shape, n_threads)
+        return _kernel_matrix[float](tiles, centers, matrix, declines, shape, lower, n_threads)
+    return _kernel_matrix[double](tiles, centers, matrix, declines, shape, lower, n_threads)
 
 
 cdef void _row_slopes(real[:, ::1] inverse, const real[:, ::1] weights, const real[:, ::1] matrix,

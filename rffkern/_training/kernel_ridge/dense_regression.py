@@ -43,6 +43,7 @@ class DenseRegression:
         self.rows, self._shape = rows, shape
         self._inverse, self.coefficients = np.empty((0, 0)), np.empty((0, 0))
         self._lengths = np.empty(0)
+        self._kernels: DenseKernels | None = None
 
     def fit(self, choice: Choice) -> bool:
         """Learn from the rows; return whether the matrix was positive definite."""
@@ -51,7 +52,9 @@ class DenseRegression:
         dtype = precision_beside("single", float(noise.min()), 1.0)
         self._lengths = choice.inverse
         system = DenseSystem(len(X), n_threads, dtype)
-        DenseKernels(X, X, n_threads, dtype).fill(self._lengths, self._shape, system.matrix)
+        if self._kernels is None or self._kernels.dtype != dtype:
+            self._kernels = DenseKernels(X, X, n_threads, dtype)
+        self._kernels.fill(self._lengths, self._shape, system.matrix, lower=True)
         system.matrix.flat[:: len(X) + 1] += noise.astype(dtype)
         if not system.factorise():
             return False

@@ -40,8 +40,9 @@ _LARGEST_LENGTH = 1e150
 # Regions among which that of the largest variance of targets is the one that length scales and lambda are chosen on.
 _N_COMPARED = 3
 
-# Systems, one for each fold and output, from which on one inverse serves all where rows are at most so many for each
-# system, and no more than the last number.
+# Rows up to which one inverse serves the systems of all folds and outputs; and systems from which on it does where rows
+# are at most so many for each system, and no more than the last number.
+_FEW_DENSE = 1000
 _MANY_SYSTEMS, _ROWS_PER_SYSTEM, _MOST_DENSE = 60, 8, 4000
 
 # Values of columns are divided in single precision up to this, and larger ones in units in which they are; regions
@@ -256,7 +257,8 @@ class RegionLearner(NamedTuple):
         None where conjugate gradients are cheaper, or the matrix is not positive definite.
         """
         n_rows, n_systems = len(self.shuffled), (self.n_folds + 1) * len(self.targets)
-        is_cheaper = n_systems >= _MANY_SYSTEMS and n_rows <= min(_ROWS_PER_SYSTEM * n_systems, _MOST_DENSE)
+        is_cheaper = n_rows <= _FEW_DENSE or (
+            n_systems >= _MANY_SYSTEMS and n_rows <= min(_ROWS_PER_SYSTEM * n_systems, _MOST_DENSE))
         if not is_cheaper or self.precision != "single" or not (self.weights > 0).all():
             return None
         few = ChoiceRows(_scaled(self.X, np.arange(n_rows), self.units), self.targets, self.weights, self.n_jobs)

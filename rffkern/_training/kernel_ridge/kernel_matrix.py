@@ -178,20 +178,22 @@ class DenseKernels:
     def __init__(self, rows: Double, centers: Double, n_threads: int | None, dtype: Dtype = DOUBLE) -> None:
         self._centers = np.pad(centers, ((0, -len(centers) % CENTER_MULTIPLE), (0, 0)))
         self._raw_tiles, _ = pack(rows, no_scaling(rows.shape[1]), DOUBLE, 1)
-        self._tiles = aligned(self._raw_tiles.shape, dtype)
+        self._tiles, self.dtype = aligned(self._raw_tiles.shape, dtype), dtype
         self._n_threads = check_n_threads(n_threads, len(centers) * rows.size)
 
-    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real = NO_DECLINES) -> None:
+    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real = NO_DECLINES,
+             lower: bool = False) -> None:
         """Fill a matrix (n_centers, n_samples) with kernels, and another with their declines, kernel / r.
 
-        Both have the dtype of the kernels; `NO_DECLINES` for none.
+        Both have the dtype of the kernels; `NO_DECLINES` for none.  With `lower`, what is above the diagonal is
+        arbitrary.
         """
-        scale, dtype = UNITS[SHAPES[shape]] * inverse_lengths, self._tiles.dtype
+        scale = UNITS[SHAPES[shape]] * inverse_lengths
         np.multiply(self._raw_tiles, scale[:, None], out=self._tiles, casting="same_kind")
         if declines is NO_DECLINES:
-            declines = np.empty((0, 0), dtype)
-        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(dtype, copy=False), matrix, declines,
-                             SHAPES[shape], self._n_threads)
+            declines = np.empty((0, 0), self.dtype)
+        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(self.dtype, copy=False), matrix, declines,
+                             SHAPES[shape], lower, self._n_threads)
 
 
 class DenseSystem:

@@ -228,6 +228,7 @@ def test_one_inverse_serves_many_outputs(rng, monkeypatch):
     y, weights = np.arange(96) % 12, rng.uniform(0.5, 2, 96)
     X += y[:, None] / 4
     dense = KernelRidgeClassifier(**GIVEN, random_state=0).fit(X, y, weights)
+    monkeypatch.setattr("rffkern._training.kernel_ridge.fit._FEW_DENSE", 95)
     monkeypatch.setattr("rffkern._training.kernel_ridge.fit._MOST_DENSE", 95)
     iterated = KernelRidgeClassifier(**GIVEN, tol=1e-8, random_state=0).fit(X, y, weights)
     assert dense.n_iter_ == 0 < iterated.n_iter_
