@@ -19,6 +19,7 @@ from .._column_map.cells import (
     is_number,
     known_level,
     read_column,
+    read_texts,
 )
 from .._column_map.tables import has_large_integers
 from .._native.array_types import Double, NDArray
@@ -459,8 +460,10 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         else "expected a date, such as 2024-03-01 or 2024-03-01 12:30,"
     if not kind.nullable and is_missing(text):
         return f"{expected} got {text!r}: the value is missing; fill it in, or skip such rows with --reject FILE"
-    hint = ""
-    if kind.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
+    hint, value = "", read_texts([text], Reading(NUMERIC))[0]
+    if kind.kind == NUMERIC and decimal == "." and value == value and not is_number(text):
+        hint = f": write {value:.15g}, without marks"
+    elif kind.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
         hint = ": if it has a decimal comma, pass --decimal ," if delimiter != "," \
             else ": if it has a decimal comma, write a point, because commas separate the columns"
     elif kind.inferred and not is_number(text):

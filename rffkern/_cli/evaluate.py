@@ -13,7 +13,7 @@ from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
 from .output import Progress, check_output, open_rejected, printable, say
-from .table import Table, as_numbers, column_index, column_indices, column_label
+from .table import Table, as_numbers, column_index, column_indices, column_label, targets_of
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
             rejected.add(block.rejected)
             if len(block.X):
                 weights = None if weight is None else as_numbers(np.asarray(block.kept[0], dtype=str))
-                parts.append(_known(_of_block(model, of_model.of(block), np.asarray(block.labels), weights)))
+                labels = np.asarray(block.labels)
+                parts.append(_known(_of_block(model, of_model.of(block), labels, weights, table.path)))
             n_rows += len(block.X)
             bar.update(block.done, n_rows)
     rejected.report(n_rows)
@@ -74,11 +75,11 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     print("+- one standard error; the constant is the best one for these rows")
 
 
-def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any) -> Predictions:
+def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any, path: str) -> Predictions:
     """Predictions of a block; rows without a label are nan, or -2."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        return predictions_of(model, X, as_numbers(labels), weights)
+        return predictions_of(model, X, targets_of(labels, path), weights)
     labels, missing = written_as(labels, classes)
     codes = label_codes(labels, classes)
     return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)

@@ -24,6 +24,7 @@ from .table import (
     column_label,
     csv_format,
     shortened,
+    targets_of,
 )
 
 
@@ -157,7 +158,7 @@ def read_labelled(model: Any, table: Table, target: int | None, dropped: list[in
     if hasattr(model, "classes_"):
         y, missing = written_as(y, model.classes_)
     else:
-        y = as_numbers(y)
+        y = targets_of(y, table.path)
         missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
     if missing.all():
         raise InvalidInputError(f"{table.path}: no row has a label or target")

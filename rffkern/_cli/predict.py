@@ -33,7 +33,7 @@ from .output import (
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import ARROW_ENDINGS, Writer, make_writer
-from .table import Block, Table, as_numbers, column_index, column_indices, warn_rounded
+from .table import Block, Table, column_index, column_indices, targets_of, warn_rounded
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -254,7 +254,8 @@ class Scorer:
         totals.n_rows = len(block.X)
         totals.rounded.update(block.rounded)
         if block.labels is not None:
-            totals.score.add(block.labels, predicted)
+            labels = block.labels if self._has_labels else targets_of(np.asarray(block.labels), self.of_model.path)
+            totals.score.add(labels, predicted)
         if self.reference is not None:
             totals.counts = count_rows(self.of_model.fitted_map, self.reference, self.of_model.raw(rows))
         return ScoredBlock(data, block.done, block.rejected, totals)
@@ -339,7 +340,7 @@ class Accuracy:
 
 
 class RSquared:
-    """The share of the variance of targets that is predicted, without rows whose target is no number.
+    """The share of the variance of targets that is predicted, without rows that have none.
 
     Sums are in units of the largest target, so that squares do not overflow, and those of squares about the mean, so
     that large means cost no digits (Chan, Golub and LeVeque, 1979).
@@ -356,7 +357,7 @@ class RSquared:
     def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Add a block."""
         _check_targets(labels, predicted)
-        targets = as_numbers(labels).reshape(len(labels), -1)
+        targets = labels.reshape(len(labels), -1)
         predicted = predicted.reshape(targets.shape)
         known = np.isfinite(targets).all(axis=1)
         targets, predicted = targets[known], predicted[known]
@@ -391,7 +392,7 @@ class RSquared:
 
     def report(self) -> str:
         """R^2."""
-        return f"R^2 on {self.n_rows} rows: {self.value():.4f}"
+        return f"R^2 on {self.n_rows} rows: {self.value():.4f}" if self.n_rows > 1 else "R^2 is not defined on one row"
 
 
 def _check_targets(labels: NDArray[Any], predicted: NDArray[Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, settled
+from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, read_column, settled
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, say
@@ -180,3 +180,25 @@ def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:
         return labels.astype(np.float64)
     numbers = [float(text) if is_number(text) else np.nan for text in labels.astype(str).ravel().tolist()]
     return np.array(numbers).reshape(labels.shape)
+
+
+def read_targets(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
+    """Targets as numbers, and texts that are neither numbers nor missing, whose targets are nan as well.
+
+    Text is read by the rules of columns, of all these targets together.
+    """
+    if labels.dtype.kind not in "US":
+        return labels.astype(np.float64), []
+    cells = labels.astype(str).ravel().tolist()
+    reading = infer_reading(cells)
+    targets, odd = read_column(cells, Reading(NUMERIC, reading.format if reading and reading.kind == NUMERIC else ""))
+    return targets.reshape(labels.shape), odd
+
+
+def targets_of(labels: NDArray[Any], path: str) -> NDArray[np.float64]:
+    """Targets as numbers, nan where missing; InvalidInputError for a text that is neither."""
+    targets, odd = read_targets(labels)
+    if odd:
+        raise InvalidInputError(f"{path}: expected numbers as targets, as in training, got {odd[0]!r}; correct it, or "
+                                "leave the cell empty")
+    return targets

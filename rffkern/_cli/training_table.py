@@ -16,11 +16,13 @@ from .._column_map.cells import (
     EMPTY,
     NUMERIC,
     Reading,
+    infer_reading,
     is_code,
     is_integer,
     is_missing,
     is_number,
     levels_of_texts,
+    read_column,
 )
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
@@ -42,6 +44,7 @@ from .table import (
     column_index,
     column_indices,
     column_label,
+    read_targets,
     warn_rounded,
 )
 
@@ -219,7 +222,11 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
     X, labels, columns, *of_rows = _read_rows(table, roles, classify is not False, rejected, types)
-    has_labels = is_classification(labels) if classify is None else classify
+    has_labels, read_as = classify is True, ""
+    if classify is None:
+        has_labels, read_as = is_classification(labels), example_of_marks(labels)
+        if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
+            has_labels = is_classification([to_targets(labels, table.path)])
     try:
         y = to_labels(labels, table.path) if has_labels else to_targets(labels, table.path)
     except InvalidInputError as error:
@@ -232,7 +239,11 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if classify is None and y.dtype.kind in "iuf":  # text leaves no doubt
         name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
             else f"column {column_label(roles.target, None)}"
-        say(f"{table.path}: target {name} {_task_message(y, has_labels)}")
+        say(f"{table.path}: target {name} {_task_message(y, has_labels)}{read_as}")
+    words = {} if y.dtype.kind != "U" else dict(zip(*np.unique(y, return_counts=True), strict=True))
+    for word in filter(is_missing, words):
+        say(f"{table.path}: {words[word]} rows have the label {str(word)!r}, which becomes a class; if it means that "
+            "the label is missing, remove these rows")
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
@@ -396,6 +407,18 @@ def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
     return few and all(number.is_integer() for number in finite)
 
 
+def example_of_marks(blocks: Sequence[NDArray[Any]]) -> str:
+    """What a target is read as, if all of it are numbers in text, some with marks, a currency or a unit; else ""."""
+    if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
+        return ""
+    cells = [cell for block in blocks for cell in block.tolist()]
+    marked = [cell for cell in cells if not (is_number(cell) or is_missing(cell))]
+    reading = infer_reading(cells) if marked else None
+    if reading is None or reading.kind != NUMERIC or reading.words:
+        return ""
+    return f"; {marked[0]!r} is read as {read_column(marked[:1], reading)[0][0]:.15g}"
+
+
 def _task_message(y: NDArray[Any], has_labels: bool) -> str:
     """What is chosen for a target of numbers, and how to choose the other task."""
     if y.ndim > 1:
@@ -446,7 +469,7 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
 def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]:
     """Real targets of all blocks as one array; InvalidInputError names the first that is no finite number."""
     cells = np.concatenate(blocks)
-    targets = as_numbers(cells)
+    targets, _ = read_targets(cells)
     _check_finite(targets, cells, path, "target")
     return targets
 

@@ -293,10 +293,12 @@ def test_r_squared(rng, offset):
 
 
 @pytest.mark.parametrize(("targets", "predicted", "expected"), [
-    # The mean of 1 - 1 / 2, without the row of the word, and of 1, a constant predicted exactly.
-    ([["1", "5"], ["x", "5"], ["3", "5"]], [[1.0, 5.0], [0.0, 0.0], [2.0, 5.0]], "R^2 on 2 rows: 0.7500"),
+    # The mean of 1 - 1 / 2, without the row that lacks a target, and of 1, a constant predicted exactly.
+    ([[1.0, 5.0], [np.nan, 5.0], [3.0, 5.0]], [[1.0, 5.0], [0.0, 0.0], [2.0, 5.0]], "R^2 on 2 rows: 0.7500"),
+    ([3.0], [2.0], "R^2 is not defined on one row"),
     ([2.0, 2.0], [2.0, 1.0], "R^2 on 2 rows: 0.0000"),
-    ([1e200, -1e200], [1e200, 0.0], "R^2 on 2 rows: 0.5000")], ids=["several", "constant", "overflowing squares"])
+    ([1e200, -1e200], [1e200, 0.0], "R^2 on 2 rows: 0.5000")],
+    ids=["several", "one row", "constant", "overflowing squares"])
 def test_r_squared_of_special_targets(targets, predicted, expected):
     score = RSquared()
     score.add(np.array(targets), np.array(predicted))

@@ -438,3 +438,52 @@ def test_numbers_that_are_no_labels(word):
         to_labels([np.array(["1", "2"]), np.array([word, "1"])], "t.csv")
     with pytest.raises(InvalidInputError, match=r"t\.npz: .* as the label of data row 2, got nan"):
         to_labels([np.array([1.0, np.nan])], "t.npz")
+
+
+def fitted(capsysbinary):
+    """What `rffkern fit` says of t.csv, where the target decides between classes and numbers."""
+    assert main(["fit", "t.csv", "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5"]) == 0
+    return capsysbinary.readouterr().err.decode()
+
+
+@pytest.mark.parametrize(("cells", "delimiter", "read"), [
+    ([f"{1 + k % 9},{37 * k % 1000:03d}" for k in range(60)], ",", "'1,000' is read as 1000"),
+    ([f"${1 + k}.{k:02d}" for k in range(60)], ",", "'$1.00' is read as 1"),
+    ([f"{1 + k},{k:02d}" for k in range(60)], ";", "'1,00' is read as 1"),
+    ([f"{k}.5 %" for k in range(60)], ",", "'0.5 %' is read as 0.005")])
+def test_targets_with_marks_are_numbers(command, folder, capsysbinary, cells, delimiter, read):
+    """As columns are read; in `evaluate`, too, where no row may be left out because of them."""
+    (folder / "t.csv").write_text(f"x{delimiter}price\n" + "".join(
+        f'{k % 17}{delimiter}"{cell}"\n' for k, cell in enumerate(cells)))
+    errors = fitted(capsysbinary)
+    assert "'price' has 60 distinct numbers: regression" in errors
+    assert read in errors
+    _, out, errors = command("evaluate", "p.npz", "t.csv")
+    assert "60 rows" in out
+    assert "left out" not in errors
+    _, _, errors = command("predict", "p.npz", "t.csv", "-o", "out.csv", "--target", "price")
+    assert "R^2 on 60 rows" in errors
+
+
+def test_few_numbers_with_units_stay_labels(command, folder, capsysbinary):
+    (folder / "t.csv").write_text("x,size\n" + "".join(f"{k % 7},{5 + 5 * (k % 2)} kg\n" for k in range(60)))
+    fitted(capsysbinary)
+    assert load(folder / "p.npz").classes_.tolist() == ["10 kg", "5 kg"]
+
+
+def test_a_word_among_targets_is_named(command, folder, capsysbinary):
+    (folder / "t.csv").write_text("x,price\n" + "".join(f"{k % 17},{600 + k}\n" for k in range(60)))
+    (folder / "e.csv").write_text('x,price\n1,"1,400"\n2,700\n3,\n4,abc\n')
+    fitted(capsysbinary)
+    for arguments in (("evaluate", "p.npz", "e.csv"), ("report", "p.npz", "e.csv", "-o", "r.html"),
+                      ("predict", "p.npz", "e.csv", "-o", "out.csv", "--target", "price")):
+        code, _, errors = command(*arguments)
+        assert code == 65
+        assert "e.csv: expected numbers as targets, as in training, got 'abc'" in errors
+
+
+def test_labels_that_may_mean_missing_ones_are_named(command, folder, capsysbinary):
+    labels = ["NA" if k % 6 == 0 else k % 2 for k in range(60)]
+    (folder / "t.csv").write_text("x,left\n" + "".join(f"{k % 17},{label}\n" for k, label in enumerate(labels)))
+    errors = fitted(capsysbinary)
+    assert "10 rows have the label 'NA', which becomes a class" in errors
