@@ -31,7 +31,7 @@ from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
 from .calibration import inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
-from .losses import Loss, in_units_of_mean, loss_of
+from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import BASE_LEARNERS, Hyperparameters, Reason, resolve_hyperparameters, with_tree_bags
 from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
@@ -86,6 +86,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     loss = loss_of(model, None if classes is None else training.rows.n_classes, len(training.center))
     if loss.link == "log":
         training = in_units_of_mean(training, model.loss)
+    elif loss.estimates_quantiles:
+        training = in_robust_units(training)
 
     # Columns in single precision, and their bins; of sparse rows the fullest columns.
     training, sparse = dense_training(training)

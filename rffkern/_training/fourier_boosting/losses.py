@@ -13,6 +13,10 @@ from ..._rows.weights import row_products, weighted_quantile
 from ...errors import InvalidInputError
 from .parameters import LOSSES, OF_CLASSES, OF_TWO_CLASSES, Link, LossFacts
 
+# In robust standard deviations: what is clipped in the unit of targets, and where targets end that single precision
+# need not hold.
+_FAR, _LARGEST_TARGET = 10.0, 1e6
+
 InitialScores = tuple[Double, Single]  # scores before any round (n_outputs,), and the parameters of the loss
 
 
@@ -158,6 +162,29 @@ def in_units_of_mean(training: Training, loss: str) -> Training:
     return training._replace(
         rows=rows, eval_sets=tuple((name, in_units(part, "eval_set y")) for name, part in training.eval_sets),
         center=math.log(unit) * one, scale=one, inverse_scale=one)
+
+
+def in_robust_units(training: Training) -> Training:
+    """Training rows for a loss of quantiles, to whose gradient it is all the same how far out a target is.
+
+    One of a million would be the unit of all others, which then are constant.  So the unit is the standard deviation of
+    targets that are clipped 10 robust ones from the median; where none is beyond, it stays what it was.
+    """
+    values, weights = training.rows.values, training.rows.weights
+    middle = np.array([weighted_quantile(each, weights.each, 0.5) for each in values.T])
+    spread = np.array([_spread(each, weights.each) for each in values.T])
+    clipped = values.clip(middle - _FAR * spread, middle + _FAR * spread)
+    if (clipped == values).all():
+        return training
+    unit = np.sqrt(weights.mean((clipped - weights.mean(clipped)) ** 2))
+
+    def in_units(part: TargetRows) -> TargetRows:
+        return part._replace(values=((part.values - middle) / unit).clip(-_LARGEST_TARGET, _LARGEST_TARGET))
+
+    return training._replace(
+        rows=in_units(training.rows), eval_sets=tuple((name, in_units(part)) for name, part in training.eval_sets),
+        center=training.center + training.scale * middle, scale=training.scale * unit,
+        inverse_scale=training.inverse_scale / unit)
 
 
 def unit_of_means(center: Double) -> float:

@@ -267,3 +267,17 @@ def test_means_of_rows_far_out_stay_finite(loss, kind):
         y = rng.poisson(np.exp(2 * np.clip(X[:, 0], -1, 2))) + 0.5 * (loss == "gamma")
         model = FourierBoostingRegressor(loss=loss, n_estimators=60, n_bags=5, columns=None, random_state=0).fit(X, y)
         assert model.train_loss_.max() < 2 * model.train_loss_[0]
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile"])
+@pytest.mark.filterwarnings("ignore:y has a few values")
+def test_one_target_far_out_does_not_hide_the_others(loss, rng):
+    """Whose unit is that of all others: they were constant beside one of 1e6, and the fit was."""
+    X = rng.standard_normal((150, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 0)
+    errors = []
+    for outlier in (y[3], 1e3, 1e6, -1e12):
+        targets = np.concatenate([y[:3], [outlier], y[4:]])
+        model = FourierBoostingRegressor(loss=loss, n_bags=2, random_state=0).fit(X, targets, eval_set=(X, targets))
+        errors.append(np.abs(np.delete(model.predict(X) - y, 3)).mean())
+    assert max(errors[1:]) < 1.5 * errors[0]
