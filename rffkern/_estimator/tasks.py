@@ -129,8 +129,8 @@ class Predictor(Model):
         -------
         Counterfactual
             `row`, `changes` by column, `distance`, `prediction`, `probability` and `lower_bound`.  The distance is the
-            sum over numbers of their changes in standard deviations of training, and 1 for each category that changes.
-            A row that reaches the target has no changes.
+            sum over numbers of their changes, in standard deviations of the values that the model keeps, and 1 for
+            each category that changes.  A row that reaches the target has no changes.
 
         Raises
         ------

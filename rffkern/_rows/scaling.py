@@ -92,7 +92,7 @@ def target_scaling(values: Double, weights: RowWeights, n_threads: int | None = 
         warnings.warn(
             f"y has a few values{which} so far out, between {found.low:.3g} and {found.high:.3g}, beside a deviation "
             f"of {found.deviation:.3g} of all others, that squared errors are about nothing else.  If they are errors, "
-            "leave out their rows, or take loss='huber' or 'absolute_error', which they hardly move, where there is one",
+            "leave out their rows, or take loss='huber' or 'absolute_error', where there is one: they hardly move it",
             DataConversionWarning, stacklevel=2)
     return scaling
 

@@ -69,8 +69,8 @@ typedef struct {
     /* sums[j] += sum of v times column subset[j]; both must be finite */
     void (*add_products)(const float *columns, ptrdiff_t stride, const ptrdiff_t *subset, ptrdiff_t n_columns,
                          const float *v, ptrdiff_t width, double *sums);
-    /* With g = -dloss/dF and h = d2loss/dF2 at F = scores + step directions, sums[0] += sum of weight g direction,
-       sums[1] += sum of weight h direction^2, over rows from `first` to `last` */
+    /* With g = -dloss/dF and h = d2loss/dF2, or what stands for it, at F = scores + step directions,
+       sums[0] += sum of weight g direction, sums[1] += sum of weight h direction^2, over rows from `first` to `last` */
     void (*derivatives)(const vb_rows *rows, ptrdiff_t first, ptrdiff_t last, double *sums);
     /* scores += step directions; gradient = weight g and hessian = weight h, of the shape of scores, unless they are
        NULL.  Returns the sum of weight times loss. */

@@ -120,7 +120,7 @@ def step_derivatives(
     """Minus the first, and the second derivative along the step of the sum of weight times loss over training rows.
 
     Outputs of all losses but SOFTMAX have the same targets.  At scores + step directions, with g = -dloss/dF and
-    h = d2loss/dF2: the sums of weight g direction and of weight h direction^2, over all outputs.
+    h = d2loss/dF2, or what stands for it: the sums of weight g direction and of weight h direction^2, over all outputs.
     """
     _check(loss, parameters, scores, directions, step, targets, weight, n_train, n_threads)
     if n_train == 0:

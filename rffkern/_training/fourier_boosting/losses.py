@@ -21,7 +21,7 @@ InitialScores = tuple[Double, Single]  # scores before any round (n_outputs,), a
 
 
 class Loss(NamedTuple):
-    """A loss of boosting.  It reads targets (n_targets, n_rows): class indices, values, or the means of counts.
+    """A loss of boosting.  It reads targets (n_targets, n_rows): class indices, values, or multiples of the mean.
 
     - Of classes: the logistic loss of two; of more, the softmax of scores that share their terms.
     - Of values: losses of the residual.  Scores in training are less the target, so that one kernel serves any number
