@@ -36,7 +36,7 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192, sets=(), signs=Non
     edges = [bin_edges(column) for column in Z.T]
     F0 = y.mean() if loss is squared_error else np.log((y > 0).mean() / (y < 0).mean())
     seeds = rng.integers(1 << 63, size=n_bags)
-    n_trees = n_bags // 2 if n_bags // 2 >= n_folds / 2 else 0  # bags of trees alone, the last ones
+    n_trees = n_bags // 2 if n_bags // 2 >= 0.8 * n_folds else 0  # bags of trees alone, the last ones
     bags, held_out, first = [], [], n_bags - n_trees
     for k in range(n_bags):
         if k >= first and n_trees < n_folds:

@@ -32,9 +32,8 @@ FEWEST_ROWS = 10
 # together, n^2 (2 d + 16); and numbers n d, which the model holds.
 COLUMNS_PER_ROW, MOST_WORK, MOST_NUMBERS = 4, 5e10, 5_000_000
 
-# Beside linear functions: the share of the rows that bags of trees alone hold out at least, and how many times the
-# number of bags there are with these.
-_LEAST_HELD_OUT, _MORE_BAGS = 0.5, 4 / 3
+# The share of the rows that bags of trees alone hold out at least, beside linear functions.
+_LEAST_HELD_OUT = 0.8
 
 # The default number of bags of up to 1,000 rows.
 _MOST_BAGS = 10
@@ -207,14 +206,15 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str, n_outputs: int =
 def with_tree_bags(model: Any, sizes: Hyperparameters) -> Hyperparameters:
     """Sizes with half of the bags of trees alone, where rows enough are held out by bags of either kind.
 
-    Those are all rows, but beside linear functions half: a line carries a row that is far out further than the
-    targets of any like it.  As bags of trees take half of the time, there are then more bags.
+    Those are all rows, but beside linear functions four fifths: a line carries a row that is far out further than the
+    targets of any like it.  As bags of trees take half of the time, there are then two thirds of the number of bags of
+    either kind.
     """
     learners, n_bags, least_share = {*model.base_learners}, sizes.n_bags, 1.0
     if "linear" in learners:
         least_share = _LEAST_HELD_OUT
         if model.n_bags is None:
-            n_bags = max(n_bags, min(round(_MORE_BAGS * n_bags), _MOST_BAGS))
+            n_bags = min(2 * (2 * n_bags // 3), _MOST_BAGS)
     if n_bags // 2 < least_share * sizes.n_folds or not {"tree"} < learners:
         return sizes
     return sizes._replace(n_bags=n_bags, n_tree_bags=n_bags // 2)
@@ -386,8 +386,8 @@ PARAMETERS = (
               "proportion.  With more than 25 classes there are fewer, down to 40 % for 200 classes or more.  The "
               "second half of the bags adds trees alone if there are at least twice as many bags as folds, such as "
               "10 bags and 5 folds; their weight in the mean is chosen on held-out rows.  With linear functions, as "
-              "regression has by default, about as many bags as folds will do, and between 1,000 and 6,000 rows None "
-              "has a third more."),
+              "regression has by default, 8 bags and 5 folds will do, and between 1,000 and 2,500 rows there are two "
+              "thirds of the default number of either kind."),
     Parameter("learning_rate", number(float, 0, 1, open_low=True, word="auto"),
               'Shrinkage of Fourier terms.  "auto" is 0.15 for up to 1,000 rows and 0.2 for 30,000 or more, '
               "interpolated in between.  "
