@@ -1,10 +1,10 @@
 """Counterfactuals: the nearest change of a row that reaches a target.
 
 The distance of two rows is the sum over numeric columns of |difference| / (standard deviation of the values that the
-model keeps of the column), and 1 for each category that differs: an L1 distance, so that few columns change
-(Wachter, Mittelstadt and Russell, 2018, "Counterfactual explanations without opening the black box").  The steepest
-descent for it changes one column at a time.  The values that a column may take are those of the training table, both sides of each threshold
-of a tree, and all levels; each change is shortened as far as the target allows.
+model keeps of the column), and 1 for each category that differs: an L1 distance, so that few columns change (Wachter,
+Mittelstadt and Russell, 2018, "Counterfactual explanations without opening the black box").  The steepest descent for
+it changes one column at a time.  The values that a column may take are those of the training table, both sides of each
+threshold of a tree, and all levels; each change is shortened as far as the target allows.
 
 `lower_bound` is a certificate: within this distance no row reaches the target.  It is the largest radius for which a
 bound of the function, over all rows that are so near (`Neighbourhood`), stays below the target.  Where up to three

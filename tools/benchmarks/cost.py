@@ -203,7 +203,7 @@ def write_page(path, records, of_sets, reached, commit):
     if of_sets:
         parts += ["", "## Data sets\n", textwrap.fill(SETS, 120) + "\n", by_group(of_sets)]
     if reached:
-        parts += ["## The way there\n", textwrap.fill(REACHED, 120) + "\n", markdown(table_of(reached))]
+        parts += ["## Time to the log loss of LightGBM\n", textwrap.fill(REACHED, 120) + "\n", markdown(table_of(reached))]
     pathlib.Path(path).write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
