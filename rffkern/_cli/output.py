@@ -8,8 +8,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO, NamedTuple, Self, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple, Self, TextIO
 
 from .._files.atomic_file import atomic_write, check_writable
 from ..errors import InvalidInputError
@@ -80,6 +80,15 @@ class Finding(Exception):
 
 class UsageError(Exception):
     """Arguments that contradict each other or the files they name; reported as argparse reports its own errors."""
+
+
+def given_once(option: str, pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """What an option that may be repeated gives by name; a name with two values is refused."""
+    found: dict[Any, Any] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            raise UsageError(f"{option} gives {name!r} two values: leave out one")
+    return found
 
 
 def pointer(code: int) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._column_map.tables import rows_of
-from .._estimator.counterfactual import Counterfactual
+from .._estimator.counterfactual import Counterfactual, checked_question
 from .._estimator.evaluation import aligned
 from .._estimator.explanations import names_of
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled
-from .output import UsageError, open_rejected, printable
+from .output import UsageError, given_once, open_rejected, printable
 from .table import column_indices
 
 
@@ -22,8 +22,12 @@ def run(arguments: argparse.Namespace) -> None:
     target = _target(model, arguments.target)
     columns = names_of(model).tolist()
     change = [_column(columns, text) for texts in arguments.change for text in texts.split(",")] or None
-    limits = {_column(columns, name): (low, high) for name, low, high in arguments.limit}
-    steps = {_column(columns, name): size for name, size in arguments.step}
+    limits = given_once("--limit", [(_column(columns, name), (low, high)) for name, low, high in arguments.limit])
+    steps = given_once("--step", [(_column(columns, name), size) for name, size in arguments.step])
+    try:
+        checked_question(model, target, arguments.probability, change, limits, steps)
+    except InvalidInputError as error:  # of the options, before a row is read
+        raise UsageError(str(error)) from error
     table = open_for(model, arguments)
     dropped = column_indices(table, arguments.drop)
     with open_rejected(arguments.reject) as rejected:
@@ -69,7 +73,7 @@ def _column(columns: list[Any], text: str) -> Any:
     if text in columns:
         return text
     if text.isdecimal() and int(text) < len(columns):
-        return int(text)
+        return columns[int(text)]
     raise UsageError(f"expected a column of the model, such as {str(columns[0])!r}, got {text!r}")
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._column_map.cells import NUMERIC
 from .._column_map.tables import RawTable
 from .._native.array_types import Double
 from ..errors import InvalidInputError
@@ -49,26 +50,16 @@ def what_if(model: Any, row: Any, target: Any, probability: float | None, change
             limits: Mapping[Any, Any], steps: Mapping[Any, float], output: int | None) -> Counterfactual:
     """As `Predictor.what_if` of a snapshot."""
     model._check_fitted()
+    wanted, ends, sizes = checked_question(model, target, probability, change, limits, steps, output)
     names, references = names_of(model).tolist(), reference_of_columns(model).columns
-    if isinstance(change, str) or not (change is None or isinstance(change, Iterable)):
-        raise InvalidInputError(f"change must be a sequence of columns, or None, got {change!r}")
-    wanted = [*range(len(names))] if change is None else [index_of(model, "a column of change", column)
-                                                          for column in change]
     table, own = _one_row(model, row)
-    neighbours = Neighbours(
-        model, table, own, sources_of(model), references, wanted,
-        {index_of(model, "a column of limits", column): _ends("limits", pair) for column, pair in limits.items()},
-        {index_of(model, "a column of steps", column): _step(size) for column, size in steps.items()})
+    neighbours = Neighbours(model, table, own, sources_of(model), references, wanted, ends, sizes)
     fixed = [names[j] for j in wanted if j not in neighbours.values]
     if not neighbours.values or (change is not None and fixed):
         raise InvalidInputError(f"change: expected columns of numbers or categories that vary in training, with a "
                                 f"value that is within its limits, got {(fixed or names)[0]!r}")
     scores = neighbours.scores(neighbours.own[None])
     is_class = hasattr(model, "classes_")
-    for name, value, belongs in (("probability", probability, is_class), ("output", output, not is_class)):
-        if value is not None and not belongs:
-            raise InvalidInputError(f"{name} must be None for a {'classifier' if is_class else 'regressor'}, got "
-                                    f"{value!r}")
     goal = label_target(model, target, probability) if is_class else number_target(model, target, scores, output)
     found = neighbours.own, 0.0
     if goal.margins(model, scores)[0] < 0 or (is_class and probability is None and model._labels_of(
@@ -91,10 +82,45 @@ def what_if(model: Any, row: Any, target: Any, probability: float | None, change
     return Counterfactual(after, changes, distance, float(model._targets_of(there)[0, output or 0]), None, bound)
 
 
-def _ends(what: str, pair: Any) -> tuple[float | None, float | None]:
-    if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(end is None or _is_finite(end) for end in pair):
+def checked_question(model: Any, target: Any, probability: float | None, change: Sequence[Any] | None,
+                     limits: Mapping[Any, Any], steps: Mapping[Any, float], output: int | None = None
+                     ) -> tuple[list[int], dict[int, Any], dict[int, float]]:
+    """Columns that may change, limits and steps, by indices of columns; refuse what is wrong whatever the row is."""
+    if isinstance(change, str) or not (change is None or isinstance(change, Iterable)):
+        raise InvalidInputError(f"change must be a sequence of columns, or None, got {change!r}")
+    wanted = [*range(model.n_features_in_)] if change is None else [index_of(model, "a column of change", column)
+                                                                    for column in change]
+    column_map = vars(model).get("column_map_")
+    columns = None if column_map is None else column_map._fitted_map().columns
+    of_numbers: dict[str, dict[int, Any]] = {}
+    for name, given in (("limits", limits), ("steps", steps)):
+        found = of_numbers[name] = {}
+        for column, value in given.items():
+            j = index_of(model, f"a column of {name}", column)
+            if columns is not None and columns[j].kind != NUMERIC:
+                raise InvalidInputError(f"a column of {name} must be one of numbers, got {column!r}: leave it out, or "
+                                        "let other columns change by change")
+            if j not in wanted:
+                raise InvalidInputError(f"a column of {name} must be one of change, got {column!r}")
+            found[j] = _ends(value) if name == "limits" else _step(value)
+    is_class = hasattr(model, "classes_")
+    for name, value, belongs in (("probability", probability, is_class), ("output", output, not is_class)):
+        if value is not None and not belongs:
+            raise InvalidInputError(f"{name} must be None for a {'classifier' if is_class else 'regressor'}, got "
+                                    f"{value!r}")
+    if is_class:
+        label_target(model, target, probability)
+    else:
+        number_target(model, target, np.zeros((1, model.expansion_.n_outputs)), output)
+    return wanted, of_numbers["limits"], of_numbers["steps"]
+
+
+def _ends(pair: Any) -> tuple[float | None, float | None]:
+    if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(end is None or _is_finite(end) for end in pair) \
+            and (None in pair or pair[0] <= pair[1]):
         return pair[0], pair[1]
-    raise InvalidInputError(f"{what} must map columns to pairs (low, high) of finite numbers or None, got {pair!r}")
+    raise InvalidInputError("limits must map columns to pairs (low, high) of finite numbers, low <= high, or None, got "
+                            f"{pair!r}")
 
 
 def _is_finite(number: Any) -> bool:
@@ -163,7 +189,7 @@ def number_target(model: Any, target: Any, scores: Double, output: int | None) -
     """That a prediction is at least a number, where it is below it, or at most; or lies between two."""
     ends = tuple(target) if isinstance(target, (tuple, list)) else (target,)
     if len(ends) not in (1, 2) or not all(map(_is_finite, ends)) or [*ends] != sorted(ends):
-        raise InvalidInputError(f"target must be a finite number, or a pair (low, high), got {target!r}")
+        raise InvalidInputError(f"target must be a finite number, or a pair (low, high), low <= high, got {target!r}")
     quantiles = quantiles_of(model)
     if quantiles is not None and len(quantiles) > 1:
         raise InvalidInputError("what_if needs a model of means or of one quantile, this one has several: train it "

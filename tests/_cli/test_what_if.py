@@ -64,3 +64,20 @@ def test_what_is_refused(command, folder, loans):
         assert message in errors
     for option, value in (("--limit", "age=3"), ("--limit", "age=a:b"), ("--step", "age=0"), ("--step", "1")):
         assert command("what-if", "words.npz", "rows.csv", "--target", "good", option, value)[0] == 2
+
+
+def test_what_no_row_can_have_is_refused_once(command, folder, loans):
+    (folder / "two.csv").write_text("town,paid\nnorth,bad\nsouth,good\n")
+    words, numbers = ("words.npz", "rows.csv", "--target", "good"), ("numbers.npz", "two.csv", "--target")
+    for arguments, message in (
+            ((*words, "--limit", "town=0:1"), "a column of limits must be one of numbers, got 'town'"),
+            ((*words, "--step", "town=1"), "a column of steps must be one of numbers, got 'town'"),
+            ((*words, "--change", "town", "--limit", "age=18:"), "a column of limits must be one of change, got 'age'"),
+            ((*words, "--limit", "age=18:", "--limit", "0=20:"), "--limit gives 'age' two values"),
+            ((*words, "--step", "age=1", "--step", "age=2"), "--step gives 'age' two values"),
+            ((*words, "--limit", "age=5:4"), "low <= high"),
+            ((*numbers, "5:4"), "a pair (low, high), low <= high, got (5.0, 4.0)"),
+            ((*numbers, "nan"), "a finite number"),
+            ((*numbers, "5", "--probability", ".5"), "probability must be None for a regressor")):
+        code, out, errors = command("what-if", *arguments)
+        assert (code, out, errors.count(message)) == (2, "", 1), errors
