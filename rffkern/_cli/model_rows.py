@@ -68,6 +68,9 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
     if len(rest) != 1:
         raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
                          "model")
+    say(f"{table.path}: {'' if name is None or table.columns is None else f'no column {name!r}, as in training: '}"
+        f"column {column_label(rest[0], table.columns)} is taken as the target, the only one that is no feature of the "
+        "model; --target takes another")
     return rest[0]
 
 

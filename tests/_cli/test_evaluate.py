@@ -110,6 +110,17 @@ def test_the_constant_of_weighted_rows_does_not_depend_on_folds(command, folder,
         assert load(folder / "v.npz").metadata_["cross_validation"]["constant"]["rmse"] == pytest.approx(expected)
 
 
+def test_a_column_that_is_taken_for_the_target_is_named(command, folder, table):
+    fit = ("fit", "train.csv", "-o", "t.npz", "--model", "gbrff2", "--set", "n_estimators=30", "--cv", "2")
+    assert command(*fit)[0] == 0
+    write_csv(folder / "other.csv", table[0][:20], table[1][:20], target="reply")
+    assert command("evaluate", "t.npz", "test.csv")[2] == ""
+    code, _, errors = command("evaluate", "t.npz", "other.csv")
+    assert code == 0
+    assert "no column 'answer', as in training: column 3 (reply) is taken as the target" in errors
+    assert "taken as the target" not in command("evaluate", "t.npz", "other.csv", "--target", "reply")[2]
+
+
 def test_labels_that_are_numbers(command, folder, table):
     X, y = table
     model = GBRFF2Classifier(20, random_state=0).fit(X, (y == "yes") + 3)
