@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, is_number, number_level
+from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, boolean_levels, is_number, known_level, number_level
 from .._column_map.tables import RawColumn, RawTable, category, concatenated, rows_of
 from .._files.model_files import load
 from .._native.array_types import NDArray
@@ -179,4 +179,17 @@ def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any
         labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()], dtype=str)
     elif classes.dtype.kind in "iuf" and labels.dtype.kind not in "iu":
         labels = as_numbers(labels)
+    elif classes.dtype.kind == "U" or (classes.dtype.kind == "b" and labels.dtype.kind != "b"):
+        labels = _booleans_as(labels, classes)
     return labels, missing
+
+
+def _booleans_as(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels with words for no and yes, or booleans, as classes that are such words write them."""
+    words = boolean_levels(np.unique(classes).astype(str).tolist())
+    if words is None or labels.ndim > 1:
+        return labels
+    written: dict[str | None, str] = {level: word for word, level in words.items()}
+    texts, places = np.unique(labels.astype(str), return_inverse=True)
+    found = [text if text in words else written.get(known_level(text, words.values()), text) for text in texts.tolist()]
+    return np.array(found, dtype=str)[places]

@@ -121,6 +121,29 @@ def test_a_column_that_is_taken_for_the_target_is_named(command, folder, table):
     assert "taken as the target" not in command("evaluate", "t.npz", "other.csv", "--target", "reply")[2]
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_booleans_are_the_same_labels_in_text_and_in_types(command, folder, table, missing):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X, y = table[0], table[1] == "yes"
+    typed = pa.table({**dict(zip(["length", "width", "depth"], X.T, strict=True)),
+                      "answer": [None, *y[1:].tolist()] if missing else y})
+    parquet.write_table(typed.slice(1) if missing else typed, folder / "typed.parquet")
+    parquet.write_table(typed, folder / "new.parquet")
+    write_csv(folder / "text.csv", X, np.where(y, "true", "false"))
+    write_csv(folder / "upper.csv", X, np.where(y, "TRUE", "FALSE"))
+    for trained in ("text.csv", "typed.parquet"):
+        fit = ("fit", trained, "-o", "b.npz", "--model", "gbrff2", "--set", "n_estimators=30", "--cv", "0")
+        assert command(*fit)[0] == 0
+        model = load(folder / "b.npz")
+        right = model.predict(X).astype(str) == np.where(y, *("true", "false") if trained == "text.csv"
+                                                         else ("True", "False"))
+        for judged in ("text.csv", "upper.csv", "new.parquet"):
+            first = int(missing and judged == "new.parquet")
+            assert evaluated(command, "b.npz", judged, "--target", "answer")["accuracy"] == right[first:].mean()
+            said = command("predict", "b.npz", judged, "--target", "answer")[2]
+            assert f"accuracy on {300 - first} rows: {100 * right[first:].mean():.2f} %" in said
+
+
 def test_labels_that_are_numbers(command, folder, table):
     X, y = table
     model = GBRFF2Classifier(20, random_state=0).fit(X, (y == "yes") + 3)
