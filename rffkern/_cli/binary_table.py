@@ -232,7 +232,7 @@ class ArrowTable:
         X = np.empty((n_rows, len(features)))
         levels, rounded = {}, []
         for k, (j, each) in enumerate(zip(features, types, strict=True)):
-            if self._is_text(j) and each.nullable and each.kind in (NUMERIC, DATE):
+            if self._is_text(j) and (each.nullable or each.inferred) and each.kind in (NUMERIC, DATE):
                 X[:, k] = self._read_text(columns[j], j, each, start)
             elif each.kind == NUMERIC:
                 column = _decoded(columns[j])

@@ -199,8 +199,9 @@ class CsvParser:
     def _infer_types(self, raw: RawBlock) -> None:
         """Infer unknown kinds from the cells of a block, as far as it has any that are not missing."""
         unknown = [k for k, each in enumerate(self.types) if each.kind == UNKNOWN]
-        types, numeric = self.types, ColumnType(NUMERIC, nullable=True, inferred=True)
-        self.types = [numeric if each.kind == UNKNOWN else each for each in types]
+        types = self.types
+        self.types = [ColumnType(NUMERIC, each.nullable, inferred=True) if each.kind == UNKNOWN else each
+                      for each in types]
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
         if block is not None and not np.isnan(block.X).all(axis=0).any():
             return  # all of them are numbers
@@ -377,11 +378,12 @@ _MISSING_CELLS = frozenset(form for text in MISSING for form in (text, text.uppe
 def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column | None:
     """A column, or None if a cell is not of its kind; `decimal` is the decimal point or comma."""
     if kind.kind == CATEGORY:
-        return _categories(texts, kind)
+        codes, levels = _categories(texts, kind)
+        return None if not kind.nullable and np.isnan(codes).any() else (codes, levels)
     if kind.kind in (EMPTY, UNKNOWN):
         return np.full(len(texts), 0.0 if kind.kind == EMPTY else np.nan), ()
     if kind.kind == NUMERIC and not kind.format:
-        values = _numbers(texts, decimal, kind.nullable)
+        values = _numbers(texts, decimal, kind.nullable or kind.inferred)
     else:
         values, odd = read_column(texts, kind.reading)
         values = None if odd else values
@@ -450,14 +452,12 @@ def _categories(texts: Sequence[str], kind: ColumnType) -> Column:
 
 def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str | None:
     """What is wrong with a cell, or None."""
-    if kind.kind in (CATEGORY, EMPTY, UNKNOWN):
-        return None
     column = parse_column([text], kind, decimal)
     if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
-    expected = f"expected a finite number{comma}," if kind.kind == NUMERIC \
-        else "expected a date, such as 2024-03-01 or 2024-03-01 12:30,"
+    expected = {NUMERIC: f"expected a finite number{comma},", CATEGORY: "expected a value,"}.get(
+        kind.kind, "expected a date, such as 2024-03-01 or 2024-03-01 12:30,")
     if not kind.nullable and is_missing(text):
         return f"{expected} got {text!r}: the value is missing; fill it in, or skip such rows with --reject FILE"
     hint, value = "", read_texts([text], Reading(NUMERIC))[0]

@@ -13,7 +13,7 @@ from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
 from .output import Progress, check_output, open_rejected, printable, say
-from .table import Table, as_numbers, column_index, column_indices, column_label, targets_of
+from .table import ColumnType, Table, column_index, column_indices, column_label, targets_of
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -26,19 +26,25 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = [*column_indices(table, arguments.drop), *([] if weight is None else [weight])]
     target = target_column(table, arguments.target, model, dropped)
     of_model = ModelRows(model, table, target, dropped)
-    raw_blocks, parse = table.read(of_model.selection(target, [] if weight is None else [weight], needs_labels=False,
-                                                      reject=arguments.reject is not None))
+    selection = of_model.selection(target, needs_labels=False, reject=arguments.reject is not None)
+    if weight is not None:  # read beside the features, as a number that no row may lack
+        selection = selection._replace(features=[*selection.features, weight],
+                                       types=[*selection.feature_types(), ColumnType()])
+    raw_blocks, parse = table.read(selection)
     parts: list[Predictions] = []
     n_rows = 0
     with Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected:
         for block in map(parse, raw_blocks):
             rejected.add(block.rejected)
-            if len(block.X):
-                weights = None if weight is None else as_numbers(np.asarray(block.kept[0], dtype=str))
-                labels = np.asarray(block.labels)
-                parts.append(_known(_of_block(model, of_model.of(block), labels, weights, table.path)))
             n_rows += len(block.X)
             bar.update(block.done, n_rows)
+            if len(block.X):
+                weights = None
+                if weight is not None:
+                    weights = block.X[:, -1].astype(np.float64)
+                    block = block._replace(X=np.ascontiguousarray(block.X[:, :-1]), types=block.types[:-1])
+                labels = np.asarray(block.labels)
+                parts.append(_known(_of_block(model, of_model.of(block), labels, weights, table.path)))
     rejected.report(n_rows)
     if not parts or not sum(len(part.truth) for part in parts):
         raise InvalidInputError(f"{table.path}: the table has no rows with a label or target: give the column that has "

@@ -167,7 +167,7 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
         if reading is None:
             continue
         format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
-        types[k] = ColumnType(reading.kind, nullable=True, inferred=True, format=format_)
+        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_)
         if reading.ambiguous:
             shown, order = next(filter(None, map(str.strip, cells[k]))), "day" if reading.format == "dmy" else "month"
             say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "

@@ -273,11 +273,13 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
     features, target = roles.features, None if classify else roles.target
     time = roles.time if roles.time not in features else None
     beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, ColumnType()),
-                                      (time, ColumnType(UNKNOWN, nullable=True)),
-                                      (roles.group, ColumnType(CATEGORY, nullable=True))) if j is not None}
+                                      (time, ColumnType(UNKNOWN)),
+                                      (roles.group, ColumnType(CATEGORY))) if j is not None}
+    types = [each._replace(nullable=each.nullable and j != roles.time)
+             for j, each in zip(features, types or [ColumnType()] * len(features), strict=True)]
     places = {j: k for k, j in enumerate([*features, *beside])}
     selection = Selection([*features, *beside], roles.target if classify else None, reject=rejected.path is not None,
-                          types=[*(types or [ColumnType()] * len(features)), *beside.values()])
+                          types=[*types, *beside.values()])
     labels, n_rows = [], 0
     of_rows: dict[int, list[NDArray[Any]]] = {j: [] for j in (*beside, *(() if roles.time is None else (roles.time,)))}
     found: Sequence[ColumnType] = types
@@ -316,7 +318,7 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
             raise InvalidInputError(f"{table.path}: {option} needs a value in each row, column "
                                     f"{column_label(column, table.columns)} has none in data row "
                                     f"{int(np.isnan(each).argmax()) + 1}; fill it in, or remove the row")
-    asked = [each.kind == CATEGORY for each in types] or [False] * len(features)
+    asked = [each.kind == CATEGORY for each in types]
     return X, labels, _contents(X, found, categories, asked), weights, times, row_groups
 
 

@@ -82,6 +82,30 @@ def test_weights_missing_labels_and_labels_that_are_not_known(command, folder, t
     assert "other labels" in command("evaluate", "m.npz", "w.csv", "--target", "answer")[1]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_row_without_a_weight_is_rejected(command, folder, table, ending):
+    X, y = table[0][:40], table[1][:40]
+    weights = np.arange(40.0) % 3
+    names = ["length", "width", "depth", "mass"]
+    write_csv(folder / "w.csv", np.column_stack([X, weights]), y, names)
+    lines = (folder / "w.csv").read_text().splitlines()
+    (folder / "w.csv").write_text("\n".join([*lines[:8], ",".join([*lines[8].split(",")[:3], "", y[7]]), *lines[9:]]))
+    if ending == "parquet":
+        pd = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        pd.read_csv(folder / "w.csv").to_parquet(folder / "w.parquet")
+    name = f"w.{ending}"
+    code, _, errors = command("evaluate", "m.npz", name, "--weight", "mass")
+    assert code == 65
+    assert "column 3 (mass): expected a finite number" in errors
+    code, out, errors = command("evaluate", "m.npz", name, "--weight", "mass", "--reject", "r.csv", "--json")
+    assert code == 0, errors
+    assert "1 of 40 rows rejected" in errors
+    rest = np.arange(40) != 7
+    right = load(folder / "m.npz").predict(X[rest]) == y[rest]
+    assert json.loads(out)["accuracy"] == pytest.approx(np.average(right, weights=weights[rest]))
+
+
 def test_labels_of_which_none_is_known(command, folder, table):
     write_csv(folder / "u.csv", table[0][:20], np.array(["never"] * 20, object))
     code, out, errors = command("evaluate", "m.npz", "u.csv")
@@ -157,7 +181,7 @@ def test_labels_that_are_numbers(command, folder, table):
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (("m.npz", "two.csv"), 2, "expected --target COLUMN, because 2 columns are no features"),
     (("m.npz", "none.csv"), 65, "the table has no rows with a label or target"),
-    (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "sample_weight"),
+    (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "data row 1 (line 2), column 3 (answer): expected a finite"),
     (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
     (("m.npz", "test.csv", "--target", "x"), 65, "no column 'x'"),
     (("m.npz", "test.csv", "--reject", "test.csv"), 2, "must not be an input")])

@@ -144,5 +144,28 @@ def test_a_row_without_time_or_group(command, folder, lines, option, column):
     write(folder / "a.csv", [*lines[:6], ",".join(cells), *lines[7:]])
     code, _, errors = command("fit", "a.csv", "-o", "a.npz", *FAST, option, str(column))
     assert code == 65
-    assert f"{option} needs a value in each row, column {column}" in errors
-    assert "has none in data row 7; fill it in, or remove the row" in errors
+    assert f"data row 7 (line 8), column {column} (" in errors
+    assert "the value is missing; fill it in, or skip such rows with --reject FILE" in errors
+    for more in ((), ("--drop", str(column)))[: 2 - (option == "--groups")]:  # a time is also trained on
+        code, _, errors = command("fit", "a.csv", "-o", "a.npz", *FAST, option, str(column), "--reject", "r.csv", *more)
+        assert code == 0, errors
+        assert f"1 of {len(lines)} rows rejected: r.csv" in errors
+        assert (folder / "r.csv").read_text().splitlines()[1].startswith("7,8,")
+
+
+@pytest.mark.parametrize("option", ["--time", "--groups"])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_row_without_time_or_group_in_parquet(command, folder, lines, option, as_text):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    write(folder / "a.csv", lines)
+    rows = pd.read_csv(folder / "a.csv", parse_dates=[] if as_text else ["day"], dtype={"who": str})
+    rows.loc[6, "day" if option == "--time" else "who"] = None
+    rows.to_parquet(folder / "a.parquet")
+    fit = ("fit", "a.parquet", "-o", "a.npz", *FAST, option, "day" if option == "--time" else "who")
+    code, _, errors = command(*fit)
+    assert code == 65
+    assert "data row 7" in errors
+    code, _, errors = command(*fit, "--reject", "r.csv")
+    assert code == 0, errors
+    assert f"1 of {len(lines)} rows rejected: r.csv" in errors
