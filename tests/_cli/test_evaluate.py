@@ -181,7 +181,7 @@ def test_labels_that_are_numbers(command, folder, table):
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (("m.npz", "two.csv"), 2, "expected --target COLUMN, because 2 columns are no features"),
     (("m.npz", "none.csv"), 65, "the table has no rows with a label or target"),
-    (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "data row 1 (line 2), column 3 (answer): expected a finite"),
+    (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "column 3 (answer): expected a finite"),
     (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
     (("m.npz", "test.csv", "--target", "x"), 65, "no column 'x'"),
     (("m.npz", "test.csv", "--reject", "test.csv"), 2, "must not be an input")])

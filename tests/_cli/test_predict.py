@@ -270,7 +270,7 @@ def blocks(*arrays):
 
 @pytest.mark.parametrize(("labels", "predicted", "right"), [
     (["a", "b", "c", "a", "b"], ["a", "b", "b", "b", "b"], 3),
-    (["1", "2.0", "x"], [1, 2, 1], 2), (["True", "no"], [True, False], 1), ([1, 2], [1, 3], 1),
+    (["1", "2.0", "x"], [1, 2, 1], 2), (["True", "no"], [True, False], 2), ([1, 2], [1, 3], 1),
     (["1", "b"], np.array(["1", "b"], object), 2),
 ])
 def test_words_and_numbers_are_compared(labels, predicted, right):
