@@ -42,8 +42,8 @@ def test_letters_are_those_of_python():
     assert run("unicode_tables") == (ROOT / "rffkern" / "include" / "rff_unicode.h").read_text()
 
 
-@pytest.mark.parametrize("command", ["fit", "families", "rows", "cost", "reach", "sparse", "threads", "predict", "drift",
-                                     "exports", "one-row", "start", "compare"])
+@pytest.mark.parametrize("command", ["fit", "families", "rows", "cost", "reach", "sparse", "threads", "predict",
+                                     "drift", "exports", "one-row", "start", "compare"])
 def test_help_of_the_bench(command):
     assert run("bench", command, "--help").startswith(f"usage: bench.py {command}")
 
