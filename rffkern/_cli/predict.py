@@ -32,7 +32,7 @@ from .output import (
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
-from .prediction_files import ARROW_ENDINGS, Writer, make_writer
+from .prediction_files import ARROW_ENDINGS, Writer, make_writer, several_quantiles
 from .table import Block, Table, column_index, column_indices, targets_of, warn_rounded
 
 
@@ -250,7 +250,8 @@ class Scorer:
         if self.digits is not None:
             shown = predicted if self._has_labels else np.round(predicted, self.digits)
             shown_proba = None if proba is None else np.round(proba, self.digits)
-        data = self.writer.rows(shown, shown_proba, block.kept, [*self._covering(covering), *self._reasons(rows)])
+        data = self.writer.rows(shown, shown_proba, block.kept, [
+            *self._quantiles(rows), *self._covering(covering), *self._reasons(rows)])
         totals.n_rows = len(block.X)
         totals.rounded.update(block.rounded)
         if block.labels is not None:
@@ -259,6 +260,13 @@ class Scorer:
         if self.reference is not None:
             totals.counts = count_rows(self.of_model.fitted_map, self.reference, self.of_model.raw(rows))
         return ScoredBlock(data, block.done, block.rejected, totals)
+
+    def _quantiles(self, rows: Any) -> list[NDArray[Any]]:
+        """A column for each quantile, if the model has several."""
+        if not several_quantiles(self.model):
+            return []
+        found = self.model.predict_quantiles(rows)
+        return [*(found if self.digits is None else np.round(found, self.digits)).T]
 
     def _covering(self, found: Any) -> list[NDArray[Any]]:
         """Columns of the ends of intervals, or of sets of labels as text."""

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from .._estimator.links import quantiles_of
 from .._native.array_types import Double, NDArray
 from .binary_table import import_pyarrow, type_of_column
 from .output import UsageError
@@ -26,8 +27,10 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     if path is not None and path.endswith(".npy"):
         return _npy_writer(model, proba)
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
-    covering = [] if coverage is None else _covering_names(model, coverage, names)
     blank = " " if names == "words" else "_"
+    quantiles = [f"quantile{blank}{quantile:g}" for quantile in several_quantiles(model)]
+    covering = [] if coverage is None else _covering_names(model, coverage, names)
+    covering = [*(quantiles if names == "words" else [name.replace(".", "_") for name in quantiles]), *covering]
     reasons = [f"{what}{blank}{k}" for k in range(1, n_reasons + 1) for what in ("reason", "contribution")]
     header = _header(model, proba, [*covering, *reasons], kept_names, names)
     if path is None or not path.endswith(ARROW_ENDINGS):
@@ -43,6 +46,12 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
 
 
+def several_quantiles(model: Any) -> tuple[float, ...]:
+    """The quantiles that a model estimates beside its prediction, which is the first; () unless there are several."""
+    quantiles = quantiles_of(model) or ()
+    return quantiles if len(quantiles) > 1 else ()
+
+
 def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
     """Names of the columns of the ends of intervals, or of sets."""
     percent = f"{100 * coverage:g}"
@@ -55,7 +64,7 @@ def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
 
 
 def _header(model: Any, proba: bool, covering: list[str], kept: list[str], names: str) -> list[str]:
-    """Names of columns: those that are kept, predictions, probabilities, intervals or sets, and reasons."""
+    """Names of columns: those that are kept, predictions, probabilities, quantiles, intervals or sets, reasons."""
     n_outputs = 1 if hasattr(model, "classes_") else model._n_targets()
     blank, before = (" ", "probability of ") if names == "words" else ("_", "probability_")
     written = ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)]

@@ -362,3 +362,19 @@ def test_npy_of_probabilities_holds_nothing_else():
 
 def test_the_header_of_many_rows_fits():
     assert len(npy_header(np.dtype("<U1000000"), (10**15, 10**9))) == 128
+
+
+def test_several_quantiles_are_columns(command, folder):
+    """`predict` alone gives the first of them, which a reader would take for the middle."""
+    (folder / "t.csv").write_text("x,p\n" + "".join(f"{k % 17},{2 * (k % 17) + 37 * k % 11 / 5}\n" for k in range(200)))
+    assert command("fit", "t.csv", "-o", "q.npz", "--model", "fourier_boosting_regressor", "--set", "loss=quantile",
+                   "--set", "quantile=[0.1,0.5,0.9]", "--set", "n_estimators=20")[0] == 0
+    model, X = load(folder / "q.npz"), np.arange(3.0)[:, None]
+    (folder / "x.csv").write_text("x\n0\n1\n2\n")
+    _, out, _ = command("predict", "q.npz", "x.csv", "--interval", "0.8")
+    lines = out.splitlines()
+    assert lines[0] == "prediction,quantile 0.1,quantile 0.5,quantile 0.9,lower 80 %,upper 80 %"
+    found = np.array([line.split(",") for line in lines[1:]], dtype=float)
+    np.testing.assert_array_equal(found[:, 1:4], model.predict_quantiles(X))
+    _, out, _ = command("predict", "q.npz", "x.csv", "--names", "identifiers", "--round", "1")
+    assert out.splitlines()[0] == "prediction,quantile_0_1,quantile_0_5,quantile_0_9"
