@@ -157,13 +157,16 @@ def _contains_names(first: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _may_be_numbered(first: Sequence[str], second: Sequence[str] = ()) -> bool:
-    """Whether the numbers of the first row may be names: 0, 1, 2 and so on, or distinct integers above real numbers."""
+    """Whether numbers of the first row may be names: 0, 1, 2 or 2019, 2020, 2021 and so on, or any above real numbers."""
     numbers = [cell for cell in first if is_number(cell)]
     if not all(map(is_integer, numbers)) or len(set(numbers)) < len(numbers):
         return False
     real = any(is_number(cell) and is_number(below) and not is_integer(below)
                for cell, below in zip(first, second, strict=False))
-    return bool(numbers) and (real or numbers == [str(j) for j in range(len(numbers))])
+    if not numbers or real:
+        return real
+    counted = [str(int(numbers[0]) + j) for j in range(len(numbers))]
+    return numbers == counted and (len(numbers) > 2 or counted[0] == "0")
 
 
 class CsvParser:
