@@ -157,7 +157,7 @@ def _contains_names(first: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _may_be_numbered(first: Sequence[str], second: Sequence[str] = ()) -> bool:
-    """Whether numbers of the first row may be names: 0, 1, 2 or 2019, 2020, 2021 and so on, or any above real numbers."""
+    """Whether numbers of a first row may be names: 0, 1, 2 or 2019, 2020, 2021 and so on, or any above real numbers."""
     numbers = [cell for cell in first if is_number(cell)]
     if not all(map(is_integer, numbers)) or len(set(numbers)) < len(numbers):
         return False

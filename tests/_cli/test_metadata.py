@@ -70,7 +70,8 @@ def test_a_wrong_date(command, folder):
 def test_info_of_the_forms_of_columns_and_kernel_ridge(command, folder):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2))
-    model = rffkern.FourierBoostingRegressor(5, n_bags=1, random_state=0).fit({"a": X[:, 0], "b": X[:, 1]}, X[:, 0])
+    model = rffkern.FourierBoostingRegressor(5, n_bags=1, kernel_ridge=False, random_state=0)
+    model.fit({"a": X[:, 0], "b": X[:, 1]}, X[:, 0])
     save(model, folder / "n.npz")
     facts = json.loads(command("info", "n.npz", "--json")[1])
     assert facts["columns"] == json.loads(json.dumps(model.column_map_.describe()))
