@@ -157,7 +157,7 @@ def _contains_names(first: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _may_be_numbered(first: Sequence[str], second: Sequence[str] = ()) -> bool:
-    """Whether numbers of a first row may be names: 0, 1, 2 or 2019, 2020, 2021 and so on, or any above real numbers."""
+    """Whether numbers of a first row may be names: 0, 1, 2 and so on, years in a row, or any above real numbers."""
     numbers = [cell for cell in first if is_number(cell)]
     if not all(map(is_integer, numbers)) or len(set(numbers)) < len(numbers):
         return False
@@ -166,7 +166,7 @@ def _may_be_numbered(first: Sequence[str], second: Sequence[str] = ()) -> bool:
     if not numbers or real:
         return real
     counted = [str(int(numbers[0]) + j) for j in range(len(numbers))]
-    return numbers == counted and (len(numbers) > 2 or counted[0] == "0")
+    return numbers == counted and (counted[0] == "0" or (len(numbers) > 2 and 1900 <= int(numbers[0]) <= 2100))
 
 
 class CsvParser:

@@ -22,6 +22,7 @@ from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from .._rows.validation import (
     LARGEST_VALUE,
     as_numeric,
+    checked_place,
     is_of_tables,
     refuse_masked,
     refuse_sparse_and_lazy,
@@ -480,7 +481,7 @@ def column_places(parameter: str, items: Iterable[Any], names: tuple[str, ...] |
                                         f"{'and the table has no names' if names is None else 'no column'}")
             places.append(names.index(item))
         elif 0 <= item < n_columns:
-            places.append(int(item))
+            places.append(checked_place(parameter, int(item), names))
         else:
             raise InvalidInputError(f"{parameter} must be names or indices of columns, got {item} with {n_columns} "
                                     "columns")

@@ -11,7 +11,7 @@ from .._protocol.arguments import check_all
 from .._protocol.parameters import Parametrised, not_fitted
 from .._rows.row_blocks import RowBlocks
 from .._rows.sparse_rows import SparseRows, is_sparse
-from .._rows.validation import check_array, check_names, check_sparse_rows, feature_names
+from .._rows.validation import check_array, check_names, check_sparse_rows, checked_place, feature_names
 from ..errors import InvalidInputError, TrainingStateError
 from .parameters import COLUMN_MAP_, describe
 
@@ -346,6 +346,6 @@ def index_of(model: Any, what: str, column: Any) -> int:
         return int(np.flatnonzero(names == column)[0])
     is_index = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
     if is_index and 0 <= column < model.n_features_in_:
-        return int(column)
+        return checked_place(what, int(column), None if names is None else names.tolist())
     named = "the name of one column or " if names is not None else "the index of one column, as fit saw no names, "
     raise InvalidInputError(f"{what} must be {named}an integer from 0 to {model.n_features_in_ - 1}, got {column!r}")

@@ -4,7 +4,7 @@ import math
 import numbers
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,15 @@ class NamedRows:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.asarray(self.array, dtype=dtype)
+
+
+def checked_place(what: str, place: int, names: Sequence[str] | None) -> int:
+    """The place of a column; InvalidInputError where another column has this number for its name."""
+    if names is not None and f"{place}" in names and names[place] != f"{place}":
+        raise InvalidInputError(f"{what} must be names as text where columns are named by numbers, got {place}, which "
+                                f"is the name of one column and the place of {names[place]!r}: write '{place}' or "
+                                f"{names[place]!r}")
+    return place
 
 
 def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:

@@ -460,3 +460,18 @@ def test_shapley_values_of_an_additive_model_are_its_curves(rng):
     at = np.searchsorted(curve.values, X[:, 0])
     differences = values - curve.scores[at]
     assert np.ptp(differences) < 1e-9
+
+
+def test_numbers_that_are_names_of_other_columns_are_refused(rng):
+    """Of columns 3, 2, 1, 0 the constraint of 3 would be that of the column in the last place, whose name is 0."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(rng.standard_normal((60, 4)), columns=[3, 2, 1, 0])
+    message = r"got 3, which is the name of one column and the place of '0': write '3' or '0'"
+    with pytest.raises(InvalidInputError, match=message):
+        FourierBoostingRegressor(5, monotone_constraints={3: 1}).fit(table, table[3])
+    model = FourierBoostingRegressor(5, monotone_constraints={"3": 1}, random_state=0).fit(table, table[3])
+    with pytest.raises(InvalidInputError, match=message):
+        model.partial_dependence(table, 3)
+    assert model.partial_dependence(table, "3") is not None
+    plain = table.set_axis([0, 1, 2, 3], axis=1)
+    FourierBoostingRegressor(5, monotone_constraints={3: 1}, random_state=0).fit(plain, plain[3])
