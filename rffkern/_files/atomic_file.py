@@ -30,6 +30,7 @@ def atomic_write(path: str | bytes | os.PathLike[str]) -> Iterator[BinaryIO]:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
             yield file
         return
+    check_writable(path)  # whose error names the file, not the temporary one
     path = os.path.realpath(path)
     folder, name = os.path.split(path)
     _remove_abandoned(folder, name)

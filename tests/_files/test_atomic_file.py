@@ -225,3 +225,9 @@ def test_file_and_folder_reach_the_disk(tmp_path, monkeypatch):
     with atomic_write(tmp_path / "f") as file:
         file.write(b"new")
     assert steps == [3, "move", "folder"]
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"folder of the output does not exist: .*nowhere/m\.npz'"), \
+            atomic_write(str(tmp_path / "nowhere" / "m.npz")):
+        pass
