@@ -73,6 +73,10 @@ def run(arguments: argparse.Namespace) -> None:
     if missing:
         raise UsageError(f"--models: no model {missing[0]!r} here: expected some of {', '.join(contestants)}")
     folds, how = folds_of(rows, arguments.cv or N_FOLDS, arguments.seed or 0)
+    metric = arguments.metric or ("log_loss" if rows.has_labels else "rmse")
+    known = Evaluation.of(cross_validated(rows, folds, lambda some, others: _constant(some)[1](others))).metrics
+    if metric not in known:  # before anything is trained
+        raise UsageError(f"--metric must be one of {', '.join(known)}, got {metric!r}")
     results: list[Result] = []
     failures: dict[str, str] = {}
     with Progress("comparing", len(contestants)) as bar:
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
             say(f"{name} is not installed")
     if not results:
         raise UsageError("no model could be trained")
-    _report(arguments, results, failures, f"{len(rows.y)} rows of {table.path} in {how}")
+    _report(arguments, metric, results, failures, f"{len(rows.y)} rows of {table.path} in {how}")
 
 
 def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: TrainingTable, folds: Any) -> Result:
@@ -294,12 +298,10 @@ def _hist_gradient_boosting(X: Double, places: Sequence[int], is_class: bool, se
 
 # --- what is printed
 
-def _report(arguments: argparse.Namespace, results: list[Result], failures: dict[str, str], where: str) -> None:
+def _report(arguments: argparse.Namespace, metric: str, results: list[Result], failures: dict[str, str],
+            where: str) -> None:
     """Print the models, the best first."""
     is_class = results[0].evaluation.predictions.classes is not None
-    metric = arguments.metric or ("log_loss" if is_class else "rmse")
-    if metric not in results[0].evaluation.metrics:
-        raise UsageError(f"--metric must be one of {', '.join(results[0].evaluation.metrics)}, got {metric!r}")
     sign = -1 if metric in ASCENDING else 1
     results = sorted(results, key=lambda result: sign * result.evaluation.metrics[metric].value)
     best = results[0].evaluation.metrics[metric]

@@ -103,6 +103,7 @@ def test_a_table_of_one_class(command, people):
 
 @pytest.mark.parametrize(("options", "code", "message"), [
     (("--models", "forest"), 2, "no model 'forest' here: expected some of constant, logistic regression, gbrff2"),
+    (("--metric", "foo"), 2, "--metric must be one of accuracy, balanced_accuracy, log_loss"),
     (("--metric", "rmse", "--models", "constant"), 2, "--metric must be one of accuracy, balanced_accuracy, log_loss"),
     (("--cv", "500", "--models", "constant"), 65, "--cv 500 needs more than 500 rows, got 200")])
 def test_wrong_arguments(command, options, code, message):
