@@ -15,6 +15,7 @@ import numpy as np
 from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
 from .._estimator.columns import reference_of
 from .._estimator.explanations import check_marginals
+from .._estimator.metrics import label_codes
 from .._files.atomic_file import atomic_write, is_stream
 from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError, TrainingStateError
@@ -75,7 +76,10 @@ def run(arguments: argparse.Namespace) -> None:
         found = report(of_model.fitted_map, scorer.reference, totals.counts)
         _report_drift(arguments, found, log)
     score = totals.score
-    if score.n_rows and log is not None:
+    if score.n_rows and isinstance(score, Accuracy) and not score.n_known:
+        say(f"{table.path}: no row has a label of the model, such as {str(model.classes_[0])!r}, so no score is "
+            "reported: give the column that has them by --target")
+    elif score.n_rows and log is not None:
         log.add(event="score", name=score.name, value=score.value(), rows=score.n_rows)
     elif score.n_rows:
         say(score.report())
@@ -255,8 +259,11 @@ class Scorer:
         totals.n_rows = len(block.X)
         totals.rounded.update(block.rounded)
         if block.labels is not None:
-            labels = block.labels if self._has_labels else targets_of(np.asarray(block.labels), self.of_model.path)
-            totals.score.add(labels, predicted)
+            labels = np.asarray(block.labels)
+            if self._has_labels:
+                totals.score.add(labels, predicted, self.model.classes_)
+            else:
+                totals.score.add(targets_of(labels, self.of_model.path), predicted)
         if self.reference is not None:
             totals.counts = count_rows(self.of_model.fitted_map, self.reference, self.of_model.raw(rows))
         return ScoredBlock(data, block.done, block.rejected, totals)
@@ -316,18 +323,19 @@ class Totals:
 class Accuracy:
     """The share of rows whose label is predicted, without rows that have no label.
 
-    If labels are numbers, text that is no number is always wrong.
+    If labels are numbers, text that is no number is always wrong.  `n_known` rows have a label of the model.
     """
 
     name = "accuracy"
 
     def __init__(self) -> None:
-        self.n_rows = self.n_right = 0
+        self.n_rows = self.n_right = self.n_known = 0
 
-    def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
-        """Add a block."""
+    def add(self, labels: NDArray[Any], predicted: NDArray[Any], classes: NDArray[Any]) -> None:
+        """Add a block of a model with these classes."""
         _check_targets(labels, predicted)
-        labels, missing = written_as(labels, predicted)
+        labels, missing = written_as(labels, classes)
+        self.n_known += int((label_codes(labels, classes) >= 0).sum())
         if predicted.dtype.kind in "UOb" or labels.dtype.kind == "U":
             labels, predicted = labels.astype(str), predicted.astype(str)
         self.n_rows += int((~missing).sum())
@@ -337,6 +345,7 @@ class Accuracy:
         """Add other rows."""
         self.n_rows += other.n_rows
         self.n_right += other.n_right
+        self.n_known += other.n_known
 
     def value(self) -> float:
         """The share."""

@@ -274,9 +274,9 @@ def blocks(*arrays):
     (["1", "b"], np.array(["1", "b"], object), 2),
 ])
 def test_words_and_numbers_are_compared(labels, predicted, right):
-    score = Accuracy()
-    for block in blocks(np.array(labels), np.asarray(predicted)):
-        score.add(*block)
+    score, predicted = Accuracy(), np.asarray(predicted)
+    for block in blocks(np.array(labels), predicted):
+        score.add(*block, np.unique(predicted))
     assert score.report() == f"accuracy on {len(labels)} rows: {100 * right / len(labels):.2f} %"
 
 
@@ -305,10 +305,10 @@ def test_r_squared_of_special_targets(targets, predicted, expected):
     assert score.report() == expected
 
 
-@pytest.mark.parametrize("score", [Accuracy(), RSquared()])
-def test_another_number_of_targets(score):
+@pytest.mark.parametrize(("score", "classes"), [(Accuracy(), [np.zeros(2)]), (RSquared(), [])])
+def test_another_number_of_targets(score, classes):
     with pytest.raises(InvalidInputError, match=r"expected 2 target\(s\) for each row, got 1"):
-        score.add(np.zeros(3), np.zeros((3, 2)))
+        score.add(np.zeros(3), np.zeros((3, 2)), *classes)
     assert score.n_rows == 0
 
 
@@ -378,3 +378,10 @@ def test_several_quantiles_are_columns(command, folder):
     np.testing.assert_array_equal(found[:, 1:4], model.predict_quantiles(X))
     _, out, _ = command("predict", "q.npz", "x.csv", "--names", "identifiers", "--round", "1")
     assert out.splitlines()[0] == "prediction,quantile_0_1,quantile_0_5,quantile_0_9"
+
+
+def test_a_target_without_any_label_of_the_model(command):
+    code, _, errors = command("predict", "m.npz", "test.csv", "-o", "o.csv", "--target", "length")
+    assert code == 0
+    assert "no row has a label of the model, such as 'no', so no score is reported" in errors
+    assert "accuracy" not in errors
