@@ -29,7 +29,7 @@ from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
-from .output import STDIN, Progress, UsageError, check_output, open_rejected, say
+from .output import STDIN, Progress, UsageError, check_output, given_once, open_rejected, say
 from .table import BLOCK_ROWS, csv_format, shortened
 from .training_table import (
     Roles,
@@ -83,6 +83,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.holdout and len(rows.y) < 2:
         raise InvalidInputError(f"{table.path}: --holdout {arguments.holdout:g} leaves {len(rows.y)} of {n_rows} rows "
                                 "to train on, which takes at least 2: hold out a smaller share")
+    if arguments.holdout and not len(held_out_rows.y):
+        raise InvalidInputError(f"{table.path}: --holdout {arguments.holdout:g} of {n_rows} rows holds out none"
+                                f"{'' if arguments.groups is None else ', as all are of one group'}: hold out a "
+                                "larger share, or leave it out for cross-validation")
     validation, how = _cross_validated(arguments, model, rows, columns, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(f"training goes on from {arguments.checkpoint}")
@@ -267,33 +271,34 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
     for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
         model: Any = FAMILIES[name].load()()
         try:
-            params = {"random_state": 0} | dict(map(_parameter, arguments.set))
-            if arguments.columns is not None:
-                params["columns"] = _parameter(f"columns={arguments.columns}")[1]
+            params = given_once("--set", map(_parameter, arguments.set))
+            for option, parameter, value in (
+                    ("--columns", "columns", None if arguments.columns is None
+                     else _parameter(f"columns={arguments.columns}")[1]),
+                    ("--seed", "random_state", arguments.seed), ("--threads", "n_jobs", arguments.threads),
+                    ("--max-seconds", "max_seconds", arguments.max_seconds),
+                    ("--monotone", "monotone_constraints", _signs(arguments.monotone) or None),
+                    ("--additive", "interaction_constraints",
+                     (arguments.pairs or "no_interactions") if arguments.additive else None),
+                    ("--checkpoint", "warm_start", None if arguments.checkpoint is None else True)):
+                if value is not None and params.setdefault(parameter, value) != value:
+                    raise InvalidInputError(f"{option} and --set {parameter} give two values: leave out one")
+            params = {"random_state": 0} | params
             columns, categorical = _column_request(params, arguments.categorical)
             params |= {} if columns is _DEFAULT else {"columns": columns}
-            params |= {} if arguments.seed is None else {"random_state": arguments.seed}
-            params |= {} if arguments.threads is None else {"n_jobs": arguments.threads}
             if arguments.time is not None and "validation" in model._param_names():
                 params = {"validation": "last"} | params
-            if arguments.max_seconds is not None:
-                if "max_seconds" not in model._param_names():
-                    raise InvalidInputError(f"--max-seconds needs a model that is trained in rounds, which {name} is "
-                                            "not: leave it out, or choose another --model")
-                params["max_seconds"] = arguments.max_seconds
-            if arguments.checkpoint is not None:
-                if not {"warm_start", "n_estimators"} <= set(model._param_names()):
-                    raise InvalidInputError(f"--checkpoint needs a model whose training goes on with the same bits, "
-                                            f"which {name} is not: leave it out, or choose another --model")
-                params["warm_start"] = True
-            for option, parameter, value in (
-                    ("--monotone", "monotone_constraints", _signs(arguments.monotone)),
-                    ("--additive", "interaction_constraints",
-                     (arguments.pairs or "no_interactions") if arguments.additive else None)):
-                if value and parameter not in model._param_names():
+            if arguments.max_seconds is not None and "max_seconds" not in model._param_names():
+                raise InvalidInputError(f"--max-seconds needs a model that is trained in rounds, which {name} is not: "
+                                        "leave it out, or choose another --model")
+            if arguments.checkpoint is not None and not {"warm_start", "n_estimators"} <= set(model._param_names()):
+                raise InvalidInputError(f"--checkpoint needs a model whose training goes on with the same bits, which "
+                                        f"{name} is not: leave it out, or choose another --model")
+            for option, parameter, given in (("--monotone", "monotone_constraints", arguments.monotone),
+                                             ("--additive", "interaction_constraints", arguments.additive)):
+                if given and parameter not in model._param_names():
                     raise InvalidInputError(f"{option} needs Fourier boosting, which {name} is not: leave it out, or "
                                             "choose another --model")
-                params |= {parameter: value} if value else {}
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
@@ -308,16 +313,20 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
     return models, columns, categorical
 
 
+_AFTER_SIGN = re.compile("(?<=[01]),(?=.)")  # a comma that ends NAME=SIGN; another one belongs to a name
+
+
 def _signs(texts: Sequence[str]) -> dict[str, int]:
     """The parameter `monotone_constraints` from NAME=SIGN,NAME=SIGN."""
-    signs = {}
-    for text in ",".join(texts).split(",") if texts else ():
-        name, _, sign = text.rpartition("=")
-        if not name or sign not in ("1", "+1", "0", "-1"):
-            raise InvalidInputError(f"--monotone takes NAME=SIGN with a sign of 1 or -1, such as age=1,price=-1, got "
-                                    f"{text!r}")
-        signs[name] = int(sign)
-    return signs
+    pairs = []
+    for text in texts:
+        for part in _AFTER_SIGN.split(text):
+            name, _, sign = part.rpartition("=")
+            if not name or sign not in ("1", "+1", "0", "-1"):
+                raise InvalidInputError("--monotone takes NAME=SIGN with a sign of 1 or -1, such as age=1,price=-1, "
+                                        f"got {part!r}")
+            pairs.append((name, int(sign)))
+    return given_once("--monotone", pairs)
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._export import EXPLAINED, PRECISIONS, TARGETS, listed
@@ -94,8 +94,24 @@ def _fail(error: object, code: int) -> int:
     return code
 
 
+class _Once(argparse.Action):
+    """Keeps a value; an option with another one before is an error."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        before = getattr(namespace, self.dest)
+        if before is not self.default and before != values:
+            raise argparse.ArgumentError(self, f"given twice, as {before!r} and {values!r}: leave out one")
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end as all others do."""
+    """A parser whose errors end as all others do, and to which contradictions are errors."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
 
     def error(self, message: str) -> NoReturn:
         super().error(f"{message} {pointer(EXIT_USAGE)}")

@@ -318,6 +318,10 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
             raise InvalidInputError(f"{table.path}: {option} needs a value in each row, column "
                                     f"{column_label(column, table.columns)} has none in data row "
                                     f"{int(np.isnan(each).argmax()) + 1}; fill it in, or remove the row")
+    if times is not None and (times == times[0]).all():
+        raise InvalidInputError(f"{table.path}: --time needs two times or more, column "
+                                f"{column_label(roles.time or 0, table.columns)} has the same in all rows: leave out "
+                                "--time")
     asked = [each.kind == CATEGORY for each in types]
     return X, labels, _contents(X, found, categories, asked), weights, times, row_groups
 

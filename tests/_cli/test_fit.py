@@ -9,6 +9,7 @@ import pytest
 from helpers.command_line import COLUMNS, run, write_csv
 
 from rffkern import load
+from rffkern._cli.fit import _signs
 from rffkern._cli.main import main
 from rffkern._training.fourier_boosting.parameters import LOSSES
 
@@ -140,6 +141,17 @@ def test_max_seconds(folder):
     assert "expected a number of seconds > 0, got '-1'" in done.stderr
 
 
+def test_an_option_with_two_values_is_refused(folder, capsys):
+    fit = ["fit", str(folder / "train.csv"), "-o", str(folder / "n.npz"), "--target"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*fit, "length", "--target", "width"])
+    assert "argument --target: given twice, as 'length' and 'width': leave out one" in capsys.readouterr().err
+
+
+def test_names_with_commas_have_an_order():
+    assert _signs(["a,b=1,c=-1", "d=+1"]) == {"a,b": 1, "c": -1, "d": 1}
+
+
 def test_columns_with_an_order_and_additive_models(folder):
     """Predictions rise with a column, and its effect does not depend on the others; info shows both."""
     options = ("--model", "fourier_boosting", "--set", "n_estimators=20", "--set", "n_bags=1")
@@ -158,6 +170,9 @@ def test_columns_with_an_order_and_additive_models(folder):
 @pytest.mark.parametrize(("options", "message"), [
     (("--monotone", "a=2"), "--monotone takes NAME=SIGN with a sign of 1 or -1, such as age=1,price=-1, got 'a=2'"),
     (("--monotone", "=1"), "got '=1'"),
+    (("--monotone", "a=1,a=-1"), "--monotone gives 'a' two values"),
+    (("--set", "n_estimators=3", "--set", "n_estimators=4"), "--set gives 'n_estimators' two values"),
+    (("--set", "random_state=5", "--seed", "3"), "--seed and --set random_state give two values"),
     (("--monotone", "a=1", "--model", "gbrff2"), "--monotone needs Fourier boosting, which gbrff2 is not"),
     (("--pairs", "3"), "--pairs needs --additive"),
     (("--additive", "--model", "gbrff2"), "--additive needs Fourier boosting, which gbrff2 is not"),

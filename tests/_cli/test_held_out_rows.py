@@ -40,9 +40,9 @@ def held_out(monkeypatch):
     return seen
 
 
-def write(path, lines, order=None):
+def write(path, lines, order=None, header="x,day,who,answer"):
     rows = lines if order is None else [lines[k] for k in order]
-    path.write_text("\n".join(["x,day,who,answer", *rows]) + "\n")
+    path.write_text("\n".join([header, *rows]) + "\n")
 
 
 @pytest.mark.parametrize("in_file", [False, True])
@@ -130,9 +130,14 @@ def test_a_remark_on_dates(command, folder, lines):
     (("--groups", "who", "--features", "x,who"), 2, "--groups and --features must name different columns"),
     (("--groups", "x", "--weight", "x"), 2, "--groups and --weight must name different columns"),
     (("--holdout", "0.999"), 65, "--holdout 0.999 leaves 0 of "),
+    (("--holdout", "0.002"), 65, "--holdout 0.002 of 120 rows holds out none"),
+    (("--holdout", "0.5", "--groups", "same"), 65, "holds out none, as all are of one group"),
+    (("--time", "same"), 65, "--time needs two times or more, column 3 (same) has the same in all rows"),
     (("--time", "when"), 65, "no column 'when'")])
 def test_wrong_columns(command, folder, lines, options, code, message):
     write(folder / "a.csv", lines)
+    if "same" in options:
+        write(folder / "a.csv", [",1,".join(line.rsplit(",", 1)) for line in lines], header="x,day,who,same,answer")
     found, _, errors = command("fit", "a.csv", "-o", "a.npz", *FAST, *options)
     assert (found, message in errors) == (code, True), errors
 
