@@ -395,6 +395,9 @@ def run_sqlite(path: str, rows: Rows, expected: Results, options: Options = _DEF
 
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         table, columns = table_name(options["table"]), sql_columns(rows, options["key"])
+        for schema in options["table"].split(".")[:-1]:
+            if schema.lower() not in ("main", "temp"):  # which are there
+                connection.execute(f"ATTACH ':memory:' AS {quoted(schema)}")
         connection.execute(create_table(table, columns))
         connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})",
                                zip(*(each.values for each in columns), strict=True))
@@ -407,6 +410,8 @@ def run_duckdb(path: str, rows: Rows, expected: Results, options: Options = _DEF
 
     with duckdb.connect() as connection:
         table, columns = table_name(options["table"]), sql_columns(rows, options["key"])
+        for schema in options["table"].split(".")[:-1]:
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
         connection.execute(create_table(table, columns))
         given = {f"c{j}": np.array(each.values, dtype=object) for j, each in enumerate(columns)}
         casts = ", ".join(f"CAST(c{j} AS {each.type})" for j, each in enumerate(columns))

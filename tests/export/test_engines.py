@@ -64,6 +64,18 @@ def test_more_numbers_than_a_function_takes_arguments(engine, tmp_path, rng):
 
 
 @pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
+def test_the_table_may_be_in_a_schema(engine, tmp_path, rng):
+    if lacking(engine):
+        pytest.skip(f"{', '.join(lacking(engine))} not found")
+    X, options = rng.standard_normal((50, 2)), {"table": "some schema.rows", "key": "id"}
+    model = rffkern.GBRFF2Classifier(10, random_state=0).fit(X, X[:, 0] > 0)
+    rffkern.export(model, tmp_path / "model.sql", to="sql", **options)
+    expected = results_of(model, X)
+    found = ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, X), expected, options)
+    assert errors_of(found, expected).ulp <= exported.rounding_of(model)
+
+
+@pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
 def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
     """Databases do not tell Id from id; the key must differ from row to row."""
     if lacking(engine):
