@@ -246,9 +246,9 @@ class CsvParser:
             return None
         if not numeric:
             return np.empty((len(texts), 0))
-        if self.decimal == ",":
-            if any("." in text for text in texts):
-                return None
+        if self.decimal == "," and any("." in text for text in texts):
+            return None
+        if self.decimal == "," != self.delimiter:  # else cells with a comma are quoted, and no such records are here
             texts = [text.replace(",", ".") for text in texts]
         X = _loaded(texts, self.delimiter, self.n_columns, columns)
         if X is None and nullable.any():
@@ -317,7 +317,9 @@ class CsvParser:
                 return column, reason
         target = self.selection.target
         if target is not None and self.selection.needs_labels and not row[target].strip():
-            return target, "expected a label or target, got an empty cell"
+            unnamed = self.names is not None and not self.names[target]
+            return target, "expected a label or target, got an empty cell" + (
+                ", in a column without a name: name the column of labels by --target" if unnamed else "")
         return None
 
 
@@ -470,6 +472,9 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         hint = ": if it has a decimal comma, pass --decimal ," if delimiter != "," \
             else ": if it has a decimal comma, write a point, because commas separate the columns"
     elif kind.inferred and not is_number(text):
+        other = {"dmy": "mdy", "mdy": "dmy"}.get(kind.format) if kind.kind == DATE else None
+        if other is not None and not read_column([text], Reading(DATE, other))[1]:
+            return f"{expected} got {text!r}: if all dates of the column are so, pass --dates {other}"
         most = "dates" if kind.kind == DATE else "numbers"
         hint = f": most of the first cells of the column are {most}; skip such rows with --reject FILE, or list the " \
                "column in --categorical"

@@ -23,7 +23,8 @@ LONGEST_CELL = 131_072  # in characters, as in Python's csv
 _CHUNK_BYTES = 1 << 18
 _LONGEST_LINE = _LONGEST_ROW = 1 << 24  # in characters; a file without line breaks would otherwise fill the memory
 _BLOCK_CHARACTERS = 1 << 23
-_MARK_BYTES = 3  # of the longest mark of a compression or encoding
+_MARK_BYTES = 6  # of the longest mark of a format, compression or encoding
+BINARY_MARKS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy"}  # of tables that are no text
 _GZIP, _BOM_UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = (",", ";", "\t", "|")  # that are detected; the first of equally good ones is taken
 
@@ -111,6 +112,10 @@ class TextSource:
         elif self._named_gzip:
             raise InvalidInputError(f"{self.name}: expected a file compressed by gzip, because its name ends in .gz; "
                                     "got other bytes, or none: rename it if it is plain text")
+        for mark, ending in BINARY_MARKS.items():
+            if head.startswith(mark):
+                raise InvalidInputError(f"{self.name}: expected a text, got what a {ending} file has: give the file by "
+                                        "its name, as such files are not read from pipes")
         if head.startswith(_BOM_UTF16) and not self.encoding.startswith(("utf-16", "utf-32")):
             raise InvalidInputError(f"{self.name}: expected a text in {self.encoding}, got one in UTF-16: pass "
                                     "--encoding utf-16, or save it as UTF-8")

@@ -9,13 +9,14 @@ from typing import Any
 from ..errors import InvalidInputError
 from .binary_table import ArrayTable, ArrowTable
 from .csv_table import CsvTable
+from .csv_text import BINARY_MARKS
 from .output import STDIN, say
 from .table import Block, CsvFormat, Selection, Table, column_index
 
 _ARROW = (".parquet", ".feather", ".arrow")
 
 # First bytes of files, and the ending that such a file should have.
-_MARKS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy", b"\x1f\x8b": ".csv.gz"}
+_MARKS = {**BINARY_MARKS, b"\x1f\x8b": ".csv.gz"}
 _FORMATS = {".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".npy": "NumPy", ".csv.gz": "gzip"}
 
 

@@ -97,8 +97,8 @@ class CsvFormat(NamedTuple):
 
 def csv_format(arguments: argparse.Namespace) -> CsvFormat:
     """The format that the options of a command ask for."""
-    if arguments.decimal == arguments.delimiter:
-        raise UsageError(f"--decimal and --delimiter must differ, got {arguments.decimal!r} for both")
+    if arguments.decimal == arguments.delimiter == ".":  # with commas for both, numbers are quoted
+        raise UsageError("--decimal and --delimiter must differ, got '.' for both")
     return CsvFormat(arguments.header, arguments.delimiter, arguments.encoding, arguments.decimal,
                      arguments.dates)
 

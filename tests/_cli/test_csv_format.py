@@ -73,12 +73,39 @@ def test_targets_with_a_decimal_comma(command, folder, table):
     assert results[0][2].splitlines()[1] == results[1][2].splitlines()[1]
 
 
+def test_quoted_numbers_with_a_decimal_comma_between_commas(command, folder, table):
+    X, y = table
+    rows = [[*map(str, row), label] for row, label in zip(X.tolist(), y, strict=True)]
+    quoted = ['"' + '","'.join(row).replace(".", ",") + '"' for row in rows]
+    names = "length,width,depth,answer"
+    (folder / "point.csv").write_text("\n".join([names, *map(",".join, rows)]))
+    (folder / "comma.csv").write_text("\n".join([names, *quoted]))
+    comma = ("--decimal", ",", "--delimiter", ",")
+    assert command("predict", "m.npz", "comma.csv", *comma)[:2] == command("predict", "m.npz", "point.csv")[:2]
+    code, _, errors = command("fit", "comma.csv", "-o", "c.npz", "--model", "gbrff2", *comma)
+    assert code == 0
+    assert "on 300 rows of 3 columns" in errors
+    (folder / "integers.csv").write_text("length,width,depth\n1,2,3\n4,5,6\n")  # of which no cell is quoted
+    assert command("predict", "m.npz", "integers.csv", *comma)[:2] == command("predict", "m.npz", "integers.csv")[:2]
+
+
+def test_a_table_of_another_format_in_a_pipe(command, folder):
+    for start, ending in ((b"PAR1", ".parquet"), (b"\x93NUMPY", ".npy")):
+        code, _, errors = command("predict", "m.npz", "-", stdin=start + b"\0\1\2\3")
+        assert code == 65
+        assert f"expected a text, got what a {ending} file has: give the file by its name" in errors
+
+
 @pytest.mark.parametrize(("content", "options", "code", "message"), [
     ("a;b;c\n1,5;2;x\n", ["--columns", "none"], 65,
      "data row 1 (line 2), column 0 (a): expected a finite number, got '1,5': if it has a "
      "decimal comma, pass --decimal ,"),
     ("a;b;c\n1.5;2;x\n", ["--decimal", ","], 65, "expected a finite number with a decimal comma, got '1.5'"),
-    ("a,b\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2, "--decimal and --delimiter must differ"),
+    ("a,b\n1,2\n", ["--decimal", ".", "--delimiter", "."], 2, "--decimal and --delimiter must differ"),
+    ("a,b,\n1,x,\n", [], 65, "column 2 (): expected a label or target, got an empty cell, in a column without a name: "
+     "name the column of labels by --target"),
+    ("a,b\n" + "01/02/2024,x\n" * 8200 + "13/04/2024,y\n", ["-q"], 65, "got '13/04/2024': if all dates of the column "
+     "are so, pass --dates dmy"),
     ("a,b\n1,2\n", ["--encoding", "nothing"], 2, "name of a text encoding, such as latin-1, got 'nothing'"),
     ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--encoding", "hex"], 2, "expected the name of a text encoding"),
