@@ -95,7 +95,7 @@ def _fail(error: object, code: int) -> int:
 
 
 class _Once(argparse.Action):
-    """Keeps a value; an option with another one before is an error."""
+    """Keeps the name of a column; where others take the last value, an option that names two columns is an error."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
@@ -106,12 +106,7 @@ class _Once(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end as all others do, and to which contradictions are errors."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.register("action", None, _Once)
-        self.register("action", "store", _Once)
+    """A parser whose errors end as all others do."""
 
     def error(self, message: str) -> NoReturn:
         super().error(f"{message} {pointer(EXIT_USAGE)}")
@@ -166,14 +161,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _add_roles(parser: argparse.ArgumentParser) -> None:
     """What the columns of a table to train on are for."""
-    parser.add_argument("--target", metavar="COLUMN",
+    parser.add_argument("--target", action=_Once, metavar="COLUMN",
                         help="name or 0-based index of the target column (default: y of a .npz, else the last column "
                              "that no other option names)")
     parser.add_argument("--features", action="append", default=[], metavar="COLUMNS",
                         help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
     parser.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
                         help=f"columns to ignore: {_COLUMNS}")
-    parser.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+    parser.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
 
 
 def _add_cluster(command: argparse.ArgumentParser, text: str) -> None:
@@ -233,11 +228,11 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     _add_cluster(fit, "train on a Dask cluster of N processes, which read the .csv or .parquet files of DATA part by "
                       "part (needs rffkern[dask] and pandas; see docs/dask.md for what it leaves out)")
     held_out = fit.add_mutually_exclusive_group()
-    held_out.add_argument("--time", metavar="COLUMN",
+    held_out.add_argument("--time", action=_Once, metavar="COLUMN",
                           help="column of dates or numbers in whose order the rows are: the last rows are held out, by "
                                "--holdout and by the model for validation; the column is also trained on unless "
                                "--drop names it")
-    held_out.add_argument("--groups", metavar="COLUMN",
+    held_out.add_argument("--groups", action=_Once, metavar="COLUMN",
                           help="column that names the group of a row, such as a customer: groups are held out as a "
                                "whole, by --holdout and by the model for validation; it is not trained on")
 
@@ -258,7 +253,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--explain", type=_reason_count, default=0, metavar="N",
                          help="also write, for each row, the N columns that contribute most to its score, and their "
                               "contributions: Shapley values in units of the score (not to a .npy)")
-    predict.add_argument("--target", metavar="COLUMN",
+    predict.add_argument("--target", action=_Once, metavar="COLUMN",
                          help="column of true labels or targets, to report the score; it may be missing from a table "
                               "with column names")
     predict.add_argument("--keep", action="append", default=[], metavar="COLUMNS",
@@ -291,7 +286,7 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
     _add_table_options(parser)
     parser.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     parser.add_argument("data", metavar="DATA", help=f"{_TABLE}; {rows}")
-    parser.add_argument("--target", metavar="COLUMN",
+    parser.add_argument("--target", action=_Once, metavar="COLUMN",
                         help="column of true labels or targets (default: y of a .npz, that of the training, or the "
                              f"only column that is no feature of the model{without})")
     _add_drop(parser)
@@ -299,7 +294,7 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
 
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     _add_labelled_rows(evaluate, "a .npz must contain arrays X and y")
-    evaluate.add_argument("--weight", metavar="COLUMN", help="column of sample weights")
+    evaluate.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -323,10 +318,11 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
     compare.add_argument("--cv", type=_fold_count, metavar="K", help="number of folds (default: 5)")
     compare.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
     order = compare.add_mutually_exclusive_group()
-    order.add_argument("--time", metavar="COLUMN",
+    order.add_argument("--time", action=_Once, metavar="COLUMN",
                        help="column of dates or numbers in whose order the rows are: each fold is predicted from the "
                             "rows before it")
-    order.add_argument("--groups", metavar="COLUMN", help="column that names the group of a row: groups stay whole")
+    order.add_argument("--groups", action=_Once, metavar="COLUMN",
+                       help="column that names the group of a row: groups stay whole")
     compare.add_argument("--models", type=_names, metavar="NAMES",
                          help="models to compare, separated by commas, as the table names them (default: all)")
     compare.add_argument("--metric", metavar="NAME",
