@@ -169,14 +169,16 @@ def test_kernel_ridge_regression_is_given_up_within_its_work(clock):
             works.append(work)
             clock.now += 1
 
+    rows = np.tile(X, (3, 1)) + np.repeat(np.arange(3.0), len(X))[:, None]  # more than are solved in one step
+    target = rows[:, 0] + np.tile(target_of(FourierBoostingRegressor), 3)
     model = made(FourierBoostingRegressor, kernel_ridge=True, max_seconds=0.5)
     with monitor.listening(listen):
-        model.fit(X, target_of(FourierBoostingRegressor))
+        model.fit(rows, target)
     assert len(works) == 1  # the first step is the last
     assert model.timed_out_
     assert not model.kernel_ridge_report_.kept
     assert model.kernel_ridge_report_.reason == "not used: the callback or max_seconds ended the fit"
-    assert same_state(model, made(FourierBoostingRegressor).fit(X, target_of(FourierBoostingRegressor)))
+    assert same_state(model, made(FourierBoostingRegressor).fit(rows, target))
 
 
 @pytest.mark.parametrize(("make", "train", "params"), [
