@@ -22,7 +22,6 @@ from .._column_map.cells import (
     is_missing,
     is_number,
     levels_of_texts,
-    read_column,
 )
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
@@ -240,9 +239,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
             else f"column {column_label(roles.target, None)}"
         say(f"{table.path}: target {name} {_task_message(y, has_labels)}{read_as}")
-    words = {} if y.dtype.kind != "U" else dict(zip(*np.unique(y, return_counts=True), strict=True))
-    for word in filter(is_missing, words):
-        say(f"{table.path}: {words[word]} rows have the label {str(word)!r}, which becomes a class; if it means that "
+    for word in filter(is_missing, dict.fromkeys(y.tolist()) if y.dtype.kind == "U" else ()):
+        say(f"{table.path}: {(y == word).sum()} rows have the label {word!r}, which becomes a class; if it means that "
             "the label is missing, remove these rows")
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
@@ -417,12 +415,13 @@ def example_of_marks(blocks: Sequence[NDArray[Any]]) -> str:
     """What a target is read as, if all of it are numbers in text, some with marks, a currency or a unit; else ""."""
     if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
         return ""
-    cells = [cell for block in blocks for cell in block.tolist()]
-    marked = [cell for cell in cells if not (is_number(cell) or is_missing(cell))]
-    reading = infer_reading(cells) if marked else None
+    distinct = list(dict.fromkeys(cell for block in blocks for cell in block.tolist()))
+    marked = [cell for cell in distinct if not (is_number(cell) or is_missing(cell))]
+    reading = infer_reading(distinct) if marked else None
     if reading is None or reading.kind != NUMERIC or reading.words:
         return ""
-    return f"; {marked[0]!r} is read as {read_column(marked[:1], reading)[0][0]:.15g}"
+    cells = np.concatenate(blocks)
+    return f"; {marked[0]!r} is read as {read_targets(cells)[0][np.flatnonzero(cells == marked[0])[0]]:.15g}"
 
 
 def _task_message(y: NDArray[Any], has_labels: bool) -> str:
