@@ -368,8 +368,10 @@ def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> D
 def _weights_of(sample_weight: Any) -> Double:
     """Checked weights, in their own units."""
     array = np.asarray(as_numeric(sample_weight, "sample_weight"), dtype=np.float64)
+    if array.ndim == 0:
+        raise InvalidInputError(f"sample_weight must be a 1d array with one entry per row of X, got {sample_weight!r}")
     if array.size:  # no rows are refused as such
-        check_weights(array, len(np.atleast_1d(array)))
+        check_weights(array, len(array))
     return array.reshape(-1)
 
 

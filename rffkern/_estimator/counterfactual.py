@@ -90,11 +90,16 @@ def checked_question(model: Any, target: Any, probability: float | None, change:
         raise InvalidInputError(f"change must be a sequence of columns, or None, got {change!r}")
     wanted = [*range(model.n_features_in_)] if change is None else [index_of(model, "a column of change", column)
                                                                     for column in change]
+    if not wanted:
+        raise InvalidInputError("change must name a column or more, or be None for all, got none")
     column_map = vars(model).get("column_map_")
     columns = None if column_map is None else column_map._fitted_map().columns
     of_numbers: dict[str, dict[int, Any]] = {}
     for name, given in (("limits", limits), ("steps", steps)):
         found = of_numbers[name] = {}
+        if not isinstance(given, Mapping):
+            what = "pairs" if name == "limits" else "numbers"
+            raise InvalidInputError(f"{name} must be a dict from columns to {what}, got {given!r}")
         for column, value in given.items():
             j = index_of(model, f"a column of {name}", column)
             if columns is not None and columns[j].kind != NUMERIC:

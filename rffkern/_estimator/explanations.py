@@ -81,7 +81,12 @@ def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:
         raise InvalidInputError(f"{name} must be rows in memory, an array or a table, got RowBlocks")
     if isinstance(X, np.ndarray) and X.dtype == np.float32:
         X = X.astype(np.float64)  # before it is mapped
-    rows: NDArray[Any] = model._check_rows(X)
+    try:
+        rows: NDArray[Any] = model._check_rows(X)
+    except InvalidInputError as error:
+        if name == "X":  # which it names
+            raise
+        raise InvalidInputError(f"{name}: {error}") from error
     return rows
 
 

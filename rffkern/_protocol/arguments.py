@@ -49,14 +49,11 @@ def number(kind: type, low: float = -math.inf, high: float = math.inf, *, open_l
     if high < _SMALLEST_GUARD and at_least:
         domain = f"{kind.__name__} in {'(' if open_low else '['}{low:.15g}, {high:.15g}]"
     domain = (domain if word is None else f'"{word}" or {domain}') + (" or None" if optional else "")
+    others = ("" if word is None else f"{word!r} or ") + ("None or " if optional else "")
 
     def check(name: str, value: Any) -> None:
-        if value is None and optional:
-            return
-        if word is None or not isinstance(value, str):
-            check_scalar(name, value, kind, low, high, open_low)
-        elif value != word:
-            raise InvalidInputError(f"{name} must be {word!r} or a number{at_least}, got {value!r}")
+        if not (value is None and optional) and not (isinstance(value, str) and value == word):
+            check_scalar(name, value, kind, low, high, open_low, others)
 
     return Check(domain, check)
 
@@ -129,17 +126,20 @@ def check_jobs(name: str, value: Any) -> int | None:
 
 
 def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high: float = math.inf,
-                 open_low: bool = False) -> Any:
-    """Return value as `kind` (int or float) within [low, high], or (low, high] where open_low."""
+                 open_low: bool = False, others: str = "") -> Any:
+    """Return value as `kind` (int or float) within [low, high], or (low, high] where open_low.
+
+    A message begins with `others`, which is what the argument may be instead: "None or ".
+    """
     wanted = "an integer" if kind is int else "a finite number"
-    bounds = f"{'>' if open_low else '>='} {low}" if math.isfinite(low) else ""
+    bounds = f"{'>' if open_low else '>='} {low:.15g}" if math.isfinite(low) else ""
     if math.isfinite(high):
-        bounds += f"{' and ' if bounds else ''}<= {high}"
+        bounds += f"{' and ' if bounds else ''}<= {high:.15g}"
     number: Any = numbers.Integral if kind is int else numbers.Real
     value = value.item() if isinstance(value, np.generic) else value
     good = isinstance(value, number) and not isinstance(value, bool) and low <= value <= high
     if not good or (open_low and value == low) or abs(value) > _LARGEST_SCALAR:
-        raise InvalidInputError(f"{name} must be {wanted} {bounds}".rstrip() + f", got {_shortened(value)}")
+        raise InvalidInputError(f"{name} must be {others}{wanted} {bounds}".rstrip() + f", got {_shortened(value)}")
     return kind(value)
 
 

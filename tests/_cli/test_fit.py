@@ -91,7 +91,7 @@ def test_progress_of_training_tells_the_validation_loss(folder, monkeypatch):
     (["loss=quantile", "quantile=0.1,0.5,0.9"],
      "quantile must be a number, or several in ascending order, such as [0.1, 0.5, 0.9], got '0.1,0.5,0.9'"),
     (["loss=quantile", "quantile=2"], "quantile must be a finite number >= 1e-06 and <= 0.999999, got 2"),
-    (["loss=huber", "n_bags=0"], "n_bags must be an integer >= 1 and <= 1000, got 0"),
+    (["loss=huber", "n_bags=0"], "n_bags must be None or an integer >= 1 and <= 1000, got 0"),
     (["loss=huber", "n_estimator=50"],
      "Invalid parameter 'n_estimator' for estimator FourierBoostingRegressor. Did you mean 'n_estimators'?"),
     (["n_estimator=50"], "Invalid parameter 'n_estimator' for estimator FourierBoostingClassifier. Did you mean"),

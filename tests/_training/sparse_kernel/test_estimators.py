@@ -220,8 +220,8 @@ def test_parameters_that_no_longer_fit_are_not_saved(rng, change, tmp_path):
 
 
 @pytest.mark.parametrize(("params", "message"), [
-    ({"max_samples": 10}, "max_samples must be an integer >= 50, got 10"),
-    ({"basis_size": 5, "max_samples": "all"}, "max_samples must be an integer >= 5, got 'all'"),
+    ({"max_samples": 10}, "max_samples must be None or an integer >= 50, got 10"),
+    ({"basis_size": 5, "max_samples": "all"}, "max_samples must be None or an integer >= 5, got 'all'"),
     ({"basis_size": "all", "max_samples": 0}, "basis_size must be an integer >= 1"),
     ({"kernel": {"length_scale": [1.0, 2.0]}}, "kernel length_scale must be a number or 3 numbers"),
 ])
