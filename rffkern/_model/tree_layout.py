@@ -19,7 +19,9 @@ class TreeLayout(NamedTuple):
     """How trees number their leaves.
 
     A column by which a tree splits k times, with k thresholds, is a digit from 0 to k: how many of them a row is above.
-    The first column by which it splits is the digit that counts least.
+    The first column by which it splits is the digit that counts least.  A tree of x0 > 1, x1 > 5 and x0 > 2 has the
+    digits 0 to 2 of x0 and 0 to 1 of x1, so that it has six leaves, of the numbers d0 + 3 d1: steps are 1, 3 and 1,
+    bases 3, 2 and 3.
     """
 
     steps: Indices  # (n_trees, depth) what going right adds to the number of the leaf; 0 where nothing is split
