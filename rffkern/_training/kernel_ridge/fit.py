@@ -242,7 +242,7 @@ class RegionLearner(NamedTuple):
         rows = np.arange(len(self.shuffled))
         dense = self._solve_dense()
         if dense is not None:
-            return Regressions(rows, np.array([0, len(rows)]), dense[0], rows, dense[1], 0, 0.0)
+            return Regressions(rows, np.array([0, len(rows)]), dense[0], rows, dense[1], 1, 0.0)
         matrix = KernelMatrix(self.X, self.units, self.kernel, self.hidden, self.precision, self.cache_bytes,
                               self.n_jobs)
         systems = [(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)]

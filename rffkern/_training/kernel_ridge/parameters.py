@@ -93,7 +93,7 @@ ATTRIBUTES = (
               "Length scales, in units of the columns that learning takes place in."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
     Attribute("kernel_parameters_", "array of shape (1 + n_features,)", "Lambda and the length scales."),
-    Attribute("n_iter_", "int", "Number of iterations, 0 where one inverse solves the systems of few rows or many "
+    Attribute("n_iter_", "int", "Number of iterations, 1 where one inverse solves the systems of few rows or many "
               "outputs; not kept in model files."),
     Attribute("residual_", "float", "The largest |b - A x| / |b| that they have left; not kept in model files."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",

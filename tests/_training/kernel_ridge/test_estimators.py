@@ -231,7 +231,7 @@ def test_one_inverse_serves_many_outputs(rng, monkeypatch):
     monkeypatch.setattr("rffkern._training.kernel_ridge.fit._FEW_DENSE", 95)
     monkeypatch.setattr("rffkern._training.kernel_ridge.fit._MOST_DENSE", 95)
     iterated = KernelRidgeClassifier(**GIVEN, tol=1e-8, random_state=0).fit(X, y, weights)
-    assert dense.n_iter_ == 0 < iterated.n_iter_
+    assert dense.n_iter_ == 1 < iterated.n_iter_
     np.testing.assert_allclose(dense.decision_function(X), iterated.decision_function(X), atol=1e-4)
 
 
