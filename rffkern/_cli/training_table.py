@@ -239,7 +239,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
             else f"column {column_label(roles.target, None)}"
         say(f"{table.path}: target {name} {_task_message(y, has_labels)}{read_as}")
-    for word in filter(is_missing, dict.fromkeys(y.tolist()) if y.dtype.kind == "U" else ()):
+    for word in filter(is_missing, dict.fromkeys(y.tolist()) if y.dtype.kind == "U" and y.ndim == 1 else ()):
         say(f"{table.path}: {(y == word).sum()} rows have the label {word!r}, which becomes a class; if it means that "
             "the label is missing, remove these rows")
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
