@@ -27,10 +27,9 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     if path is not None and path.endswith(".npy"):
         return _npy_writer(model, proba)
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
-    blank = " " if names == "words" else "_"
-    quantiles = [f"quantile{blank}{quantile:g}" for quantile in several_quantiles(model)]
-    covering = [] if coverage is None else _covering_names(model, coverage, names)
-    covering = [*(quantiles if names == "words" else [name.replace(".", "_") for name in quantiles]), *covering]
+    blank, point = (" ", ".") if names == "words" else ("_", "_")
+    covering = [f"quantile{blank}{quantile:g}".replace(".", point) for quantile in several_quantiles(model)]
+    covering += [] if coverage is None else _covering_names(model, coverage, names)
     reasons = [f"{what}{blank}{k}" for k in range(1, n_reasons + 1) for what in ("reason", "contribution")]
     header = _header(model, proba, [*covering, *reasons], kept_names, names)
     if path is None or not path.endswith(ARROW_ENDINGS):

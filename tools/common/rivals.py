@@ -49,12 +49,15 @@ def quality(predicted, y_test, is_class):
         return {"score": 100 * float(1 - np.mean((predicted - y_test) ** 2) / y_test.var())}
     if predicted.ndim == 1:
         return {"score": 100 * float(np.mean(predicted == y_test))}
-    chosen = np.clip(predicted[np.arange(len(y_test)), y_test], 1e-7, 1)
-    found = {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)),
-             "log_loss": float(-np.log(chosen).mean())}
+    found = {"score": 100 * float(np.mean(predicted.argmax(axis=1) == y_test)), "log_loss": log_loss(predicted, y_test)}
     if predicted.shape[1] == 2 and 0 < y_test.sum() < len(y_test):
         found["auc"] = 100 * area_under_roc(predicted[:, 1], y_test == 1)
     return found
+
+
+def log_loss(probabilities, y):
+    """The mean of -ln p of the classes of rows, with p of 1e-7 at least."""
+    return float(-np.log(np.clip(probabilities[np.arange(len(y)), y], 1e-7, 1)).mean())
 
 
 def area_under_roc(scores, is_positive):
@@ -140,16 +143,21 @@ def lightgbm_tuned(X, y, X_test, is_class, seed):
     return lightgbm(X, y, X_test, is_class, seed, **best[1])
 
 
-def lightgbm_stopped(X, y, X_test, is_class, seed, n_jobs=1):
-    """LightGBM with 63 leaves and early stopping on a fifth of the rows."""
+def stopped_model(X, y, is_class, seed, n_jobs=1, callbacks=()):
+    """LightGBM with 63 leaves and early stopping on a fifth of the rows, fitted."""
     import lightgbm as library
 
     order, n_held = np.random.default_rng(seed).permutation(len(y)), max(1, len(y) // 5)
     held, rest = order[:n_held], order[n_held:]
     make = library.LGBMClassifier if is_class else library.LGBMRegressor
     model = make(n_estimators=MOST_ROUNDS, num_leaves=63, random_state=seed, **QUIET | {"n_jobs": n_jobs})
-    model.fit(X[rest], y[rest], eval_set=[(X[held], y[held])],
-              callbacks=[library.early_stopping(PATIENCE, verbose=False)])
+    return model.fit(X[rest], y[rest], eval_set=[(X[held], y[held])],
+                     callbacks=[*callbacks, library.early_stopping(PATIENCE, verbose=False)])
+
+
+def lightgbm_stopped(X, y, X_test, is_class, seed, n_jobs=1):
+    """The same, and its predictions."""
+    model = stopped_model(X, y, is_class, seed, n_jobs)
     return lambda: model.predict_proba(X_test) if is_class else model.predict(X_test)
 
 
