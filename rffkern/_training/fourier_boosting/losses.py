@@ -13,8 +13,8 @@ from ..._rows.weights import row_products, weighted_quantile
 from ...errors import InvalidInputError
 from .parameters import LOSSES, OF_CLASSES, OF_TWO_CLASSES, Link, LossFacts
 
-# In robust standard deviations: what is clipped in the unit of targets, and where targets end that single precision
-# need not hold.
+# Robust standard deviations from the median at which targets are clipped for the unit of all; and units at which they
+# are clipped for training, as single precision could not hold any number.
 _FAR, _LARGEST_TARGET = 10.0, 1e6
 
 InitialScores = tuple[Double, Single]  # scores before any round (n_outputs,), and the parameters of the loss
@@ -165,10 +165,11 @@ def in_units_of_mean(training: Training, loss: str) -> Training:
 
 
 def in_robust_units(training: Training) -> Training:
-    """Training rows for a loss of quantiles, to whose gradient it is all the same how far out a target is.
+    """Training rows for a loss of quantiles, in units that a few targets far out do not enlarge.
 
-    One of a million would be the unit of all others, which then are constant.  So the unit is the standard deviation of
-    targets that are clipped 10 robust ones from the median; where none is beyond, it stays what it was.
+    The gradient does not depend on their distance, but the standard deviation does, and in its units all other targets
+    would be nearly constant.  So the unit is the standard deviation of targets that are clipped at 10 robust standard
+    deviations from the median; where no target is beyond, it is the plain one.
     """
     values, weights = training.rows.values, training.rows.weights
     middle = np.array([weighted_quantile(each, weights.each, 0.5) for each in values.T])

@@ -272,7 +272,7 @@ def test_means_of_rows_far_out_stay_finite(loss, kind):
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile"])
 @pytest.mark.filterwarnings("ignore:y has a few values")
 def test_one_target_far_out_does_not_hide_the_others(loss, rng):
-    """Whose unit is that of all others: they were constant beside one of 1e6, and the fit was."""
+    """In units of a standard deviation that a target of 1e6 enlarges, all others were constant, and so was the fit."""
     X = rng.standard_normal((150, 3))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 0)
     errors = []
