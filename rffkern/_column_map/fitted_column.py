@@ -29,13 +29,15 @@ _FORMS_OF: dict[str, dict[str, Callable[..., Form]]] = {
     DATE: NUMERIC_FORMS | _MISSING | {"difference": transforms.difference} | {
         name: partial(transforms.part, name) for name in PARTS}}
 
-AS_ALL = "as all columns"  # a reason
 
 LARGEST_SLOPE = 1e300  # of an output
 
 
 class FittedColumn(NamedTuple):
-    """One column of the raw table; without forms it is dropped, and `dropped` says why."""
+    """One column of the raw table; where it is dropped, `dropped` says why.
+
+    It has no forms then, but where all columns are dropped: the first has an output that is always 0.
+    """
 
     kind: str
     forms: tuple[Form, ...]
@@ -127,10 +129,8 @@ class FittedColumn(NamedTuple):
     def describe(self, name: str) -> list[dict[str, object]]:
         """A row for each form, or one that says why the column is dropped."""
         start: dict[str, object] = {"column": name, "kind": self.kind}
-        if not self.forms:
+        if self.dropped:
             return [start | {"form": "dropped", "reason": self.dropped}]
-        if self.kind == EMPTY:  # in place of all columns
-            return [start | {"form": "dropped", "reason": AS_ALL + ", which leave one output, always 0"}]
         return [start | {"form": form.name, "outputs": len(form.outputs), **form.described} for form in self.forms]
 
     def smaller(self, tolerance: float) -> "FittedColumn":
@@ -181,7 +181,9 @@ class FittedColumn(NamedTuple):
             imputations.append(Imputation.from_numbers(output, predictors, numbers[:size]))
             numbers = numbers[size:]
         names = [form.name for form in forms]
-        require(len(set(names)) == len(names) and bool(forms) != bool(dropped), "the forms of a column are malformed")
+        in_place_of_all = kind == EMPTY and bool(forms)
+        require(len(set(names)) == len(names) and (in_place_of_all or bool(forms) != bool(dropped)),
+                "the forms of a column are malformed")
         require(not imputations or "missing" in names, "a column without missing values is imputed")
         found = cls(kind, tuple(forms), tuple(levels), has_rare, dropped, tuple(imputations), format_,
                     tuple(words))

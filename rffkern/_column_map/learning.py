@@ -17,7 +17,7 @@ from .._native.array_types import Double, NDArray
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
-from .fitted_column import AS_ALL, FittedColumn, missing_rows
+from .fitted_column import FittedColumn, missing_rows
 from .fitted_map import FittedMap, OutOfFold
 from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
@@ -383,8 +383,7 @@ def words_on_dropped(described: Sequence[Mapping[str, Any]], show: Callable[[Any
         if row["form"] == "dropped":
             names.setdefault(str(row["reason"]), []).append(show(row["column"]))
     if names and sum(map(len, names.values())) == len(described):
-        reasons = [reason for reason in names if not reason.startswith(AS_ALL)]
-        return f"all of them ({', '.join(reasons) or 'constant'}), so that the model is a constant"
+        return f"all of them ({', '.join(names)}), so that the model is a constant"
     listed = [", ".join(each[:_MOST_LISTED]) + (f" and {len(each) - _MOST_LISTED} more, which describe() lists"
                                                 if len(each) > _MOST_LISTED else "") for each in names.values()]
     return ", ".join(f"{each} ({reason}: {advice_on(reason)})" for each, reason in zip(listed, names, strict=True))
@@ -479,7 +478,7 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
                 fitted, folds = built[j]
                 built[j] = fitted._replace(forms=(*fitted.forms, form)), folds
     if not any(column.forms for column, _ in built):  # one output, always 0: a table of no columns helps nobody
-        built[0] = FittedColumn(EMPTY, (standard(np.array([0.0, 1.0])),)), {}
+        built[0] = FittedColumn(EMPTY, (standard(np.array([0.0, 1.0])),), dropped=built[0][0].dropped), {}
     found = FittedMap(names, tuple(column for column, _ in built))
     has_missing = any(each.missing > 0 and column.forms for each, (column, _) in zip(statistics, built, strict=True))
     if imputes and has_missing:

@@ -137,6 +137,8 @@ def test_columns_that_are_dropped_for_one_reason_are_named_together(rng):
         ColumnMap().fit({"a": rng.standard_normal(9), "b": np.ones(9), "c": np.zeros(9)})
     with pytest.warns(ColumnWarning, match=r"not used: all of them \(all values are missing\), so that the model"):
         ColumnMap().fit({"a": [None] * 9, "b": [""] * 9})
+    with pytest.warns(ColumnWarning, match=r"all of them \(a different value in each row, .*, constant\)"):
+        ColumnMap().fit({"a": [f"n{k}" for k in range(60)], "b": np.ones(60)})
 
 
 def test_missing_only_in_scoring_is_neutral(rng):
