@@ -8,6 +8,8 @@ import pytest
 from rffkern._cli import compare
 from rffkern._cli.training_table import TrainingTable
 
+pytestmark = pytest.mark.slow
+
 LIBRARIES = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "CatBoost": "catboost", "HistGradientBoosting": "sklearn"}
 
 

@@ -7,6 +7,8 @@ import pytest
 
 import rffkern
 
+pytestmark = pytest.mark.slow
+
 N = 3000
 
 

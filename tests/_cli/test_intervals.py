@@ -8,6 +8,8 @@ from helpers.command_line import write_csv
 
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor, GBRFFRegressor, load, save
 
+pytestmark = pytest.mark.slow
+
 
 def read(path):
     with open(path, encoding="utf-8") as file:

@@ -11,6 +11,8 @@ from rffkern import load
 from rffkern._cli.open_table import FileSequence, input_files, open_table
 from rffkern._cli.table import Selection
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["x", "colour", "id", "y"]
 
 

@@ -22,6 +22,7 @@ def loans(command, folder, rng):
         assert command("fit", "loans.csv", "-o", name, "--target", target, *SMALL)[0] == 0
 
 
+@pytest.mark.slow
 def test_labels(command, folder, loans):
     model = load(folder / "words.npz")
     code, out, errors = command("what-if", "words.npz", "rows.csv", "--target", "good", "--json", "--change", "age",

@@ -52,6 +52,7 @@ def test_what_holds_the_text_does_not_matter():
         assert [content_of(raw) for raw in read_table(table).columns] == expected
 
 
+@pytest.mark.slow
 def test_the_whole_column_decides_also_after_many_cells():
     """A sample is looked at first; what it does not show counts all the same."""
     early = [f"{1 + k % 12}/{1 + k % 11}/{1900 + k % 120} {k % 24}:{k % 60:02d}:{k % 59:02d}" for k in range(40_000)]

@@ -60,6 +60,7 @@ def statistics_of(texts, y, n_folds=N_FOLDS):
     return weights, targets
 
 
+@pytest.mark.slow
 def test_the_regression_is_that_of_its_definition(rng):
     """Solved anew with dense matrices: tf-idf of a few texts, ridge regression, folds left out."""
     texts, y = texts_of(rng, 60, 0.9)

@@ -49,6 +49,7 @@ def contains(model, X, y, coverage):
     return np.mean(sets[np.arange(len(y)), np.searchsorted(model.classes_, y)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [
     FourierBoostingRegressor(**FAST), FourierBoostingRegressor(loss="quantile", quantile=(0.1, 0.5, 0.9), **FAST),
     FourierBoostingRegressor(loss="quantile", quantile=0.7, **FAST), FourierBoostingRegressor(loss="huber", **FAST),

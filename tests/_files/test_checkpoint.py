@@ -303,6 +303,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
 @pytest.mark.parametrize("family", ["fourier_boosting", "gbrff2"])
 def test_the_command_line_goes_on_after_a_kill(tmp_path, family):

@@ -13,6 +13,8 @@ from rffkern._report.facts import SECTIONS, Source, report_facts
 from rffkern._report.labelled_rows import LabelledRows
 from rffkern._report.page import report_page
 
+pytestmark = pytest.mark.slow
+
 PREDICTORS = [name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor")]
 
 

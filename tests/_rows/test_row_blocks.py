@@ -395,6 +395,7 @@ def test_training_on_more_than_the_memory_limit(tmp_path):
     assert done.stdout.split("\n")[:2] == ["not in memory", "True"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_array", "csr_array", "lil_matrix"])
 def test_sparse_matrices_are_read_block_by_block(form):
     """To the same bits as dense rows, in blocks of about a million numbers; no more is dense at a time."""
@@ -413,6 +414,7 @@ def test_sparse_matrices_are_read_block_by_block(form):
     np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.task != "transformer"])
 def test_every_family_learns_from_blocks_of_sparse_rows(name):
     """As the message about sparse rows says."""

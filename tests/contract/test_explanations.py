@@ -26,6 +26,7 @@ def test_values_add_up(predictor, background):
     np.testing.assert_array_equal(one.values, found.values[:1])
 
 
+@pytest.mark.slow
 def test_rows_in_single_precision(predictor):
     """They are those in double precision, also where a map computes from them."""
     single = X[:4].astype(np.float32)
@@ -36,6 +37,7 @@ def test_rows_in_single_precision(predictor):
                                    atol=1e-9 * (1 + np.abs(scores).max()))
 
 
+@pytest.mark.slow
 def test_files_keep_the_distributions_of_columns(predictor):
     model = fit(predictor)
     read = rffkern.loads(rffkern.dumps(model))
@@ -93,6 +95,7 @@ def test_gradients_are_finite_differences_without_trees(predictor):
         np.testing.assert_allclose(found[:, column], expected, rtol=1e-4, atol=1e-6 / X[:, column].std())
 
 
+@pytest.mark.slow
 def test_a_counterfactual_reaches_its_target(predictor):
     model = fit(predictor)
     now = model.predict(X[:1])[0]

@@ -20,6 +20,7 @@ def target(family):
     return sums if issubclass(family, Regressor) else np.where(sums > 0.1, "up", "down")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [None, "auto"])
 def test_sparse_rows_are_trained_on_and_scored_as_dense_ones(family, columns):
     y, sparse = target(family), Compressed.of(X)

@@ -7,6 +7,8 @@ from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting import kernel_trial, stacking
 from rffkern._training.fourier_boosting.kernel_trial import Gain, KernelTrial
 
+pytestmark = pytest.mark.slow
+
 SHORT = {"n_estimators": 20, "n_bags": 3, "columns": None, "random_state": 0}
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 8, (2000, 2))

@@ -269,6 +269,7 @@ def test_means_of_rows_far_out_stay_finite(loss, kind):
         assert model.train_loss_.max() < 2 * model.train_loss_[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile"])
 @pytest.mark.filterwarnings("ignore:y has a few values")
 def test_one_target_far_out_does_not_hide_the_others(loss, rng):

@@ -148,6 +148,7 @@ def test_classes_weights_and_evaluation_sets(table, bounded):
     FourierBoostingClassifier(**FEW | {"n_estimators": 3}).fit(Compressed.of(X), y, groups=groups)
 
 
+@pytest.mark.slow
 def test_rows_that_are_made_dense(table, monkeypatch):
     """Parameters that need all columns dense have the bits of dense rows; errors name the cell."""
     X, target = table

@@ -19,6 +19,8 @@ from rffkern import (
     save,
 )
 
+pytestmark = pytest.mark.slow
+
 GIVEN = {"length_scale": [1.0, 2.0, 3.0], "reg_lambda": 0.3}
 
 

@@ -204,6 +204,7 @@ def smooth(n_samples, width, seed=0):
     return np.cos(X @ rng.standard_normal((3, width)) + rng.uniform(0, 6.28, width)), sign
 
 
+@pytest.mark.slow
 @losses
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4, 1e6, 1e7])
 @pytest.mark.parametrize("dtype", DTYPES)

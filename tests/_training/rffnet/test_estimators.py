@@ -9,6 +9,8 @@ from helpers.networks import wavy
 from rffkern import DataConversionWarning, RFFNetClassifier, RFFNetRegressor
 from rffkern._training.rffnet import training
 
+pytestmark = pytest.mark.slow
+
 
 def test_finds_the_columns_that_matter(rffnet, few_columns):
     assert rffnet.score(*few_columns[2:]) > 0.97

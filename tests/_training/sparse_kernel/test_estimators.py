@@ -271,6 +271,7 @@ def test_rules_and_schemes_all_train_with_weights_and_held_out_rows(rng, small_g
         assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_robot_arm(real_data, seed):
     """A smooth function of eight angles: error in percent of the variance on held-out rows."""
