@@ -1,4 +1,4 @@
-"""Recipes of docs/large_data.md: its blocks of code, executed in a folder of rows by the engines that are here."""
+"""Recipes of docs/batch.md: its blocks of code, executed in a folder of rows by the engines that are here."""
 
 import os
 import subprocess

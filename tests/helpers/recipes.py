@@ -1,11 +1,11 @@
-"""Recipes of docs/large_data.md, as commands in a folder with `rows/*.parquet` and `model.npz`."""
+"""Recipes of docs/batch.md, as commands in a folder with `rows/*.parquet` and `model.npz`."""
 
 import itertools
 import pathlib
 import sys
 import textwrap
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "large_data.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "batch.md"
 
 # Titles, and what each imports that may be missing.
 MODULES = {"The command line": "distributed", "A pool of processes": "pandas", "Polars": "polars", "DuckDB": "duckdb",

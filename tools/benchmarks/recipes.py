@@ -1,4 +1,4 @@
-"""Processor time and memory of the recipes of docs/large_data.md, with all that starts counted in.
+"""Processor time and memory of the recipes of docs/batch.md, with all that starts counted in.
 
     python tools/benchmarks/recipes.py --only Ray Spark
 
