@@ -150,7 +150,7 @@ def key_of(record):
 
 HEAD = """\
 `python tools/bench.py cost --log docs/cost.jsonl --page docs/cost.md` writes this page and its drawing from the log:
-measure again, not what the page says. CPU seconds and megabytes at the peak beside the table, of classifiers with their
+to change it, measure again. CPU seconds and megabytes at the peak beside the table, of classifiers with their
 defaults; LightGBM with 63 leaves and early stopping on a fifth of the rows (50 rounds, at most 2,000), CatBoost with
 its defaults, 1,000 rounds. Rows of normal clusters, eight columns of which say something, 5 % of the labels at random;
 where one size grows, the others are 4,000 rows, 20 columns, two classes, and one thread. The machine was used by others
