@@ -100,7 +100,7 @@ def words(records, commit):
                     f"{np.mean(each):+{form}} +- {np.std(each, ddof=1) / len(each) ** 0.5:{form}} of {len(each)}"
                     for each in pairs)])
         rows.append(["mean", *[""] * len(found), *(difference(found, other, key, form) for other in others)])
-        yield table([title, *map(NAMES.get, found), *(f"less {NAMES[other]}" for other in others)], *rows)
+        yield table([title, *map(NAMES.get, found), *(f"minus {NAMES[other]}" for other in others)], *rows)
     yield table(["", *map(NAMES.get, found)], ["seconds of a fit", *(
         f"{np.mean([run['fit'] for run in runs.values()]):.1f}" for runs in found.values())], [
         "ms of predictions", *(f"{1e3 * np.mean([run['predict'] for run in runs.values()]):.0f}"
