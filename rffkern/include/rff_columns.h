@@ -349,8 +349,10 @@ static int rff_read_facts(rff_file *file, uint32_t entry, rff_column *column)
     for (k = rff_first(json, words); k; k = nodes[k].next)
         RFF_REQUIRE(file, nodes[k].type == RFF_STRING && rff_is_printable(json, k),
                     "the format of a column is malformed");
+    /* A column has forms or a reason; the first one has both where all are dropped. */
     RFF_REQUIRE(file, nodes[forms].type == RFF_ARRAY
-                && (nodes[forms].count > 0) != (nodes[dropped].end > nodes[dropped].start),
+                && ((column->kind == RFF_COLUMN_EMPTY && nodes[forms].count)
+                    || (nodes[forms].count > 0) != (nodes[dropped].end > nodes[dropped].start)),
                 "the forms of a column are malformed");
     return 1;
 }
