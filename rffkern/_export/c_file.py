@@ -30,23 +30,30 @@ _WRITER = TextWriter({"max": "larger({}, {})", "min": "smaller({}, {})", "abs": 
 
 _LARGEST = sys.float_info.max.hex()
 
-# From C to JavaScript, one after the other.
+# From C to JavaScript: all matches of one pattern, then of the next.  The program has no other C than these match, and
+# what is the same in both.
 _TRANSLATIONS: list[tuple[str, Any]] = [
+    # static const int steps[2] = {1, 3}  ->  const steps = Int32Array.from([1, 3])
     (r"static const int (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Int32Array.from([\2])"),
     (r"static const double (\w+)\[\d+\] = \{([^}]*)\}", r"const \1 = Float64Array.from([\2])"),
+    # static double rank(double x, const double *knots, int n)  ->  function rank(x, knots, n)
     (r"(?m)^(?:static )?(?:void|int|double) (\w+)\(([^)]*)\)$",
      lambda found: f"function {found[1]}({re.sub(r'(const )?(double|int) [*]?', '', found[2])})"),
+    # const double *z = x;  ->  const z = x;
     (r"const double \*(\w+) =", r"const \1 ="),
+    # double z[5];  ->  const z = new Float64Array(5);
     (r"double (\w+)\[(\d+)\];", r"const \1 = new Float64Array(\2);"),
     (r"int (\w+)\[(\d+)\];", r"const \1 = new Int32Array(\2);"),
+    # double n = near - even, w;  ->  let n = near - even, w;
     (r"\b(?:double|int|ROUNDED) (?=\w)", "let "),
     (r"\(void\)x;", ""),
     (r"\(int\)", ""),
     (r"\blarger\(", "Math.max("),
     (r"\bsmaller\(", "Math.min("),
-    (r"\bf?(abs|exp|log|tanh|sqrt|floor)\(", r"Math.\1("),
+    (r"\bf?(abs|exp|log|tanh|sqrt|floor)\(", r"Math.\1("),  # fabs and abs, exp, ...
     (r"\bisnan\(", "Number.isNaN("),
     (r"\bINFINITY\b", "Infinity"),
+    # 0x1.8p+1  ->  3
     (r"-?0x[0-9a-f.]+p[+-]?\d+", lambda found: repr(float.fromhex(found[0])).removesuffix(".0")),
 ]
 

@@ -139,30 +139,33 @@ class Neighbourhood(NamedTuple):
         return float((np.abs(gradient) @ self.reaches).max(initial=0.0))
 
     def _tree_rise(self, outputs: Double) -> float:
+        """Of each tree, the largest value of a leaf within the distance 1, less that of the leaf of the row.
+
+        The distance of a leaf is what the thresholds take that a row must cross to it: of those by one free column the
+        farthest, summed over free columns.  With u = (2, 1) and the row (0, 0), the leaf of x0 > 1 and x1 > 0.8 has the
+        distance 0.5 + 0.8 and is out of reach.
+        """
         trees = self.expansion.trees
         if trees is None or not trees.n_terms:
             return 0.0
-        row = self.expansion._scorer.clip(self.row[None])[0]
         columns, steps = trees.tree_columns.astype(np.intp), trees.layout.steps
-        values = trees.tree_values @ outputs
-        leaves = trees.layout.starts[:-1] + ((row[columns] > trees.tree_thresholds) * steps).sum(axis=1)
-        owner = np.repeat(np.arange(trees.n_terms), np.diff(trees.starts))
-        is_above = trees.layout.is_right(trees.tree_columns, trees.tree_thresholds)
-        gaps = np.where(is_above, trees.tree_thresholds[owner] - row[columns][owner],
-                        row[columns][owner] - trees.tree_thresholds[owner])
-        gaps = np.where((steps > 0)[owner], np.maximum(gaps, 0), 0.0)
-        crossed = is_above != (row[columns] > trees.tree_thresholds)[owner]
-        # Shares of the distance 1 that it takes: the largest of the splits by one free column, summed over these.
-        reach = self.reaches[columns]  # (n_trees, depth, n_free)
+        at = self.expansion._scorer.clip(self.row[None])[0][columns]  # (n_trees, depth)
+        is_right, reach = at > trees.tree_thresholds, self.reaches[columns]  # (n_trees, depth, n_free)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(crossed & (steps > 0)[owner], np.maximum(gaps / reach.max(axis=2)[owner], 0.0), 0.0)
-        share = np.nan_to_num(share, nan=np.inf)  # 0 / 0: a column that does not move
-        movers = reach.argmax(axis=2)
-        is_one = (reach > 0).sum(axis=2).max(initial=0) <= 1  # else several columns move a mapped one
-        total = share.max(axis=1, initial=0.0)
-        if is_one:
-            total = np.zeros(len(owner))
-            for column in np.unique(movers).tolist():
-                total += np.where((movers == column)[owner], share, 0.0).max(axis=1)
-        best = np.maximum.reduceat(np.where(total <= 1 + 1e-12, values, -np.inf), trees.starts[:-1])
-        return float((np.maximum(best, values[leaves]) - values[leaves]).sum())
+            distances = np.abs(at - trees.tree_thresholds) / reach.max(axis=2)
+        distances = np.nan_to_num(distances, nan=np.inf)  # 0 / 0: a column that does not move
+        owner = np.repeat(np.arange(trees.n_terms), np.diff(trees.starts))  # the tree of each leaf
+        is_right_of_leaf = trees.layout.is_right(trees.tree_columns, trees.tree_thresholds)
+        is_crossed = (is_right_of_leaf != is_right[owner]) & (steps > 0)[owner]
+        crossed = np.where(is_crossed, distances[owner], 0.0)  # (n_leaves, depth)
+        if (reach > 0).sum(axis=2).max(initial=0) > 1:  # several free columns move a mapped one
+            distance = crossed.max(axis=1, initial=0.0)
+        else:
+            free = reach.argmax(axis=2)
+            distance = np.zeros(len(owner))
+            for column in np.unique(free).tolist():
+                distance += np.where((free == column)[owner], crossed, 0.0).max(axis=1)
+        values = trees.tree_values @ outputs
+        best = np.maximum.reduceat(np.where(distance <= 1 + 1e-12, values, -np.inf), trees.starts[:-1])
+        here = values[trees.starts[:-1] + (is_right * steps).sum(axis=1)]
+        return float((np.maximum(best, here) - here).sum())

@@ -33,16 +33,18 @@ class TreeLayout(NamedTuple):
         """The layout of trees of whole columns and of thresholds, both (n_trees, depth)."""
         splits = thresholds < UNREACHED
         steps, bases = np.zeros(columns.shape, dtype=np.intp), np.ones(columns.shape, dtype=np.intp)
-        size = np.ones(len(columns), dtype=np.intp)
-        seen = ~splits
+        n_leaves = np.ones(len(columns), dtype=np.intp)
+        has_digit = ~splits
         for level in range(columns.shape[1]):
-            here = splits & (columns == columns[:, level : level + 1]) & ~seen[:, level : level + 1]
-            count = here.sum(axis=1) + 1
-            steps += here * size[:, None]
-            bases += here * (count - 1)[:, None]
-            size *= count
-            seen |= here
-        return cls(steps, bases, np.concatenate([[0], np.cumsum(size)]))
+            # All splits by the column of this level, unless an earlier level has been one.  Of x0, x1, x0: levels 0 and
+            # 2 get the step 1 and the base 3, then level 1 the step 3 and the base 2, and six leaves are counted.
+            own = splits & (columns == columns[:, level : level + 1]) & ~has_digit[:, level : level + 1]
+            base = own.sum(axis=1) + 1
+            steps += own * n_leaves[:, None]
+            bases += own * (base - 1)[:, None]
+            n_leaves *= base
+            has_digit |= own
+        return cls(steps, bases, np.concatenate([[0], np.cumsum(n_leaves)]))
 
     def leaves_of(self, chosen: Indices) -> Indices:
         """The leaves of some trees, one after the other."""

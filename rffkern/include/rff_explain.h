@@ -429,36 +429,39 @@ static size_t rff_part_of_leaf(const rff_expansion *e, size_t tree, size_t leaf,
     return part;
 }
 
-/* The table of a tree of k players, whose values v(S) at a leaf are means over the leaves that have its parts of S. */
+/* The table of a tree: the Shapley values of its k players at each leaf.  v(S), the value of a coalition S at a leaf, is
+   the mean of the values of all leaves whose parts of S are those of this leaf, by the shares that the parts of other
+   players have in the background.  Player g gets inside(|S|) v(S) from each S with g, and -outside(|S|) v(S) from each
+   without g.  Of two players 0 and 1, all factors are 1/2: phi_0 = (v{0} - v{}) / 2 + (v{0, 1} - v{1}) / 2. */
 static void rff_tabulate(const rff_expansion *e, size_t tree, size_t k, const size_t *parts, const double *shares,
-                         size_t *leaves, double *means, double *table, double *base_values)
+                         size_t *agreeing, double *means, double *table, double *base_values)
 {
     const size_t n_leaves = e->tree_starts[tree + 1] - e->tree_starts[tree], n_outputs = e->n_outputs;
     const float *values = e->tree_values + e->tree_starts[tree] * n_outputs;
-    size_t bits, leaf, g, o;
-    for (bits = 0; bits < (size_t)1 << k; bits++) {
-        double inside = 1, outside = 1; /* factors of players inside and outside of S: (s - 1)! (k - s)! / k! and so on */
+    size_t coalition, leaf, g, o; /* player g is in the coalition if its bit g is 1 */
+    for (coalition = 0; coalition < (size_t)1 << k; coalition++) {
+        double inside = 1, outside = 1;
         size_t size = 0;
-        for (g = 0; g < k; g++) size += bits >> g & 1;
+        for (g = 0; g < k; g++) size += coalition >> g & 1;
         for (g = 1; g < size; g++) inside *= (double)g / (double)(k - size + g);
-        inside /= (double)k;
+        inside /= (double)k; /* (size - 1)! (k - size)! / k! */
         for (g = 1; g < k - size; g++) outside *= (double)g / (double)(size + g);
-        outside /= (double)k;
+        outside /= (double)k; /* size! (k - size - 1)! / k! */
         memset(means, 0, n_leaves * n_outputs * sizeof *means);
         for (leaf = 0; leaf < n_leaves; leaf++) {
             double share = 1;
-            for (g = leaves[leaf] = 0; g < k; g++)
-                if (bits >> g & 1) leaves[leaf] += parts[g * n_leaves + leaf];
+            for (g = agreeing[leaf] = 0; g < k; g++) /* the sum of parts of S: the same number for leaves that agree */
+                if (coalition >> g & 1) agreeing[leaf] += parts[g * n_leaves + leaf];
                 else share *= shares[g * n_leaves + parts[g * n_leaves + leaf]];
             for (o = 0; o < n_outputs; o++)
-                means[leaves[leaf] * n_outputs + o] += share * (e->tree_unit * values[leaf * n_outputs + o]);
+                means[agreeing[leaf] * n_outputs + o] += share * (e->tree_unit * values[leaf * n_outputs + o]);
         }
-        for (o = 0; o < n_outputs && !bits; o++) base_values[o] += means[o];
+        for (o = 0; o < n_outputs && !coalition; o++) base_values[o] += means[o];
         for (leaf = 0; leaf < n_leaves; leaf++)
             for (g = 0; g < k; g++)
                 for (o = 0; o < n_outputs; o++)
-                    table[(leaf * k + g) * n_outputs + o] += (bits >> g & 1 ? inside : -outside)
-                                                             * means[leaves[leaf] * n_outputs + o];
+                    table[(leaf * k + g) * n_outputs + o] += (coalition >> g & 1 ? inside : -outside)
+                                                             * means[agreeing[leaf] * n_outputs + o];
     }
 }
 
@@ -466,7 +469,7 @@ static int rff_explain_trees(rff_model *model, rff_model *memory, const rff_back
 {
     const rff_expansion *e = &model->expansion;
     size_t t, k, g, r, leaf, n_numbers = 0, most = 1;
-    size_t *parts, *leaves;
+    size_t *parts, *agreeing;
     double *shares, *means;
     x->place_ends = (size_t *)rff_own(model, e->n_trees + 1, sizeof(size_t));
     x->table_starts = (size_t *)rff_own(model, e->n_trees, sizeof(size_t));
@@ -482,10 +485,10 @@ static int rff_explain_trees(rff_model *model, rff_model *memory, const rff_back
     }
     x->tables = (double *)rff_own(model, n_numbers, sizeof(double));
     parts = (size_t *)rff_own(memory, e->depth * most + 1, sizeof(size_t));
-    leaves = (size_t *)rff_own(memory, most, sizeof(size_t));
+    agreeing = (size_t *)rff_own(memory, most, sizeof(size_t));
     shares = (double *)rff_own(memory, e->depth * most + 1, sizeof(double));
     means = (double *)rff_own(memory, most * e->n_outputs, sizeof(double));
-    if (!x->tables || !parts || !leaves || !shares || !means) return 0;
+    if (!x->tables || !parts || !agreeing || !shares || !means) return 0;
     for (t = 0; t < e->n_trees; t++) {
         const size_t n_leaves = e->tree_starts[t + 1] - e->tree_starts[t];
         const uint32_t *players = x->places + x->place_ends[t];
@@ -499,7 +502,7 @@ static int rff_explain_trees(rff_model *model, rff_model *memory, const rff_back
                 shares[g * n_leaves + leaf] += b->shares[players[g] * b->n_rows + r];
             }
         }
-        rff_tabulate(e, t, k, parts, shares, leaves, means, x->tables + x->table_starts[t], x->base_values);
+        rff_tabulate(e, t, k, parts, shares, agreeing, means, x->tables + x->table_starts[t], x->base_values);
     }
     return 1;
 }
