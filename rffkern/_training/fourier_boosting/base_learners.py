@@ -134,19 +134,21 @@ class BaseLearner:
          self.n_misses) = history
         self.relevances = relevances.copy()
 
-    def _evidence(self, rng: "np.random.Generator") -> tuple[Double, float]:
-        """What columns are sampled in proportion to, and the share of their chances that does not depend on it.
+    def _column_weights(self, rng: "np.random.Generator") -> tuple[Double, float]:
+        """Weights of the raw columns, and the share e of their chances that is equal for all.
 
-        Chances of screened columns count as much as the relevances in 10 terms.
+        The chance of column j of d is e / d + (1 - e) weight_j / sum of weights: with e = 0.1, columns of the weights
+        3 and 1 have the chances 0.725 and 0.275.
         """
-        evidence, equal_share = self.relevances, _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
-        if self._screened is not None:
-            weight = _FEWEST_TERMS / (_FEWEST_TERMS + self._n_terms)
+        weights, equal_share = self.relevances, _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
+        if self._screened is not None:  # chances by screening count as much as the relevances of 10 terms
+            of_screening = _FEWEST_TERMS / (_FEWEST_TERMS + self._n_terms)
             shares = self.relevances / max(self.relevances.sum(), 1e-300)
-            evidence, equal_share = weight * self._screened + (1 - weight) * shares, _EQUAL_SHARE
-        if self._constraints is None:
-            return evidence, equal_share
-        return self._constraints.chances(evidence, equal_share, self.facts.keeps_order, rng), 0.0
+            weights, equal_share = of_screening * self._screened + (1 - of_screening) * shares, _EQUAL_SHARE
+        if self._constraints is not None:  # 0 for columns that the term must not read, so that nothing is equal for all
+            weights = self._constraints.chances(weights, equal_share, self.facts.keeps_order, rng)
+            equal_share = 0.0
+        return weights, equal_share
 
     def _sample_columns(self, rng: "np.random.Generator") -> Mask:
         """Draw a set of raw columns, (n_sources,): one in any case, and others for a log-uniform size.
@@ -154,7 +156,7 @@ class BaseLearner:
         Columns come by their chances as if drawn with replacement: a large set is not filled up with those that were
         good for nothing.
         """
-        boosting.draw_columns(rng, *self._evidence(rng), *self._draws, self._chosen, self._chances)
+        boosting.draw_columns(rng, *self._column_weights(rng), *self._draws, self._chosen, self._chances)
         return self._is_chosen
 
 
@@ -183,7 +185,7 @@ class FourierLearner(BaseLearner):
         for first in range(0, _N_CANDIDATES, n_together):
             some = slice(first, first + n_together)
             boosting.draw_candidates(
-                rng, *self._evidence(rng), *self._draws, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
+                rng, *self._column_weights(rng), *self._draws, self._sources, _LOWEST_SCALE, _HIGHEST_SCALE,
                 self._reg_lambda, self._omegas[some], self._reg_lambdas[some], self._chosen, self._chances)
         block = min(_BLOCK_TILES, n_tiles)
         if not self._sums.size:
@@ -328,8 +330,10 @@ class LinearLearner(BaseLearner):
     a wide table these are the columns whose products with the gradient are largest before the first round.  Where
     columns were screened, those of larger chances have smaller ridges, if the validation loss is lower with these.
 
-    A bag begins with a whole step of one, if that halves the validation loss: Fourier terms would share what a line can
-    carry, and they do not go on beyond the training rows.
+    A bag begins with a whole step of one, if that halves the validation loss: Fourier terms would share what a linear
+    function can carry, and they do not go on beyond the training rows.
+
+    `ridge` and `is_first` are given where a bag is trained again without the validation rows by which it chose them.
     """
 
     name, facts, term = "linear", BASE_LEARNERS["linear"], LinearTerm
@@ -339,26 +343,25 @@ class LinearLearner(BaseLearner):
         super().__init__(columns.n_sources, min(LINEAR_RATE * sizes.fourier_rate, 1.0), sizes.rate_growth)
         self._sources = columns.sources
         self._columns = _linear_columns(rows.sample, (columns.usable & (columns.signs == 0)).nonzero()[0])
+        # Products of columns less their means, without those that repeat another form of their raw column.
         total, sums, gram = rows.moments(self._columns)
-        self._means = sums / total
-        gram -= np.outer(sums, self._means)
+        means = sums / total
+        gram -= np.outer(sums, means)
         distinct = _distinct_columns(gram, self._sources[self._columns])
-        self._columns, self._means = self._columns[distinct], self._means[distinct]
-        gram = gram[np.ix_(distinct, distinct)]
-        scratch, losses, found = np.empty((1, solvers.factor_scratch(len(gram)))), [], []
+        self._columns, self._means, gram = self._columns[distinct], means[distinct], gram[np.ix_(distinct, distinct)]
+        # The ridge of the lowest validation loss after a whole step, which is taken back.
+        scratch, trials = np.empty((1, solvers.factor_scratch(len(gram)))), []
         for each in _ridges_of_columns(screened, self._sources) if ridge is None else [ridge]:
             self._factor = gram + np.diag(total * each[self._columns])
             if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
                 self.fit(rows, None)
-                losses.append(rows.loss_after_unit_step())
-                found.append((self._factor, each))
-        lowest = int(np.argmin([each.validation for each in losses]))
-        self._factor, best = found[lowest]
+                trials.append((rows.loss_after_unit_step(), self._factor, each))
+        losses, self._factor, best = min(trials, key=lambda trial: trial[0].validation)
         if ridge is None:  # exponentials of few training rows may be beyond all bounds
-            is_first = (losses[lowest].validation < _WHOLE_STEP * rows.losses.validation
-                        and losses[lowest].train < rows.losses.train)
+            is_first = (losses.validation < _WHOLE_STEP * rows.losses.validation
+                        and losses.train < rows.losses.train)
         self.is_first = is_first
-        self.choices = {"ridge": best, "is_first": self.is_first}
+        self.choices = {"ridge": best, "is_first": is_first}
 
     def fit(self, rows: BaggedRows, rng: Any) -> LinearTerm:
         """Ridge regression of the gradient, by a factor of the products of columns."""

@@ -26,7 +26,7 @@ from .training_rows import BaggedRows, Columns, Losses
 Callback = Callable[[RoundInfo], Any]
 Steps = Sequence[tuple[Any, float]]  # of each round its term, None where the base learner has found none, and the step
 
-# Rounds at the start in which the base learners take turns, those that search steps twice as often.
+# Rounds at the start in which the base learners take turns, all but trees twice as often.
 _TURNS = 30
 
 # Least chance of the base learner of the cheapest rounds, in units of that of the best, and rounds without a gain after
@@ -147,12 +147,16 @@ def _add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator"
               is_first: bool) -> tuple[Any, float, Losses]:
     """Fit a term and add it to the scores: the term, None where there is none, its step, and the losses after it."""
     term, step, before = learner.fit(rows, rng), 0.0, rows.losses
+    is_least_squares = rows.has_unit_hessian and learner.facts.takes_best_step
     if term is not None:
-        step = learner.rate * (rows.best_step() if learner.facts.searches_step and rows.searches_step else 1.0)
         if is_first and learner.is_first:
-            step = 1.0  # by which the validation loss falls, as it has said
+            step = 1.0  # with which the validation loss falls, as the learner has tried
+        elif is_least_squares or not learner.facts.takes_best_step:
+            step = learner.rate
+        else:
+            step = learner.rate * rows.best_step()
     after = rows.add_step(step)
-    if rows.searches_step or not learner.facts.searches_step:
+    if not is_least_squares:
         # Newton's method goes too far in leaves where the Hessian is small, and along terms that are large in few rows
         # where the loss has exponentials: halve until it rises little.
         for _ in range(_MOST_HALVINGS):
@@ -175,7 +179,7 @@ def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.
     if len(learners) == 1:
         return learners[0]
     if round_index < _TURNS:
-        turns = [each for each in learners for _ in range(2 if each.facts.searches_step else 1)]
+        turns = [each for each in learners for _ in range(2 if each.facts.takes_best_step else 1)]
         return turns[round_index % len(turns)]
     largest = max([learner.mean_gain for learner in learners])
     least = _LEAST_CHANCE * (largest if largest > 0 else 1.0) * min([learner.mean_cost for learner in learners])
@@ -216,63 +220,64 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
     """
     stop, lock, started = threading.Event(), threading.Lock(), time.perf_counter()
     progress = ProgressReporter(len(checkpoints), model.n_estimators)
-
-    def keep(bag: int, checkpoint_now: Callable[[], Checkpoint]) -> Sequence[Checkpoint]:
-        states[bag] = checkpoint_now()
-        return [*states]
-
-    def after_round(bag: int, end: TimeLimit, n_rounds: int, losses: Losses,
-                    checkpoint_now: Callable[[], Checkpoint]) -> bool:
-        progress.round_done(bag, n_rounds, losses)
-        if save is not None:
-            save(partial(keep, bag, checkpoint_now), False)
-        if callback is not None and callback(
-                RoundInfo(n_rounds, model.n_estimators, losses.train, losses.validation, time.perf_counter() - started,
-                          bag)):
-            stop.set()
-        if model.verbose and n_rounds % model.verbose == 0:
-            with lock:
-                print(f"bag {bag + 1}/{len(checkpoints)}  round {n_rounds}/{model.n_estimators}  train loss "
-                      f"{losses.train:.6g}  eval loss {losses.validation:.6g}{values.get(bag, '')}  "
-                      f"{time.perf_counter() - started:.1f} s", file=sys.stderr)
-        return not (stop.is_set() or end.is_over())
-
-    def train(index: int, n_waiting: int) -> Bag:
-        rows, evaluation_sets = open_rows(index, n_all_threads // n_threads)
-        learners = learners_of(model, columns, sizes, rows, trees_alone=index >= len(checkpoints) - sizes.n_tree_bags)
-        end = limit.share(-(-n_waiting // n_threads))
-        metric = metrics[index] if metrics else None
-
-        def measure(scores: Any) -> float:
-            assert metric is not None
-            name, value, least = metric(scores)
-            values[index] = f"  {name} {value:.6g}"
-            return least
-
-        bag = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, states[index],
-                        partial(after_round, index, end), None if metric is None else measure)
-        if bag.checkpoint is not None and (save is not None or not bag.is_complete):
-            states[index] = bag.checkpoint
-        if save is not None:
-            save(lambda: [*states], True)
-        if bag.is_complete:
-            progress.bag_done(index)
-        return bag if model.warm_start or not bag.is_complete else bag._replace(checkpoint=None)
-
     n_threads, n_all_threads = 1, check_n_threads(model.n_jobs, _MANY_ROWS)
     if not one_by_one and callback is None and not metrics:  # whose code need not know of threads
         n_threads = min(len(checkpoints), n_all_threads)
-    states, bags, values = [*checkpoints], dict[int, Bag](), dict[int, str]()  # the last with those of metrics
+    latest = [*checkpoints]  # of each bag
+
+    def train(bag: int, n_waiting: int) -> Bag:
+        """Train a bag from its latest checkpoint on; so many, this one too, have their time before them."""
+        rows, evaluation_sets = open_rows(bag, n_all_threads // n_threads)
+        learners = learners_of(model, columns, sizes, rows, trees_alone=bag >= len(checkpoints) - sizes.n_tree_bags)
+        end, metric, measured = limit.share(-(-n_waiting // n_threads)), metrics[bag] if metrics else None, ""
+
+        def measure(scores: Any) -> float:
+            nonlocal measured
+            assert metric is not None
+            name, value, least = metric(scores)
+            measured = f"  {name} {value:.6g}"
+            return least
+
+        def after_round(n_rounds: int, losses: Losses, checkpoint_now: Callable[[], Checkpoint]) -> bool:
+            def checkpoints_now() -> Sequence[Checkpoint]:
+                latest[bag] = checkpoint_now()
+                return [*latest]
+
+            progress.round_done(bag, n_rounds, losses)
+            if save is not None:
+                save(checkpoints_now, False)
+            seconds = time.perf_counter() - started
+            if callback is not None and callback(
+                    RoundInfo(n_rounds, model.n_estimators, losses.train, losses.validation, seconds, bag)):
+                stop.set()
+            if model.verbose and n_rounds % model.verbose == 0:
+                with lock:
+                    print(f"bag {bag + 1}/{len(checkpoints)}  round {n_rounds}/{model.n_estimators}  train loss "
+                          f"{losses.train:.6g}  eval loss {losses.validation:.6g}{measured}  {seconds:.1f} s",
+                          file=sys.stderr)
+            return not (stop.is_set() or end.is_over())
+
+        trained = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, latest[bag],
+                            after_round, None if metric is None else measure)
+        if trained.checkpoint is not None and (save is not None or not trained.is_complete):
+            latest[bag] = trained.checkpoint
+        if save is not None:
+            save(lambda: [*latest], True)
+        if trained.is_complete:
+            progress.bag_done(bag)
+        return trained if model.warm_start or not trained.is_complete else trained._replace(checkpoint=None)
+
+    bags = dict[int, Bag]()
     unfinished = list(range(len(checkpoints)))
     while unfinished:
-        jobs = [partial(train, index, len(unfinished) - place) for place, index in enumerate(unfinished)]
+        jobs = [partial(train, bag, len(unfinished) - place) for place, bag in enumerate(unfinished)]
         bags |= dict(zip(unfinished, run_in_threads(jobs, n_threads, stop), strict=True))
-        unfinished = [index for index in unfinished if not bags[index].is_complete]
+        unfinished = [bag for bag in unfinished if not bags[bag].is_complete]
         if stop.is_set() or limit.is_over() or one_by_one:
             break
     if model.verbose and unfinished and not stop.is_set():
         print(f"max_seconds has ended {len(unfinished)} of {len(checkpoints)} bags", file=sys.stderr)
-    return [bags[index] for index in range(len(checkpoints))], stop.is_set()
+    return [bags[bag] for bag in range(len(checkpoints))], stop.is_set()
 
 
 def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, trees_alone: bool = False,

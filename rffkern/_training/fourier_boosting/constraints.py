@@ -50,15 +50,15 @@ class Constraints(NamedTuple):
         return self._replace(members=np.concatenate([self.members, pairs.ravel()]),
                              starts=np.concatenate([self.starts, starts]))
 
-    def chances(self, evidence: Double, equal_share: float, keeps_order: bool, rng: "np.random.Generator") -> Double:
+    def chances(self, weights: Double, equal_share: float, keeps_order: bool, rng: "np.random.Generator") -> Double:
         """Chances of the sources of a term, of one set, which is drawn by the sum of its chances.
 
-        A share of the chances is equal for all, the rest in proportion to the evidence.  Terms that keep no order have
+        A share of the chances is equal for all, the rest in proportion to the weights.  Terms that keep no order have
         no chance to read columns that have one.
         """
-        total = float(evidence.sum())
+        total = float(weights.sum())
         equal_share = equal_share if total > 0 else 1.0
-        chances: Double = equal_share / len(evidence) + (1 - equal_share) * evidence / max(total, 1e-300)
+        chances: Double = equal_share / len(weights) + (1 - equal_share) * weights / max(total, 1e-300)
         if not keeps_order:
             chances[self.ordered] = 0
         if not len(self.members):

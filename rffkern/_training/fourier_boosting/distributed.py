@@ -391,7 +391,6 @@ class EvaluationRows:
     """Rows in partitions of an additional evaluation set, which follow the rounds of a bag."""
 
     scores = None  # stay where they are
-    searches_step = False
 
     def __init__(self, table: PartitionedTable, bag_fold: tuple[int, int, Fold], is_evaluation: bool) -> None:
         self._table = table
@@ -429,7 +428,7 @@ class PartitionedRows:
 
     def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
                  bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:
-        self._table, self._data, self.searches_step = table, data, data.loss.facts.searches_step
+        self._table, self._data, self.has_unit_hessian = table, data, data.loss.facts.has_unit_hessian
         self._tables = [table] if validation is None else [table, validation]
         parts = [EvaluationRows(each, bag_fold, each is validation) for each in self._tables]
         self._totals = _add_pairs([part.totals for part in parts])

@@ -88,13 +88,15 @@ class Loss(NamedTuple):
         return targets[:, sample], weights[sample] * (len(weights) / max(1, len(sample)))
 
     def data(self, targets: Double, weights: Double, initial: InitialScores | None = None) -> "LossData":
-        """What the rows hold; initial scores are given, or those of the first rows, as many as have weights."""
+        """What the rows hold; without `initial`, scores begin with those of the first rows, which have the weights."""
         intercept, parameters = initial or self.initial_scores(targets[:, : len(weights)], weights)
-        y, is_value = targets[0], self.link == "identity"
-        starts = intercept[:, None] - (self._for_outputs(targets) if is_value else np.zeros(len(y)))
-        own = np.zeros(len(y)) if is_value else 2 * y - 1 if self.facts.kernel == "logistic" else y
-        return LossData(self, parameters, intercept, starts.astype(np.float32, order="C"), own.astype(np.float32), y,
-                        self._least_losses(y))
+        y, scores = targets[0], np.broadcast_to(intercept[:, None], (len(intercept), targets.shape[1]))
+        if self.link == "identity":  # scores are less the targets, and all targets 0
+            scores, kernel_targets = scores - self._for_outputs(targets), np.zeros(len(y))
+        else:
+            kernel_targets = 2 * y - 1 if self.facts.kernel == "logistic" else y  # labels -1 and 1
+        return LossData(self, parameters, intercept, scores.astype(np.float32, order="C"),
+                        kernel_targets.astype(np.float32), y, self._least_losses(y))
 
     def _class_weights(self, targets: Double, weights: Double) -> Double:
         return np.bincount(targets[0].astype(np.intp), weights, minlength=self.n_classes).astype(np.float64)

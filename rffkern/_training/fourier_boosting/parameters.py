@@ -65,21 +65,21 @@ class LossFacts(NamedTuple):
     parameter: float | str = 0.0  # of the kernel: a number, or the parameter of the model with one or several
     start: Literal["mean", "median", "quantile"] = "mean"  # of targets, from which scores begin
     rates: str = "values"  # of `LOSS_RATES`
-    searches_step: bool = True  # whether the best step along a Fourier or linear term is not 1
+    has_unit_hessian: bool = False  # h = 1: Fourier and linear terms are least squares, whose best step is 1
     allows_stacking: bool = False  # of kernel ridge regression, which estimates means
     metric: Literal["rmse", "mae"] = "rmse"  # of predictions that are no quantiles
     in_robust_units: bool = False  # whether the parameter is times a robust standard deviation of the target
 
 
 LOSSES: dict[LossName, LossFacts] = {
-    "squared_error": LossFacts("squared", "identity", ", (y - f)^2 / 2", searches_step=False, allows_stacking=True),
+    "squared_error": LossFacts("squared", "identity", ", (y - f)^2 / 2", has_unit_hessian=True, allows_stacking=True),
     "absolute_error": LossFacts("quantile", "identity", ", |y - f| / 2, which estimates the median", 0.5, "quantile",
                                 "quantile", metric="mae"),
     # 1.35 is 95 % efficient for normal targets.
     "huber": LossFacts("huber", "identity",
                        ", the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median "
                        "distance of y from its median, the standard deviation of a normal target", 1.35, "median",
-                       searches_step=False, in_robust_units=True),
+                       has_unit_hessian=True, in_robust_units=True),
     "quantile": LossFacts("quantile", "identity", "", "quantile", "quantile", "quantile"),
     # Of these the parameter is the power of the mean to which the variance is proportional.
     "poisson": LossFacts("poisson", "log", "for counts", 1.0),
@@ -104,7 +104,7 @@ class BaseLearnerFacts(NamedTuple):
     description: str  # of what a round adds, for users
     shrinkage: str  # beside that of Fourier terms, for users; "" for these
     relevance: str  # of a column, for users: what is summed over its terms
-    searches_step: bool = True  # whether the round searches the best step
+    takes_best_step: bool = True  # along its terms; leaf values of trees are Newton steps already
     extrapolates: bool = False  # whether its terms follow a trend beyond the training rows, for a part of their range
     keeps_order: bool = False  # whether its terms may read columns along which scores only rise or only fall
 
@@ -118,7 +118,7 @@ BASE_LEARNERS: dict[BaseLearnerName, BaseLearnerFacts] = {
     "tree": BaseLearnerFacts(
         "a symmetric (also called oblivious) tree of a few thresholds",
         "The rate of trees is a sixth of it for up to 1,000 rows and three fifths for 30,000 or more.",
-        "the gains of splits of trees", searches_step=False, keeps_order=True),
+        "the gains of splits of trees", takes_best_step=False, keeps_order=True),
     "linear": BaseLearnerFacts(
         "a linear function of all columns",
         f"The rate of linear functions is {LINEAR_RATE:g} times that of Fourier terms, at most 1.",

@@ -189,7 +189,7 @@ class SparseLinearLearner(BaseLearner):
         lowest, added = math.inf, []
         for _ in range(_TRIAL_STEPS):
             term = self.fit(rows, None)
-            step = _TRIAL_RATE * (rows.best_step() if rows.searches_step else 1.0)
+            step = _TRIAL_RATE * (1.0 if rows.has_unit_hessian else rows.best_step())
             lowest = min(lowest, rows.add_step(step).validation)
             added.append((term, step))
         for term, step in reversed(added):

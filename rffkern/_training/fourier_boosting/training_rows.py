@@ -304,7 +304,7 @@ class BaggedRows(Protocol):
     """
 
     losses: Losses
-    searches_step: bool
+    has_unit_hessian: bool  # of the loss
 
     def set_direction(self, term: Term) -> None:
         """Let the next steps go along a term."""
@@ -363,7 +363,7 @@ class LocalRows:
         self._targets, self._least_losses = targets, least_losses
         self.directions, self.gradient, self.hessian = np.zeros((3, *self.scores.shape), dtype=np.float32)
         self._kernel, self._parameters, self._step_unit = data.loss.kernel, data.parameters, data.loss.step_unit
-        self.searches_step, self._weights_by_hessian = data.loss.facts.searches_step, data.loss.link == "log"
+        self.has_unit_hessian, self._weights_by_hessian = data.loss.facts.has_unit_hessian, data.loss.link == "log"
         self.totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
         self.losses = self.add_step(0.0)
 

@@ -23,7 +23,7 @@ from rffkern._training.fourier_boosting.training_rows import Losses
 class StubState:
     """Losses from a list instead of rows."""
 
-    searches_step = True
+    has_unit_hessian = False
 
     def __init__(self, held_out, learned=1.0):
         self.rest = list(held_out)
@@ -52,9 +52,10 @@ class StubState:
 class StubKind(BaseLearner):
     """A kind that counts what is asked of it."""
 
-    def __init__(self, name, searches_step=True, rate=0.5, term="term", rate_growth=1.0):
+    def __init__(self, name, takes_best_step=True, rate=0.5, term="term", rate_growth=1.0):
         super().__init__(2, rate, rate_growth)
-        self.name, self.term, self.facts = name, term, BASE_LEARNERS["fourier"]._replace(searches_step=searches_step)
+        self.name, self.term = name, term
+        self.facts = BASE_LEARNERS["fourier"]._replace(takes_best_step=takes_best_step)
         self.relevances = np.array([1.0, 3.0])
         self.n_fits, self.taken = 0, []
 
@@ -137,7 +138,7 @@ def test_a_round_without_a_term_changes_nothing():
 
 def test_the_kind_that_gains_is_asked_more():
     """After the turns at the start, in which Fourier terms come twice as often."""
-    fourier, trees = StubKind("fourier"), StubKind("tree", searches_step=False)
+    fourier, trees = StubKind("fourier"), StubKind("tree", takes_best_step=False)
 
     class Judging(StubState):
         def add_step(self, step):
@@ -192,7 +193,7 @@ def test_watched_rows_follow_all_rounds():
 class SteepState(StubState):
     """The learned loss is 1 at the steps' sum 0, and rises by its square beyond 1; held-out losses are the same."""
 
-    searches_step = False
+    has_unit_hessian = True
 
     def __init__(self):
         super().__init__([1.0])
