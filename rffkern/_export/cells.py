@@ -17,7 +17,7 @@ from .function import Array, Column, RowMap
 from .source import c_source_of
 
 # What `str.strip` takes away.
-_BLANKS = [character for character in map(chr, range(0x3001)) if character.isspace()]
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
 
 _C_TYPE = """\
 typedef struct {
@@ -336,7 +336,7 @@ def js_cells(mapping: RowMap) -> str:
         "yes_words": js_text(yes_words), "n_values": mapping.n_values, "largest": repr(LARGEST_VALUE),
         "base": text._BASE, "most_letters": text.MOST_LETTERS, "lengths": [*text._LENGTHS],
         "last_power": text._LAST_POWER, "derived": "".join(_js_derived(mapping))}
-    blanks = "".join(f"\\u{ord(character):04x}" for character in _BLANKS)
+    blanks = "".join(f"\\u{ord(character):04x}" for character in BLANKS)
     head = (f"\nconst blanks_before = /^[{blanks}]+/, blanks_after = /[{blanks}]+$/;\nconst raw_columns = [\n"
             + "".join(f"    {{ {', '.join(_js_column(column))} }},\n" for column in mapping.columns) + "];\n")
     if mapping.texts:

@@ -356,13 +356,14 @@ class SqlColumn(NamedTuple):
 def sql_columns(rows: Rows, key: str = "id") -> list[SqlColumn]:
     """The columns of a table of rows, among them that of the key: numbers, unless the model has a column of its name.
 
-    Databases do not tell upper from lower case in names.
+    Databases do not tell upper from lower case in names.  A column that is not read has no cells, and may be the key.
     """
     columns = [SqlColumn(name, _SQL_TYPES[kind], [
         None if cell is None or cell != cell else
         (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE else cell for cell in cells])
-        for name, kind, cells in zip(rows.names, rows.kinds, rows.cells, strict=True)]
-    has_key = key.lower() in map(str.lower, rows.names)
+        for name, kind, cells in zip(rows.names, rows.kinds, rows.cells, strict=True)
+        if kind != EMPTY or name.lower() != key.lower()]
+    has_key = key.lower() in (column.name.lower() for column in columns)
     return columns if has_key else [SqlColumn(key, "integer", range(rows.n_rows)), *columns]
 
 

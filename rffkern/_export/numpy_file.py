@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._column_map import cells, tables, text
+from .._column_map.cells import EMPTY, NUMERIC
 from .._rows.validation import LARGEST_VALUE
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
 from .function import Array, Function, RowMap
@@ -143,6 +144,20 @@ def _scores_of_texts(cells, shifts, idf, coefficients):
     return scores[[*map({text: k for k, text in enumerate(distinct)}.__getitem__, texts)]]
 '''
 
+# What reads numbers.
+_NUMBERS = '''
+
+def _read(X):
+    """Rows of numbers: of a data frame or a dict by name, else of an array; columns without use are not read."""
+    by_name = hasattr(X, "keys") or hasattr(X, "columns")
+    cells = X if by_name else np.asarray(X, dtype={dtype})
+    x = np.full((len(X[columns[{first}]] if by_name else cells), len(columns)), np.nan)
+    for j in {read}:
+        column = np.asarray(cells[columns[j]] if by_name else cells[:, j])
+        x[:, j] = column / np.timedelta64(1, "s") if column.dtype.kind == "m" else column
+    return x
+'''
+
 _FILL = """\
 imputed = {neutral!r} + sum(factor * (z[:, k] - neutral[k]) for k, factor in {factors})
     imputed = np.where(np.isnan(imputed), {neutral!r}, imputed).clip({low!r}, {high!r})
@@ -197,8 +212,10 @@ def numpy_file(function: Function) -> str:
 def _lines(function: Function) -> Iterator[str]:
     answer, two = function.answer, len(function.answer.labels or ()) == 2
     of_cells = function.cells is not None
+    is_read = of_cells or function.names is not None
+    arrays_of = "arrays of cells" if of_cells else "arrays of rows"
     yield _HEAD.format(title=function.title, columns=function.column_names(),
-                       rows="data frames, dicts of columns or arrays of cells" if of_cells else "arrays of rows",
+                       rows=f"data frames, dicts of columns or {arrays_of}" if is_read else arrays_of,
                        imports=_IMPORTS if of_cells else "",
                        missing="" if function.mapping is None or of_cells else ", nan where missing")
     if answer.labels is not None:
@@ -209,11 +226,16 @@ def _lines(function: Function) -> Iterator[str]:
     yield from (f"{name} = {_array(array)}\n" for name, array in arrays.items())
     if function.cells is not None:
         yield from _cells(function.cells)
+    elif function.names is not None:
+        kinds = [NUMERIC] * function.n_columns if function.mapping is None else \
+            [column.kind for column in function.mapping.columns]
+        read = [j for j, kind in enumerate(kinds) if kind != EMPTY]
+        yield _NUMBERS.format(dtype="object" if EMPTY in kinds else "np.float64", read=read, first=[*read, 0][0])
     if function.mapping is not None:
         yield from _mapped(function.mapping)
     rows = "X" if function.mapping is None else "_mapped(X)"
     yield ('\n\ndef scores(X):\n    """Scores, shape (n_rows, ' f'{function.intercept.size})."""\n'
-           f"    X = {'np.asarray(X, dtype=np.float64)' if function.cells is None else '_read(X)'}\n"
+           f"    X = {'_read(X)' if is_read else 'np.asarray(X, dtype=np.float64)'}\n"
            f"    z, h = {rows}, intercept\n")
     if function.bounds is not None:
         yield f"    z = {write(CLIP, _WRITER, z='z', lower='lower', upper='upper')}\n"

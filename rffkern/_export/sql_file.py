@@ -12,6 +12,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY
 from ..errors import InvalidInputError
+from .cells import BLANKS
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
 from .function import Array, Column, Function, Intervals, Output, Part, RowMap, check_texts
 
@@ -27,8 +28,6 @@ _MOST_INDEXED = 16384
 
 # Tables of levels that are joined at once; SQLite joins 64 tables at most.
 _MOST_JOINED = 50
-
-_BLANKS = b"'\\u0020\\t\\n\\v\\f\\r\\u00a0'".decode("unicode_escape")  # around texts, which do not count
 
 # Exponentials of less are nothing: PostgreSQL refuses products that are too small for a number.
 _LEAST_LOG = -400.0
@@ -167,14 +166,14 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     """Table rff_x of the values of the columns that are read: numbers, seconds of dates and places of levels."""
     names = [f"t.{quoted(name)}" for name in function.column_names()]
     if function.mapping is None:
-        columns = [f"CAST({name} AS double precision) AS x{j}" for j, name in enumerate(names)]
+        columns = [f"{_cast(name)} AS x{j}" for j, name in enumerate(names)]
         yield _stage("rff_x", [f"t.{quoted(key)} AS id", *columns], f"{table} t")
         return
     used = {output.column for output in function.mapping.outputs}.union(*function.mapping.differences)
     kinds = {j: function.mapping.columns[j] for j in sorted(used)}
     dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
-    texts = {j: f"TRIM(CAST({names[j]} AS varchar), {_BLANKS}) AS t{j}" for j in [*dates, *categories]}
-    others = {j: f"CAST({'NULL' if column.kind == EMPTY else names[j]} AS double precision) AS x{j}"
+    texts = {j: f"{_trimmed(names[j])} AS t{j}" for j in [*dates, *categories]}
+    others = {j: f"{'CAST(NULL AS double precision)' if column.kind == EMPTY else _cast(names[j])} AS x{j}"
               for j, column in kinds.items() if j not in texts}
     yield _stage("rff_t", [f"t.{quoted(key)} AS id", *texts.values(), *others.values()], f"{table} t")
     source, read = "rff_t", [f"x{j}" for j in others]  # columns whose values are there
@@ -196,6 +195,21 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     apart = "".join(f", x{j} - x{other} AS x{value}" for value, (j, other) in
                     enumerate(function.mapping.differences, function.mapping.first_difference))
     yield f"rff_x AS (SELECT *{apart} FROM {source})"
+
+
+def _trimmed(name: str) -> str:
+    return f"TRIM(CAST({name} AS varchar), {_literal(BLANKS)})"
+
+
+def _cast(name: str) -> str:
+    """A column as numbers; NULL for other text, of which SQLite makes 0 or a number of how it begins, and for nan."""
+    text = _trimmed(name)
+    return (f"CASE WHEN {_is_number(text)} THEN CAST({name} AS double precision) WHEN {text} = 'true' THEN 1e0 "
+            f"WHEN {text} = 'false' THEN 0e0 END")
+
+
+def _is_number(text: str) -> str:
+    return f"{text} <> '' AND TRIM({text}, '0123456789.eE+-') = ''"
 
 
 def _levels(column: Column, j: int) -> Iterator[str]:
@@ -229,7 +243,7 @@ def _parts_of_date(t: str, j: str) -> Iterator[str]:
     yield f"CASE WHEN {t} LIKE '____-__-__ __:__%' OR {t} LIKE '____-__-__T__:__%' THEN {clock} ELSE 0e0 END AS c{j}"
     yield f"CASE WHEN {t} LIKE '____-__-__ __:__:__._%' OR {t} LIKE '____-__-__T__:__:__._%' " \
           f"THEN CAST('0' || {fraction} AS double precision) ELSE 0e0 END AS f{j}"
-    yield (f"CASE WHEN {t} NOT LIKE '____-__-__%' AND {t} <> '' AND TRIM({t}, '0123456789.eE+-') = '' "
+    yield (f"CASE WHEN {t} NOT LIKE '____-__-__%' AND {_is_number(t)} "
            f"THEN CAST({t} AS double precision) END AS s{j}")
 
 

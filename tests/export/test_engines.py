@@ -87,6 +87,12 @@ def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
     expected = results_of(model, table)
     found = ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)
     assert errors_of(found, expected).ulp <= exported.rounding_of(model)
+    named = rffkern.GBRFF2Classifier(10, columns=rffkern.ColumnMap(), random_state=0).fit(
+        {"ID": [f"n{i}" for i in range(200)], "x": table["x"]}, table["id"] > 80)  # which does not use the column
+    rffkern.export(named, tmp_path / "named.sql", to="sql", **options)
+    X = {"ID": [f"m{i}" for i in range(200)], "x": table["x"]}
+    found = ENGINES[engine][1](tmp_path / "named.sql", rows_of(named, X), results_of(named, X), options)
+    assert errors_of(found, results_of(named, X)).ulp <= exported.rounding_of(named)
     table["id"][3] = table["id"][5]
     with pytest.raises(ValueError, match="has the same value in several"):
         ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)

@@ -49,6 +49,29 @@ def test_numpy_takes_data_frames(tmp_path):
     np.testing.assert_array_equal(module.predict(pandas.DataFrame(X)[:1]), model.predict(X)[:1])
 
 
+def test_numpy_finds_numbers_by_name_and_reads_no_column_without_use(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).standard_normal((100, 2)), columns=["a", "b"])
+    frame.insert(1, "name", [f"person {i}" for i in range(100)])
+    for columns, table in ((ColumnMap(), frame), (None, frame[["a", "b"]])):
+        model = GBRFF2Classifier(3, columns=columns, random_state=0).fit(table, frame["b"] > 0)
+        module = module_of(model, tmp_path / "m.py")
+        expected = model.decision_function(table)[:, None]
+        for X in (table, frame[["b", "name", "a"]], {name: list(table[name]) for name in table}, table.to_numpy(),
+                  table.to_numpy().tolist()):
+            np.testing.assert_allclose(module.scores(X), expected, rtol=1e-12)
+
+
+def test_numpy_takes_time_intervals_in_seconds(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"took": pandas.to_timedelta(rng.integers(0, 9000, 100), unit="s"),
+                              "size": rng.standard_normal(100)})
+    model = GBRFF2Classifier(3, columns=ColumnMap(), random_state=0).fit(frame, frame["size"] > 0)
+    module = module_of(model, tmp_path / "m.py")
+    np.testing.assert_allclose(module.scores(frame)[:, 0], model.decision_function(frame), rtol=1e-12)
+
+
 @pytest.mark.parametrize(("column", "cell"), [
     ("price", "12 kg"), ("price", "1e999"), ("when", "2.13.2024 10:00"), ("named", "Foo 3, 2024"), ("clock", "25:00"),
     ("weight", np.inf), ("iso", True)])
@@ -159,6 +182,39 @@ def test_dates_of_duckdb(tmp_path):
             assert connection.execute(text).fetchall()[0][-1] == pytest.approx(expected, rel=1e-12), moment
 
 
+# --- numbers in databases
+
+def test_text_of_sqlite_that_is_no_number_is_missing(tmp_path):
+    """CAST makes 0 of it, or a number of how it begins; `.import` of a CSV file makes columns of text."""
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    X[::10, 0] = np.nan
+    model = GBRFF2Classifier(5, columns=ColumnMap(), random_state=0).fit(X, X[:, 1] > 0)
+    rffkern.export(model, tmp_path / "m.sql", to="sql")
+    cells = ["", " ", "NA", "2,384.2", "$6", "12 kg", None, "nan", "1.5", " -2e-1 ", 3, 0.25, "true", "false"]
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE rows (id integer, x0, x1 text)")
+    connection.executemany("INSERT INTO rows VALUES (?, ?, '0.5')", enumerate(cells))
+    found = [row[-1] for row in sorted(connection.execute((tmp_path / "m.sql").read_text()).fetchall())]
+    connection.close()
+    numbers = np.array([np.nan] * 8 + [1.5, -0.2, 3, 0.25, 1, 0])
+    expected = model.decision_function(np.column_stack([numbers, np.full(len(cells), 0.5)]))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_numbers_of_duckdb(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    X = np.random.default_rng(0).standard_normal((200, 1))
+    X[::10, 0] = np.nan
+    model = GBRFF2Classifier(5, columns=ColumnMap(), random_state=0).fit(X, X[:, 0] > 0)
+    rffkern.export(model, tmp_path / "m.sql", to="sql")
+    for cell, number in {"NULL": np.nan, "'nan'::double": np.nan, "''": np.nan, "1.5::float": 1.5, "TRUE": 1,
+                         "0.25::decimal(9, 4)": 0.25, "-7::bigint": -7, "1e-300::double": 1e-300}.items():
+        with duckdb.connect() as connection:
+            connection.execute(f"CREATE TABLE rows AS SELECT 1 AS id, {cell} AS x0")
+            score = connection.execute((tmp_path / "m.sql").read_text()).fetchall()[0][-1]
+        assert score == pytest.approx(model.decision_function([[number]])[0], rel=1e-12), cell
+
+
 # --- ONNX
 
 def test_onnx_inputs_have_names_of_columns(tmp_path):
@@ -200,6 +256,23 @@ def test_characters_that_a_target_has_not(tmp_path):
         with pytest.raises(InvalidInputError, match=r"a level of column 'word', 're\\x00d', has a character that no"):
             rffkern.export(model, tmp_path / "m", to=to)
     assert module_of(model, tmp_path / "m.py").predict(table).tolist() == model.predict(table).tolist()
+
+
+@pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
+def test_blanks_around_texts_in_sql(engine, tmp_path):
+    connect = pytest.importorskip(engine).connect
+    words = np.array(["a", "\u3000b\u2028"] * 50, object)
+    model = GBRFF2Classifier(2, columns=ColumnMap(), random_state=0).fit({"word": words}, words == "a")
+    rffkern.export(model, tmp_path / "m.sql", to="sql")
+    blanks = "".join(filter(str.isspace, map(chr, range(0x110000))))
+    connection = connect(":memory:")
+    connection.execute("CREATE TABLE rows (id integer, word varchar)")
+    for i, word in enumerate(["a", words[1], f"{blanks}b{blanks}"]):
+        connection.execute("INSERT INTO rows VALUES (?, ?)", (i, word))
+    statement = (tmp_path / "m.sql").read_bytes().decode()  # with its carriage return
+    labels = [row[1] for row in sorted(connection.execute(statement).fetchall())]
+    connection.close()
+    assert labels == [True, False, False]
 
 
 # --- many columns and levels in SQL
