@@ -2,14 +2,14 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._estimator.base import Fitted
 from ..._estimator.monitor import Monitor, TimeLimit
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double, Indices, NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import TargetRows, Training
@@ -113,21 +113,9 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
         monitor.record(train_loss, _first(losses), losses)
         continues = True
         while continues:
-            total, total_weight, of_parts = 0.0, 0.0, []
-            for block, orders, ends_part in shuffled_epoch(rows, members, batch_size, rng):
-                eta, mu, _ = schedule.stage
-                of_block, weight = objective.descend(block, orders, eta, mu, model.reg_l1)
-                total, total_weight = total + of_block, total_weight + weight
-                if ends_part and validation:
-                    of_parts.append({name: objective.mean_loss(each) for name, each in validation.items()})
-                    continues = schedule.judge(_first(of_parts[-1]))
-                if not continues or (ends_part and limit.is_over()):
-                    break
-            train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
-            if not validation:
-                continues = schedule.judge(train_loss)
-            losses, wants_more = min(of_parts, key=_first, default={}), continues
-            continues = monitor.record(train_loss, _first(losses), losses) and continues
+            epoch = shuffled_epoch(rows, members, batch_size, rng)
+            train_loss, losses, wants_more = _train_epoch(objective, schedule, epoch, validation, model.reg_l1, limit)
+            continues = monitor.record(train_loss, _first(losses), losses) and wants_more
         del objective  # its scratch, before that of the next restart
         if best is None or schedule.lowest < best_loss:
             best_loss, best = schedule.lowest, (start, schedule.best, monitor)
@@ -137,6 +125,30 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
     assert best is not None  # there is always a restart
     fitted = _fitted(training, *best)
     return fitted._replace(attributes={**fitted.attributes, "timed_out_": timed_out})
+
+
+def _train_epoch(objective: Objective, schedule: "Schedule", epoch: Iterable[tuple[TargetRows, list[Indices], bool]],
+                 validation: Mapping[str, TargetRows], reg_l1: float,
+                 limit: TimeLimit) -> tuple[float, dict[str, float], bool]:
+    """Step along all mini-batches: the training loss, the lowest validation losses within, and whether to go on.
+
+    The schedule judges after each part of the epoch by the first of the validation sets, or at its end by the training
+    loss.
+    """
+    total, total_weight, of_parts, goes_on = 0.0, 0.0, [], True
+    for block, orders, ends_part in epoch:
+        eta, mu, _ = schedule.stage
+        of_block, weight = objective.descend(block, orders, eta, mu, reg_l1)
+        total, total_weight = total + of_block, total_weight + weight
+        if ends_part and validation:
+            of_parts.append({name: objective.mean_loss(each) for name, each in validation.items()})
+            goes_on = schedule.judge(_first(of_parts[-1]))
+        if not goes_on or (ends_part and limit.is_over()):
+            break
+    train_loss = min(LARGEST_LOSS, total / total_weight)  # LARGEST_LOSS first: also for nan
+    if not validation:
+        goes_on = schedule.judge(train_loss)
+    return train_loss, min(of_parts, key=_first, default={}), goes_on
 
 
 def _first(losses: Mapping[str, float], without: Any = None) -> Any:
