@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace) -> None:
 
         fit_on_cluster(arguments, models, categorical)
         return
+
+    # The rows, and how the model reads their columns.
     with open_rejected(arguments.reject) as rejected:
         table = open_table(arguments.data, csv_format(arguments))
         roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
@@ -78,15 +80,9 @@ def run(arguments: argparse.Namespace) -> None:
     model.set_params(columns=columns)
     _warn_identifiers(rows, table.path)
     _remark_dates(arguments, rows, table.path, model)
-    n_rows = len(rows.y)
-    rows, held_out_rows = rows.split(_held_out(rows, arguments.holdout, arguments.seed or 0))
-    if arguments.holdout and len(rows.y) < 2:
-        raise InvalidInputError(f"{table.path}: --holdout {arguments.holdout:g} leaves {len(rows.y)} of {n_rows} rows "
-                                "to train on, which takes at least 2: hold out a smaller share")
-    if arguments.holdout and not len(held_out_rows.y):
-        raise InvalidInputError(f"{table.path}: --holdout {arguments.holdout:g} of {n_rows} rows holds out none"
-                                f"{'' if arguments.groups is None else ', as all are of one group'}: hold out a "
-                                "larger share, or leave it out for cross-validation")
+    rows, held_out_rows = _hold_out(arguments, rows, table.path)
+
+    # Cross-validation, and the model.
     validation, how = _cross_validated(arguments, model, rows, columns, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(f"training goes on from {arguments.checkpoint}")
@@ -100,6 +96,8 @@ def run(arguments: argparse.Namespace) -> None:
         path = eval_path if text.startswith("eval_set ") or _OF_EVAL in text else table.path
         raise InvalidInputError(f"{path}: {text.replace(_OF_EVAL, ' ')}") from error
     seconds = time.perf_counter() - started
+
+    # How good it is on rows that it was not trained on; the figures, and residuals for intervals, are kept in the file.
     evaluations = {}
     if len(held_out_rows.y):
         evaluations["held_out"] = Evaluation.of(
@@ -114,6 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output, metadata=_metadata(arguments, table, roles, rows, {
         which: each.figures() for which, each in evaluations.items()}))
+
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
         f"{shown}")
     if arguments.checkpoint is not None:
@@ -130,6 +129,19 @@ def run(arguments: argparse.Namespace) -> None:
         _report(evaluation, which[name])
     if not evaluations:
         _report_held_out(model)
+
+
+def _hold_out(arguments: argparse.Namespace, rows: TrainingTable, path: str) -> tuple[TrainingTable, TrainingTable]:
+    """The rows to train on, and those of --holdout, which may be none where it is not given."""
+    training_rows, held_out_rows = rows.split(_held_out(rows, arguments.holdout, arguments.seed or 0))
+    if arguments.holdout and len(training_rows.y) < 2:
+        raise InvalidInputError(f"{path}: --holdout {arguments.holdout:g} leaves {len(training_rows.y)} of "
+                                f"{len(rows.y)} rows to train on, which takes at least 2: hold out a smaller share")
+    if arguments.holdout and not len(held_out_rows.y):
+        raise InvalidInputError(f"{path}: --holdout {arguments.holdout:g} of {len(rows.y)} rows holds out none"
+                                f"{'' if arguments.groups is None else ', as all are of one group'}: hold out a "
+                                "larger share, or leave it out for cross-validation")
+    return training_rows, held_out_rows
 
 
 def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]:

@@ -59,11 +59,11 @@ def raw(numbers: Double) -> Form:
     return Form("raw", numbers, ("",), [("raw", mean, 0.0, 0.0, 0.0, 0.0)], {"missing_as": mean})
 
 
-def standard(numbers: Double, name: str = "standard") -> Form:
+def standard(numbers: Double) -> Form:
     """Values less their mean, over their standard deviation."""
-    mean, inverse_deviation = _exactly(numbers, 2, name)
+    mean, inverse_deviation = _exactly(numbers, 2, "standard")
     require(inverse_deviation > 0, "a deviation is not positive")
-    return Form(name, numbers, ("",), [("standard", 0.0, mean, inverse_deviation, 0.0, 0.0)],
+    return Form("standard", numbers, ("",), [("standard", 0.0, mean, inverse_deviation, 0.0, 0.0)],
                 {"mean": mean, "deviation": 1 / inverse_deviation})
 
 

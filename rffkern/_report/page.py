@@ -117,14 +117,14 @@ def report_page(facts: Facts) -> str:
 
 # --- pieces
 
-def _table(heads: Sequence[str], lines: Iterable[Sequence[str]], kind: str = "") -> str:
+def _table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table of cells that are HTML; heads with # are above numbers, those with ~ are not on narrow screens."""
     classes = [" ".join(name for sign, name in (("~", "more"), ("#", "n")) if sign in head[:2]) for head in heads]
     marks = [f' class="{each}"' if each else "" for each in classes]
     top = "".join(f"<th{mark}>{head.lstrip('#~')}</th>" for mark, head in zip(marks, heads, strict=True))
     body = "".join("<tr>" + "".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, line, strict=True)) + "</tr>"
                    for line in lines)
-    return f'<div class="wide"><table{kind}><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _how(text: str) -> str:

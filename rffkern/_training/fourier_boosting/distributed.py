@@ -159,14 +159,10 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,
         held.weights[rows], center, scale, quantiles_of(model), bool(evaluation))
 
-    # The mean of the bags.
-    intercept = center + scale * (stack.weight_of_bags * (data.intercept + quantiles) + stack.shifts)
-    kernels = None if stack.regression is None else stack.regression.kernel_terms(
-        scaling, scale * stack.weight_of_regression)
-    expansion, attributes = function_of_bags(common, bags, np.full(len(bags), 1 / len(bags)), intercept,
-                                             scale * stack.weight_of_bags, kernels,
-                                             [name for name, _ in sets] or ["valid_0"])
-    attributes |= {"_kernel_ridge_report": stack.report, "_out_of_fold": record, "timed_out_": timed_out}
+    # The mean of the bags and kernel ridge regression, as one function of raw rows.
+    expansion, attributes = function_of_bags(common, bags, np.full(len(bags), 1 / len(bags)), center, scale, quantiles,
+                                             stack, [name for name, _ in sets] or ["valid_0"])
+    attributes |= {"timed_out_": timed_out, "_out_of_fold": record}
     model._keep(Fitted(names, classes, expansion, attributes, column_map=column_map))
 
 

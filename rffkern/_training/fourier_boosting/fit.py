@@ -35,7 +35,7 @@ from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import BASE_LEARNERS, Hyperparameters, Reason, resolve_hyperparameters, with_tree_bags
 from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
-from .stacking import reason_not_to_stack, stack_kernel_ridge
+from .stacking import Stack, reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
     Columns,
     LocalRows,
@@ -158,13 +158,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
         bags = train_again(model, table.columns, sizes, bags, open_all, limit)
 
-    # The mean of the bags, as one function of raw rows.
-    intercept = center + scale * (stack.weight_of_bags * (data.intercept + quantiles) + stack.shifts)
-    kernels = None if stack.regression is None else stack.regression.kernel_terms(
-        table.scaling, scale * stack.weight_of_regression)
-    expansion, attributes = function_of_bags(table, bags, shares, intercept, scale * stack.weight_of_bags, kernels,
-                                             set_names)
-    attributes |= {"_kernel_ridge_report": stack.report, "timed_out_": timed_out, "_out_of_fold": record}
+    # The mean of the bags and kernel ridge regression, as one function of raw rows.
+    expansion, attributes = function_of_bags(table, bags, shares, center, scale, quantiles, stack, set_names)
+    attributes |= {"timed_out_": timed_out, "_out_of_fold": record}
     if model.warm_start:
         state = state._replace(params=fixed_params(model), prints=prints, checkpoints=[
             bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
@@ -300,15 +296,22 @@ def _clipped_to_training(table: Table, order: RowOrder) -> Table:
     return table._replace(columns=table.columns._replace(values=values, bins=bins))
 
 
-def function_of_bags(table: Table, bags: Sequence[Bag], shares: Double, intercept: Double, scale: Double,
-                     kernels: KernelTerms | None, set_names: Sequence[str]) -> tuple[Expansion, dict[str, Any]]:
-    """The mean of the bags as a function of raw rows, which keeps the constraints, and what bags tell of training.
+def function_of_bags(table: Table, bags: Sequence[Bag], shares: Double, center: Double, scale: Double,
+                     quantile_shifts: Double, stack: Stack, set_names: Sequence[str],
+                     ) -> tuple[Expansion, dict[str, Any]]:
+    """The model as a function of raw rows, which keeps the constraints, and what bags tell of training.
 
+    It is the mean of the bags by their shares, moved by the shifts of quantiles, with kernel ridge regression stacked
+    on it; targets are `center` and `scale` times scores.
     Loss curves are means over bags, of which one that has ended counts with its last losses.  Importances are of the
     columns of the raw table: improvements by base learners, divided by the relevances of columns; sum 1.
     """
     columns = table.columns
-    expansion, term_rounds = mean_of_bags(bags, shares, columns, table.scaling, intercept, scale, kernels)
+    intercept = center + scale * (stack.weight_of_bags * (table.data.intercept + quantile_shifts) + stack.shifts)
+    kernels = None if stack.regression is None else stack.regression.kernel_terms(
+        table.scaling, scale * stack.weight_of_regression)
+    expansion, term_rounds = mean_of_bags(bags, shares, columns, table.scaling, intercept,
+                                          scale * stack.weight_of_bags, kernels)
     if columns.constraints is not None:
         check_constraints(expansion, columns.constraints, columns.sources)
 
@@ -332,7 +335,7 @@ def function_of_bags(table: Table, bags: Sequence[Bag], shares: Double, intercep
         "bag_counts_": (n_rounds[:, None] >= np.arange(longest)).sum(axis=0).astype(np.float64),
         "train_loss_": train_loss.copy(), "eval_loss_": others[0].copy(),
         "eval_losses_": dict(zip(set_names, map(np.copy, others), strict=True)),
-        "term_rounds_": term_rounds, "feature_importances_": importances}
+        "term_rounds_": term_rounds, "feature_importances_": importances, "_kernel_ridge_report": stack.report}
 
 
 def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling: Scaling, intercept: Double,
