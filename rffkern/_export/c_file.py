@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._column_map.cells import EMPTY
 from .._rows.validation import integer_dtype
 from ..errors import InvalidInputError
 from .cells import c_cells, c_text, c_type, js_cells, js_text
@@ -503,6 +504,15 @@ export const columns = $columns;
 """
 _JS_ROW_OF_CELLS = """an array of {} cells, or an
 // object that has them by name: text, numbers, booleans or Date, and null, NaN or empty text where missing"""
+_JS_NUMBERS = """
+function numbers_of(row) {
+    if (Array.isArray(row) || ArrayBuffer.isView(row)) return row;
+    return columns.map((name) => {
+        if (!(name in row)) throw new RangeError("the row has no column " + JSON.stringify(name));
+        return row[name] ?? NaN;
+    });
+}
+"""
 _JS_FUNCTION = """
 // $said
 export function $name(x) {
@@ -615,6 +625,9 @@ def _functions_of_rows(function: Function) -> list[str]:
 def js_file(function: Function, wasm: bytes = b"") -> str:
     """One ES module, of which the functions that read arrays may be WebAssembly."""
     labels, mapping, words = function.answer.labels, function.cells, _words(function, "fill")
+    if function.mapping is not None and any(column.kind == EMPTY for column in function.mapping.columns):
+        mapping = function.mapping  # rows may have text in columns without use
+    of_numbers = "x" if function.names is None else "numbers_of(x)"
     program = ("" if wasm else _scores(function, "fill", "", "")) + _answers(function, "fill", "fill", "")
     program = _with_helpers(program, without=("larger", "smaller"))  # which JavaScript has
     for pattern, by in _TRANSLATIONS:
@@ -624,8 +637,9 @@ def js_file(function: Function, wasm: bytes = b"") -> str:
             Template(_JS_OF_WASM_FUNCTION).substitute(function=name) for name in _functions_of_rows(function)) + program
     words |= {
         "columns": js_text(function.column_names()), "classes": _js_labels(labels),
-        "x": "x" if mapping is None else "read_row(x)",
-        "row": f"an array of {function.n_columns} numbers" + ("" if function.mapping is None else ", NaN where missing")
+        "x": of_numbers if mapping is None else "read_row(x)",
+        "row": f"an array of {function.n_columns} numbers" + ("" if function.names is None else " or an object by name")
+        + ("" if function.mapping is None else ", NaN where missing")
         if mapping is None else _JS_ROW_OF_CELLS.format(function.n_columns)}
     tail = _JS_CLASS if labels is not None else ""
     for each in _filled(function):
@@ -634,8 +648,8 @@ def js_file(function: Function, wasm: bytes = b"") -> str:
             name="predict_interval" if each == "interval" else each, said=said, size=size, function=each, result=result)
     if function.contributions:
         tail += f"export const base_values = {json.dumps(function.contributions.base_values.tolist())};\n"
-    return (Template(_JS_HEAD).substitute(words) + program + ("" if mapping is None else js_cells(mapping))
-            + Template(tail).substitute(words))
+    reader = js_cells(mapping) if mapping is not None else "" if function.names is None else _JS_NUMBERS
+    return (Template(_JS_HEAD).substitute(words) + program + reader + Template(tail).substitute(words))
 
 
 def _words(function: Function, name: str) -> dict[str, Any]:

@@ -88,6 +88,14 @@ def test_numbers_and_what_is_missing(tmp_path):
     assert (state, shown) == ("the file has no column x0", [])
 
 
+def test_columns_without_use_may_have_any_text_or_be_absent(tmp_path):
+    x = np.random.default_rng(0).standard_normal(100)
+    table = {"name": [f"person {i}" for i in range(100)], "x": x}
+    model = rffkern.GBRFF2Classifier(3, columns=rffkern.ColumnMap(), random_state=0).fit(table, x > 0)
+    assert [row[0] for row in dropped(model, "x,name\n2,someone\n-2,\nNA,x\n", tmp_path)[2]][:2] == ["true", "false"]
+    assert [row[0] for row in dropped(model, "x\n2\n", tmp_path)[2]] == ["true"]
+
+
 @pytest.mark.skipif(ZIG is None or bool(lacking("node")), reason="ziglang or node not found")
 @pytest.mark.parametrize("case", ["words and gaps, quantiles", "kernels in regions"])
 def test_webassembly_gives_what_javascript_gives(case, tmp_path):

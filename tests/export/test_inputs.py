@@ -86,6 +86,27 @@ def test_numpy_refuses_what_python_refuses(column, cell, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
+def test_javascript_finds_numbers_by_name_and_reads_no_column_without_use(tmp_path):
+    pandas, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    table = {"a": rng.standard_normal(100), "name": [f"person {i}" for i in range(100)], "b": rng.standard_normal(100)}
+    for columns, names in ((ColumnMap(), ("a", "name", "b")), (None, ("a", "b"))):
+        X = pandas.DataFrame({name: table[name] for name in names})
+        model = GBRFF2Classifier(3, columns=columns, random_state=0).fit(X, table["b"] > 0)
+        rffkern.export(model, tmp_path / "m.mjs", to="js")
+        rows = X.to_dict("records")
+        (tmp_path / "run.mjs").write_text(
+            'import { scores } from "./m.mjs";\n'
+            f"const rows = {json.dumps(rows)};\nlet said;\ntry {{ scores({{ b: 1 }}); }} "
+            "catch (error) { said = error.message; }\nconst of = (row) => scores(row)[0];\n"
+            "console.log(JSON.stringify([rows.map(of), rows.map((row) => of(Object.values(row))), said]));\n")
+        done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        by_name, by_place, said = json.loads(done.stdout)
+        np.testing.assert_allclose(by_name, model.decision_function(X), rtol=1e-12)
+        assert by_place == by_name
+        assert said == 'the row has no column "a"'
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
 def test_javascript_reads_text_by_all_rules(tmp_path):
     model, table = case_of(MARKED)
     X = table(60, 1)
