@@ -8,7 +8,7 @@ import io
 import itertools
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -108,11 +108,11 @@ def _metadata_to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise InvalidInputError(f"metadata must have keys of text, got {next(iter(value))!r}")
-        _check_texts([*value])
+        _check_texts(value, "keys of metadata")
         return {key: _metadata_to_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [_metadata_to_json(entry) for entry in value]
-    _check_texts([value])
+    _check_texts([value], "texts of metadata")
     finite = not isinstance(value, float) or abs(value) < float("inf")
     if not finite or not (value is None or isinstance(value, (bool, int, float, str))):
         raise InvalidInputError("metadata must be finite numbers, text, True, False, None, lists or dicts of these, "
@@ -221,11 +221,11 @@ def _is_bounded(expansion: Expansion) -> bool:
         return bool(np.isfinite(2 * expansion._bound()).all())
 
 
-def _check_texts(texts: list[Any]) -> None:
+def _check_texts(texts: Iterable[Any], what: str) -> None:
     odd = [text for text in texts if isinstance(text, str) and not is_printable(text)]
     if odd:
-        raise InvalidInputError("labels, levels and column names must be storable as UTF-8 and have no control "
-                                f"characters, got {odd[0]!r}")
+        raise InvalidInputError(f"{what} must be storable as UTF-8 and have no control characters but tabs and line "
+                                f"feeds, got {odd[0]!r}: replace them")
 
 
 def _describe(model: Any) -> Contents:
@@ -295,16 +295,17 @@ def _with_reference(header: Header, owner: Any) -> Header:
     return header if reference is None else {**header, "reference": reference}
 
 
-def _texts_of(fitted_map: Any) -> list[str]:
-    """The texts that the columns of a map hold."""
-    return [text for column in fitted_map.columns
-            for text in (*column.levels, column.dropped, column.format, *column.words)]
+def _texts_of(column: Any) -> list[str]:
+    """The texts that a column of a map holds."""
+    return [*column.levels, column.dropped, column.format, *column.words]
 
 
 def _columns_to_json(column_map: Any) -> dict[str, Any]:
     """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
     fitted_map = column_map._fitted_map()
-    _check_texts([*(fitted_map.names or ()), *_texts_of(fitted_map)])
+    _check_texts(fitted_map.names or (), "column names")
+    for name, column in zip(fitted_map.column_names(), fitted_map.columns, strict=True):
+        _check_texts(_texts_of(column), f"the texts of column {name!r}")
     column_map._check_params()
     return {"params": _plain("columns", column_map), "columns": fitted_map.header()}
 
@@ -330,7 +331,8 @@ def _columns_from_json(entry: Any, feature_names: Any, numbers: Double, referenc
     names = _names_from_json(feature_names, len(entry["columns"]))
     column_map = _map_from_params(entry["params"])
     frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
-    require(all(map(is_printable, _texts_of(frozen))), "levels have control characters")
+    require(all(is_printable(text) for column in frozen.columns for text in _texts_of(column)),
+            "levels have control characters")
     column_map._keep(frozen, reference)
     return column_map
 
@@ -348,7 +350,8 @@ def _describe_model(model: Model) -> Contents:
         raise InvalidInputError("the parameter columns of the model must be that it was fitted with")
     stored_classes = None if classes is None else labels_to_json(classes)
     function = _arrays_of(model.expansion_)
-    _check_texts([*([] if classes is None else classes.tolist()), *([] if names is None else names)])
+    _check_texts([] if classes is None else classes.tolist(), "labels")
+    _check_texts([] if names is None else names, "column names")
     try:
         model._restored(model.expansion_, curves, classes)  # as `load` will
     except ValueError as error:

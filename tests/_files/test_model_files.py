@@ -265,6 +265,13 @@ def test_control_characters_are_refused(model, parts, refuse, content, tmp_path,
         save(other, tmp_path / "m")
 
 
+def test_what_has_a_control_character_is_named(tmp_path):
+    words = np.array(["a\rc", "b"] * 20, dtype=object)
+    fitted = GBRFF2Classifier(2, random_state=0).fit({"size": np.arange(40.0), "word": words}, words == "b")
+    with pytest.raises(InvalidInputError, match=r"the texts of column 'word' must be .*, got 'a\\rc': replace them"):
+        save(fitted, tmp_path / "m")
+
+
 def test_tabs_and_line_ends_are_kept(model, tmp_path):
     other = copy.copy(model)
     other.classes_ = np.array(["a\tb", "a\xe9\nb"], dtype=object)
