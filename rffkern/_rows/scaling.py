@@ -39,6 +39,7 @@ class Scaling(NamedTuple):
     inverse_scale: Double  # (n_features,)
     mean_variance: float  # of the raw columns
     farthest: float = math.inf  # bound on values in units of the scaling, if some column has outliers
+    deviations: Double | None = None  # (n_features,), of the scaled columns: 1 or 0 where they are standardised
 
     def clip_outliers(self, X: Any) -> Any:
         """Rows, an array or RowBlocks, with outliers clipped.
@@ -112,7 +113,9 @@ def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
         mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
     varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)
     inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
-    return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance)
+    deviations = np.where(varies, 1.0 if standardize else np.ldexp(np.sqrt(variance), exponent), 0.0)
+    return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance,
+                   deviations=deviations)
 
 
 def _of_inliers(rows: "RowSums", scaling: Scaling) -> Scaling:

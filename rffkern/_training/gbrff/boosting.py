@@ -68,6 +68,7 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
     # components j.
     standardize = model.standardize and column_map is None  # mapped columns have their units
     scaling = data.scaling(standardize)
+    assert scaling.deviations is not None
     gamma = resolved_gamma(model.gamma, model.kernel, standardize, scaling)
     n_components = getattr(model, "n_components", 1)
     shape = (model.n_estimators, data.n_outputs, n_components, data.n_features)
@@ -102,7 +103,7 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
     kept = rounds[: monitor.best_round]
     attributes = monitor.curves() | {
         "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
-        "feature_importances_": feature_importances(kept, monitor.train_loss, omegas.shape[-1], column_map)}
+        "feature_importances_": feature_importances(kept, monitor.train_loss, scaling.deviations, column_map)}
     if model.family in ("gbrff1", "gbrff2"):
         has_bound = getattr(model, "step", "closed") == "closed"
         attributes["convergence_bound_"] = convergence_bound(rounds, intercepts, model.learning_rate) if has_bound \
@@ -187,7 +188,8 @@ def convergence_bound(rounds: Sequence[Round], intercepts: Double, learning_rate
     return bounds
 
 
-def feature_importances(rounds: Sequence[Round], losses: Sequence[float], n_features: int, column_map: Any) -> Double:
+def feature_importances(rounds: Sequence[Round], losses: Sequence[float], deviations: Double, column_map: Any
+                        ) -> Double:
     """The share of each column of the table in what the rounds gained, of sum 1, or 0 where there is nothing.
 
     The gain of round t is by how much the training loss falls (J. Friedman, Greedy function approximation, 2001,
@@ -199,9 +201,10 @@ def feature_importances(rounds: Sequence[Round], losses: Sequence[float], n_feat
     with omegas in units of the standard deviations of the columns: s_tj is the mean square of the gradient of the round
     along column j, up to a factor, where the angles are spread over the circle.
     """
-    found: Double = np.zeros(n_features)
+    found: Double = np.zeros(len(deviations))
+    units = deviations / (deviations.max() or 1.0)  # whose products with omegas are finite
     for t, terms in enumerate(rounds):
-        gradients = np.concatenate([(step * h.q)[:, None] * h.omegas for h, step in terms])
+        gradients = np.concatenate([(step * h.q)[:, None] * h.omegas for h, step in terms]) * units
         squares = ((gradients / (np.abs(gradients).max() or 1.0)) ** 2).sum(axis=0)
         found += max(losses[t] - losses[t + 1], 0.0) * squares / max(squares.sum(), 1e-300)
     if column_map is not None:

@@ -29,11 +29,14 @@ def test_by_hand():
     """Two rounds that gain 3 and 1, of two cosines each."""
     rounds = [[(learner([[1.0, 0.0], [1.0, 2.0]], [0.5, 0.5]), 2.0)],
               [(learner([[0.0, 3.0], [0.0, 0.0]], [0.9, 0.1]), -1.0)]]
-    np.testing.assert_allclose(importances(rounds, [5.0, 2.0, 1.0], 2, None), [(3 * 2 / 6) / 4, (3 * 4 / 6 + 1) / 4])
-    np.testing.assert_array_equal(importances([], [5.0], 2, None), [0, 0])
+    units, losses = np.ones(2), [5.0, 2.0, 1.0]
+    np.testing.assert_allclose(importances(rounds, losses, units, None), [(3 * 2 / 6) / 4, (3 * 4 / 6 + 1) / 4])
+    np.testing.assert_allclose(importances(rounds, losses, np.array([2.0, 1.0]), None),
+                               [(3 * 8 / 12) / 4, (3 * 4 / 12 + 1) / 4])  # columns with deviations 2 and 1
+    np.testing.assert_array_equal(importances([], [5.0], units, None), [0, 0])
     two_outputs = [[(learner([[1.0, 0.0]], [1.0]), 1.0), (learner([[0.0, 1e200]], [1.0]), 1e-200)]]
-    np.testing.assert_allclose(importances(two_outputs, [1.0, 0.0], 2, None), [0.5, 0.5])
-    np.testing.assert_array_equal(importances(two_outputs, [1.0, 1.5], 2, None), [0, 0])  # a round that gains nothing
+    np.testing.assert_allclose(importances(two_outputs, [1.0, 0.0], units, None), [0.5, 0.5])
+    np.testing.assert_array_equal(importances(two_outputs, [1.0, 1.5], units, None), [0, 0])  # it gains nothing
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,6 +53,20 @@ def test_columns_that_matter_come_first(name):
 def test_units_of_columns_do_not_matter(name):
     scaled = fitted(name, X * [1, 1024.0, 1, 2.0**-30]).feature_importances_
     np.testing.assert_allclose(scaled, fitted(name).feature_importances_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_narrow_columns_count_little(name):
+    """Without standardisation a function hardly changes along a narrow column, whatever its omegas are."""
+    assert fitted(name, X[:, :2] * [0.001, 1], standardize=False, columns=None).feature_importances_[0] < 0.001
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_levels_are_no_columns_each(name):
+    """A category of 30 levels has 30 indicators, which vary as much as one column together."""
+    table = {"wave": X[:, 1], "noise": np.random.default_rng(1).integers(30, size=500).astype(str) + np.array("th")}
+    model = fitted(name, table, X[:, 1] > 0, columns=ColumnMap(categorical_features=["noise"]))
+    assert model.feature_importances_[0] > 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)
