@@ -1,5 +1,6 @@
 """Kernel ridge regression, from checked rows to a fitted model: kernel, regions, systems, calibration."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -87,6 +88,11 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
     learned = iter(solve(parts))
     regressions = join_regions([next(learned).of_rows(learner.rows_of(region), region.own) if len(region.learned)
                                 else None for region in division.regions])
+    if not regressions.residual <= model.tol:
+        remedy = "a larger reg_lambda" if regressions.n_iter < model.max_iter else "a larger max_iter or reg_lambda"
+        warnings.warn(f"the kernel ridge regression is not solved: its systems A x = b have left |b - A x| = "
+                      f"{regressions.residual:.2g} |b|, above tol = {model.tol:g}; take {remedy}", RuntimeWarning,
+                      stacklevel=3)
 
     factors, shifts = training.scale, training.center + training.scale * intercepts
     record: dict[str, Any] | None

@@ -39,6 +39,16 @@ def test_regression_is_the_dense_solution(rng, kernel):
     assert model.residual_ <= 1e-10
 
 
+@pytest.mark.parametrize(("params", "remedy"), [({"reg_lambda": 1e-12}, "a larger reg_lambda"),
+                                                ({"reg_lambda": 1e-6, "max_iter": 1}, "a larger max_iter")])
+def test_systems_that_are_not_solved_are_said(rng, params, remedy):
+    X, y = waves(rng, 150)
+    with pytest.warns(RuntimeWarning, match=f"is not solved.*take {remedy}") as caught:
+        model = KernelRidgeRegressor("gaussian", length_scale=1.0, precision="double", **params).fit(X, y)
+    assert caught[0].filename == __file__
+    assert model.residual_ > model.tol
+
+
 def test_a_weight_of_two_is_a_row_twice(rng):
     X, y = waves(rng, 200)
     weights = 1 + np.arange(200) % 2
