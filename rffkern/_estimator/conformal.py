@@ -12,6 +12,7 @@ the rounds of the bags, their calibration and the weight of kernel ridge regress
 the second narrower; `docs/intervals.md` has what is left, measured.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -85,7 +86,8 @@ def _ranks(sample: Mapping[str, Any], tail: float, what: str) -> float:
     rank = int(np.floor((n_rows + 1) * tail * (1 + 1e-12)))
     if not rank:
         largest = 1 - (2 if what == "interval" else 1) / (n_rows + 1)
-        raise InvalidInputError(f"coverage must be at most {largest:.6g} for what is known of {n_rows} rows: ask for "
+        rounded = math.floor(largest * 1e6) / 1e6  # down, as what is named must be possible
+        raise InvalidInputError(f"coverage must be at most {rounded:.6g} for what is known of {n_rows} rows: ask for "
                                 "less, or call conformalize(X, y) with more rows")
     return rank / (n_rows + 1)
 

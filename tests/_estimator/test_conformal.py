@@ -186,8 +186,9 @@ def test_refusals(rng):
     classifier = FourierBoostingClassifier(**FAST).fit(X, labels)
     with pytest.raises(InvalidInputError, match=r"y must have shape \(60,\), got \(59,\)"):
         classifier.conformalize(X, labels[1:])
-    with pytest.raises(InvalidInputError, match=r"coverage must be at most 0\.983607"):
+    with pytest.raises(InvalidInputError, match=r"coverage must be at most 0\.983606"):
         classifier.predict_set(X, 0.99)
+    assert classifier.predict_set(X, 0.983606).shape == (60, 2)  # as the message says
     assert not hasattr(classifier, "predict_interval")
 
 
