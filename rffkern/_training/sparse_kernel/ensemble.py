@@ -18,6 +18,10 @@ from .least_squares import Coefficients, LeastSquares, Residuals
 # Precision of kernels and columns, where rows are near enough for "single".
 PRECISION = "single"
 
+# Below this share of k(x, x) lambda is less than what single precision rounds of kernels.  Where there is hardly any
+# noise, the likeliest kernel is as flat: the rows of a linear function would be near-duplicates of each other.
+_LEAST_LAMBDA_IN_SINGLE = 1e-8
+
 # Samples of rows that are tried before the ensemble stops growing.
 _MAX_TRIES = 10
 
@@ -177,7 +181,8 @@ def make_ensemble(model: Any, kernel: Kernel, scaling: Scaling, learned: TargetR
         rows = KernelRows(learned.X, in_lengths, learned.weights, dtype, n_threads, kernel.number)
         return rows, rows.largest_length
 
-    rows = in_precision(pack_in, PRECISION, LARGEST_SINGLE_LENGTH)
+    precision = PRECISION if kernel.reg_lambda >= _LEAST_LAMBDA_IN_SINGLE else "double"
+    rows = in_precision(pack_in, precision, LARGEST_SINGLE_LENGTH)
     n_positive, n_outputs = learned.weights.n_positive, learned.values.shape[1]
     basis_size = min(model.basis_size, model.max_samples or n_positive, n_positive)
     n_together = min(basis_size, n_outputs, _MOST_TOGETHER)

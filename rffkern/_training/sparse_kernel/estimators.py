@@ -203,7 +203,8 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     Notes
     -----
     Kernels are computed and columns are kept in single precision, right to about 1e-6; sums over rows, coefficients and
-    residuals are double.  Where rows lie farther than 353 length scales from the center of the data, all is double.
+    residuals are double.  Where rows lie farther than 353 length scales from the center of the data, or lambda is below
+    1e-8 k(x, x), as of targets without noise, all is double.
 
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
     double, S = basis_size, P columns kept (n_estimators of "full", 50 of "group", 1 of "one"; twice that with several

@@ -42,6 +42,14 @@ def test_single_becomes_double_where_rows_are_many_lengths_apart(rng, monkeypatc
     np.testing.assert_array_equal(*losses)
 
 
+def test_functions_without_noise_are_learned(rng):
+    """The likeliest kernel of a linear function is so flat that single precision sees hardly any distance in it."""
+    X = rng.standard_normal((400, 3))
+    for y in (X @ [1.0, 2, 3], X[:, 0] * X[:, 1] + X[:, 2]):
+        model = SparseKernelRegressor(random_state=0).fit(X[:300], y[:300])
+        assert model.score(X[300:], y[300:]) > 0.999
+
+
 @pytest.mark.parametrize("rule", ["max-res", "mp"])
 def test_weights_are_repetition(rng, rule, monkeypatch, in_double):
     """Selections among all rows do not depend on draws; a repetition is a near-duplicate, which is skipped."""
