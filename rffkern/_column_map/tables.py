@@ -522,8 +522,14 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
     """An array of the rows."""
     array = _with_text_as_objects(X, name, "be a rectangular table")
     if array.ndim != 2:
-        hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
-                if array.ndim == 1 else "")
+        hint = ""
+        if array.ndim == 1 and len(array) and isinstance(array[0], Mapping):
+            hint = ". Make a table of rows that are dicts by pandas.DataFrame(X), or give a dict of columns"
+        elif hasattr(X, "iloc"):
+            hint = ". Take a row of a data frame as frame.iloc[[i]], and a column as frame[[name]]"
+        elif array.ndim == 1:
+            hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one "
+                    "sample")
         raise InvalidInputError(f"{name} must be a table or a 2D array (n_samples, n_features): Expected 2D array, got "
                                 f"{array.ndim}D array of shape {array.shape}{hint}")
     return array
@@ -549,7 +555,8 @@ def _array_of(values: Any, name: str) -> NDArray[Any]:
     """A column as a 1-D array."""
     array = _with_text_as_objects(values, name, "have one value for each row")
     if array.ndim != 1:
-        raise InvalidInputError(f"{name} must have one value for each row, got shape {array.shape}")
+        hint = "" if array.ndim else ": a list of one value is a table of one row"
+        raise InvalidInputError(f"{name} must have one value for each row, got shape {array.shape}{hint}")
     return array
 
 

@@ -55,9 +55,22 @@ def test_numbers_that_are_categories():
         read_table([[1.0]], categorical=["a"])
 
 
+def test_a_series_is_no_table():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    for series in (frame.iloc[0], frame["a"]):
+        with pytest.raises(InvalidInputError, match=r"Take a row of a data frame as frame.iloc\[\[i\]\], and a column"):
+            read_table(series)
+    assert len(read_table(frame.iloc[[0]]).columns) == 2
+
+
 def test_what_is_no_table_is_refused():
     with pytest.raises(InvalidInputError, match=r"Expected 2D array, got 1D array.*Reshape your data"):
         read_table([1.0, 2.0])
+    with pytest.raises(InvalidInputError, match=r"got 1D array of shape \(2,\)\. Make a table of rows that are dicts"):
+        read_table([{"a": 1.0}, {"a": 2.0}])
+    with pytest.raises(InvalidInputError, match=r"one value for each row, got shape \(\): a list of one value is a"):
+        read_table({"a": 1.0})
     with pytest.raises(InvalidInputError, match=r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1"):
         read_table(np.empty((2, 0)))
     with pytest.raises(InvalidInputError, match="rectangular table"):
