@@ -70,7 +70,7 @@ _KERNEL_OF_CLASSES = Parameter(
 _REST = (
     Parameter("reg_lambda", number(float, 0, 1e100, open_low=True, word="auto"),
               'Weight lambda of the regulariser; "auto" takes the noise of the likeliest Gaussian process, in '
-              "units of the variance of y."),
+              "units of the variance of y, for weights of mean 1."),
     shared.EARLY_STOPPING_ROUNDS,
     shared.VALIDATION_FRACTION,
     shared.WARM_START.described(

@@ -39,24 +39,37 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
                   rng: "np.random.Generator") -> Kernel:
     """Kernel and lambda; what is not given is learned, of targets (n_samples, n_outputs) less the intercepts."""
     kernel = None if isinstance(model.kernel, str) else given_kernel(model.kernel, data.X.shape[1])
-    reg_lambda = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
-    if kernel is not None and reg_lambda is not None:
-        return kernel._replace(reg_lambda=reg_lambda)
+    given = None if isinstance(model.reg_lambda, str) else float(model.reg_lambda)
+    if kernel is not None and given is not None:
+        return kernel._replace(reg_lambda=given)
     compares = kernel is None and model.kernel == "auto"
+    # Kernels are compared for weights of mean 1, beside which the noise of rows is lambda.
+    mean = data.weights.given_total / data.weights.n_positive
+    reg_lambda = None if given is None else _bounded(given / mean)
+
+    def in_given_units(kernel: Kernel) -> Kernel:
+        return kernel._replace(reg_lambda=_bounded(kernel.reg_lambda * mean) if given is None else given)
+
     indices = row_draws(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng)()
     X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
-    sampled, weights = targets[indices], data.weights.unit * data.weights.each[indices]
+    sampled = targets[indices]
+    weights = data.weights.each[indices] * (data.weights.n_positive / data.weights.total)
     with printing() if model.verbose else contextlib.nullcontext():
         if not compares:
-            return KernelSearch(X, sampled, "gaussian", not model._has_labels, model.n_jobs, kernel,
-                                reg_lambda).likeliest()
+            return in_given_units(KernelSearch(X, sampled, "gaussian", not model._has_labels, model.n_jobs, kernel,
+                                               reg_lambda).likeliest())
         if len(X) <= MOST_LIKELIHOOD_ROWS:
-            return _best_of_shapes(X, sampled, weights, reg_lambda, model)
+            return in_given_units(_best_of_shapes(X, sampled, weights, reg_lambda, model))
         best, lowest, loss = _best_kernel(X, sampled, weights, reg_lambda, model)
-        if data.weights.n_positive >= _MANY_ROWS:
-            loss, lowest = _loss_of_ensembles(model, data, targets, scaling, rng), None
-        return _descend([best._replace(length_scale=factor * best.length_scale) for factor in _FACTORS_OF_LENGTHS],
-                        loss, lowest)[0]
+        shorter = [best._replace(length_scale=factor * best.length_scale) for factor in _FACTORS_OF_LENGTHS]
+        if data.weights.n_positive < _MANY_ROWS:
+            return in_given_units(_descend(shorter, loss, lowest)[0])
+        loss = _loss_of_ensembles(model, data, targets, scaling, rng)
+        return _descend([in_given_units(kernel) for kernel in shorter], loss, None)[0]
+
+
+def _bounded(reg_lambda: float) -> float:
+    return min(max(reg_lambda, np.finfo(np.float64).tiny), np.finfo(np.float64).max)
 
 
 def _best_of_shapes(X: Double, targets: Double, weights: Double, reg_lambda: float | None,

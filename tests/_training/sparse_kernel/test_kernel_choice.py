@@ -72,6 +72,21 @@ def test_rows_without_weight_have_no_part_in_the_choice(rng):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("kernel", ["auto", "likelihood", {"length_scale": 1.0}])
+@pytest.mark.parametrize("size", [2.0**-30, 2.0**10])
+def test_the_size_of_weights_does_not_matter(rng, monkeypatch, kernel, size):
+    """Only their ratios do, where lambda is learned: by the likelihood, on other rows, and by ensembles."""
+    X, y = waves(rng, 1200)
+    y += 0.3 * rng.standard_normal(1200)
+    weights = rng.uniform(0.5, 2, 1200)
+    for n_rows, many in ((300, 8000), (1200, 8000), (1200, 1100)):
+        monkeypatch.setattr(kernel_choice, "_MANY_ROWS", many)
+        one, other = (SparseKernelRegressor(10, kernel=kernel, random_state=0).fit(
+            X[:n_rows], y[:n_rows], factor * weights[:n_rows]) for factor in (1, size))
+        np.testing.assert_allclose(other.predict(X), one.predict(X), rtol=0, atol=1e-9)
+        assert other.reg_lambda_ == pytest.approx(size * one.reg_lambda_, rel=1e-9)
+
+
 @pytest.mark.parametrize("shape", ["gaussian", "exponential"])
 def test_a_trial_repeats_itself_and_knows_better_lengths(rng, shape):
     X, y = waves(rng, 600)
