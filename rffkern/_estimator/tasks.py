@@ -8,7 +8,7 @@ import numpy as np
 
 from .._model.expansion import Expansion
 from .._native.array_types import Double, Indices, NDArray
-from .._rows.validation import check_targets, refuse_masked, to_array
+from .._rows.validation import as_column, check_targets
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, gradient, of_outputs
@@ -367,11 +367,7 @@ class Classifier(Predictor):
 
     def _checked_truth(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Labels of so many rows."""
-        refuse_masked(y, "y")
-        y = to_array(y, "y")
-        if y.shape != (n_rows,):
-            raise InvalidInputError(f"y must have shape {(n_rows,)}, got {y.shape}")
-        return y
+        return as_column(y, "y", n_rows)
 
     def _set_of(self, proba: Double, coverage: float, groups: Any) -> NDArray[np.bool_]:
         """The same for probabilities."""

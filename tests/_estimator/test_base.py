@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.families import X, fit, target_of
 
-from rffkern import InvalidInputError, RowBlocks
+from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._estimator import base, tasks
 from rffkern._estimator.registry import FAMILIES
 
@@ -77,6 +77,15 @@ def test_the_score_of_a_regressor_by_hand(y, predicted, weight, expected):
 def test_the_score_asks_for_as_many_targets_as_are_predicted():
     with pytest.raises(InvalidInputError, match="y must have 2 targets, got 1"):
         Constant(np.zeros((3, 2))).score(np.zeros((3, 1)), np.zeros(3))
+
+
+def test_a_column_of_labels_is_scored_as_it_is_trained_on(rng):
+    X = rng.standard_normal((60, 2))
+    y = X[:, :1] > 0
+    with pytest.warns(UserWarning, match="A column-vector y was passed"):
+        model = GBRFF2Classifier(5, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="A column-vector y was passed"):
+        assert model.score(X, y) == model.score(X, y[:, 0])
 
 
 def test_blocks_of_one_call_are_scored_by_one_model():

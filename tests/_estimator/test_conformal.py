@@ -184,7 +184,7 @@ def test_refusals(rng):
         model.conformalize(X, np.column_stack([y, y]))
     labels = np.where(y > 3, 1, 0)
     classifier = FourierBoostingClassifier(**FAST).fit(X, labels)
-    with pytest.raises(InvalidInputError, match=r"y must have shape \(60,\), got \(59,\)"):
+    with pytest.raises(InvalidInputError, match=r"y must have one entry per row of X \(60\), got 59"):
         classifier.conformalize(X, labels[1:])
     with pytest.raises(InvalidInputError, match=r"coverage must be at most 0\.983606"):
         classifier.predict_set(X, 0.99)
