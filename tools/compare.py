@@ -53,7 +53,7 @@ def measure(options, models):
                         continue
                     record = {"model": model, "set": name, "seed": seed, "rows": len(y)} | {
                         key: float(f"{value:.6g}") for key, value in figures.items()}
-                    print(json.dumps(record), file=file, flush=True)
+                    print(json.dumps(record, separators=(",", ":")), file=file, flush=True)
 
 
 def held_out(model, X, y, seed):

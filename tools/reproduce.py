@@ -38,6 +38,11 @@ def key_of(cell):
     return json.dumps(cell, sort_keys=True)
 
 
+def line_of(record):
+    """A line of a log, without blanks: logs are kept with the pages that they make."""
+    return json.dumps(record, separators=(",", ":")) + "\n"
+
+
 def rounded(figures):
     """Figures of six digits: logs stay small."""
     if isinstance(figures, dict):
@@ -64,7 +69,7 @@ def measure(names, options):
         path = options.output / f"{name}.jsonl"
         done = {key_of(record["cell"]) for record in records_of(path)}
         if path.exists() and not path.read_bytes().endswith(b"\n"):
-            path.write_text("".join(json.dumps(record) + "\n" for record in records_of(path)), encoding="utf-8")
+            path.write_text("".join(map(line_of, records_of(path))), encoding="utf-8")
         made = EXPERIMENTS[name].cells(options.seeds, options.quick)
         made = [cell | {"quick": True} for cell in made] if options.quick else made
         if options.methods:
@@ -81,7 +86,7 @@ def measure(names, options):
         for n_done, (name, cell, figures, reason) in enumerate(pool.imap_unordered(run_cell, tasks), 1):
             if reason is None:
                 with open(options.output / f"{name}.jsonl", "a", encoding="utf-8") as file:
-                    file.write(json.dumps({"cell": cell, "figures": figures}) + "\n")
+                    file.write(line_of({"cell": cell, "figures": figures}))
             elif reason not in reasons:
                 reasons.add(reason)
                 print(f"left out: {name}, {cell}: {reason}", file=sys.stderr)
