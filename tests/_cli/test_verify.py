@@ -45,7 +45,9 @@ def test_contributions_are_compared(command, folder):
     receipt = json.loads((folder / "m.mjs.receipt.json").read_text())
     assert receipt["engines"]["node"]["largest_difference_of_contributions"] < 1e-13
     path = folder / "m.mjs"
-    path.write_text(path.read_text().replace("fill_contributions(x, out);", "out.fill(9);"))
+    text = path.read_text()
+    assert text.count("fill_contributions(numbers_of(x), out);") == 1
+    path.write_text(text.replace("fill_contributions(numbers_of(x), out);", "out.fill(9);"))
     receipt["artefact"]["sha256"] = sha256(path)
     (folder / "m.mjs.receipt.json").write_text(json.dumps(receipt))
     code, _, said = command("verify", "m.mjs", "m.mjs.receipt.json", "m.npz", "test.csv", "--drop", "answer")

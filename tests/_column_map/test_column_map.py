@@ -302,5 +302,5 @@ def test_files_keep_every_bit(data, tmp_path):
 
 def test_levels_that_files_cannot_hold_are_refused(tmp_path):
     found = ColumnMap(min_level_rows=1).fit({"a": ["x\x1b", "y", "z"]})
-    with pytest.raises(InvalidInputError, match="labels, levels and column names must be storable"):
+    with pytest.raises(InvalidInputError, match="the texts of column 'a' must be storable"):
         save(found, tmp_path / "m")
