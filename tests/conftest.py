@@ -1,6 +1,6 @@
 """Fixtures of all tests, which tests run by default, and with how many Hypothesis examples.
 
-By default the tests run that tell whether this build works on this machine, in less than three CPU minutes.  Those
+By default the tests run that tell whether this build works on this machine, in three minutes on two cores.  Those
 with the marker `slow` run with `--all`, or where their file is named on the command line.
 """
 

@@ -64,7 +64,7 @@ def test_narrow_columns_count_little(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_levels_are_no_columns_each(name):
     """A category of 30 levels has 30 indicators, which vary as much as one column together."""
-    table = {"wave": X[:, 1], "noise": np.random.default_rng(1).integers(30, size=500).astype(str) + np.array("th")}
+    table = {"wave": X[:, 1], "noise": [f"{k}th" for k in np.random.default_rng(1).integers(30, size=500)]}
     model = fitted(name, table, X[:, 1] > 0, columns=ColumnMap(categorical_features=["noise"]))
     assert model.feature_importances_[0] > 0.5
 
