@@ -29,7 +29,6 @@ _FORMS_OF: dict[str, dict[str, Callable[..., Form]]] = {
     DATE: NUMERIC_FORMS | _MISSING | {"difference": transforms.difference} | {
         name: partial(transforms.part, name) for name in PARTS}}
 
-
 LARGEST_SLOPE = 1e300  # of an output
 
 
