@@ -9,8 +9,10 @@ called small and above 0.25 large.
 
 Of categories with very many levels, and of texts, most rows may be new without any change.  By how many is what Good
 says ("The population frequencies of species and the estimation of population parameters", 1953): of new rows a share
-(r + 1) n_{r+1} / n has a level that r rows of training have, where n_r levels have r of n rows.  So there is a bin of
-rows without a level of two rows or more, and those of n-grams of texts are ten bins by how many texts have them.
+(r + 1) n_{r+1} / n has a level that r rows of training have, where n_r levels have r of n rows.  It holds in the mean
+of many levels: those of r < 10 are one bin, and each other has one of the share r / n, less what Good's leave.  Rows
+with a new level are a bin of their own; where there are more than 200 levels, those without a level of two rows are,
+and none where texts are read, of whose n-grams there are ten bins by how many texts have them.
 """
 
 import functools
@@ -47,6 +49,7 @@ _MOST_COUNTED = 1024
 # Texts of a block whose n-grams are counted: one of so many, but no fewer than these.
 _TEXTS_OF_ONE, _FEWEST_TEXTS = 32, 32
 
+_FEWEST_OF_A_BIN = 10  # rows or texts, whose level or n-gram is expected as often as in training
 _LEAST_SHARE = 1e-4  # of a bin, so that its logarithm is finite
 _MOST_SHOWN = 20  # new levels of a column in a report
 
@@ -66,7 +69,7 @@ class ColumnReference(NamedTuple):
     shares: list[float]  # of the values that are there, for each bin; those of levels, and of all others
     values: list[float] | None = None  # of numbers and dates: all, or those in the middle of equal shares of the rows
     value_shares: list[float] | None = None  # of the rows that have a value, for each of `values`; None: equal ones
-    rare: float | None = None  # share of the rows with a level that at most two rows have, if there are more levels
+    rare: float | None = None  # of a category, the share of new rows that have none of these, or none of two rows
 
     @classmethod
     def of_numbers(cls, missing: float, low: float, high: float, values: Double, weights: Double,
@@ -101,7 +104,7 @@ class ColumnReference(NamedTuple):
         chosen = chosen[storable[chosen]]
         shares = weights[chosen] / weights.sum()
         is_complete, others = len(chosen) == len(levels), max(0.0, 1 - float(shares.sum()))
-        rare = None if is_complete else min(others, float(weights[weights <= 2.5 * unit].sum() / weights.sum()))
+        rare = float(weights[weights <= (1.5 if is_complete else 2.5) * unit].sum() / weights.sum())
         return cls(missing, None, None, [], [levels[k] for k in chosen.tolist()], is_complete,
                    [*shares.tolist(), others], rare=rare)
 
@@ -293,10 +296,12 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     n_bins += tells_rare
     missing = np.isnan(codes)
     n_missing = int(np.count_nonzero(missing))
+    n_present = len(codes) - n_missing
     bins, new = np.zeros(n_bins + 1, dtype=np.intp), dict[str, int]()
     index = {level: k for k, level in enumerate(reference.levels)}
-    if tells_rare:
-        index = dict.fromkeys(column.levels, n_bins - 2) | index
+    if tells_rare and not reference.is_complete:
+        of_few = _have_few_rows(reference, n_training)
+        index = dict.fromkeys(column.levels, n_bins - 2) | {level: k for level, k in index.items() if not of_few[k]}
     for level, count in zip(levels, np.bincount(codes[~missing].astype(np.intp), minlength=len(levels)).tolist(),
                             strict=True):
         meant = known_level(level, index)  # as the model takes it: "no" is False
@@ -309,19 +314,26 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     bins[-1] = n_missing
     grams = None
     if column.text is not None and levels:
-        some = levels[:: max(1, len(levels) // max(_FEWEST_TEXTS, len(levels) // _TEXTS_OF_ONE))]
+        some = codes[~missing][:: max(1, n_present // max(_FEWEST_TEXTS, n_present // _TEXTS_OF_ONE))]
+        texts, n_of_text = np.unique(some.astype(np.intp), return_counts=True)
         bin_of_bucket, _ = _bins_of_grams(column.text, n_training * (1 - reference.missing))
-        found = Grams.of(some, len(bin_of_bucket).bit_length() - 1)
+        found = Grams.of([levels[k] for k in texts.tolist()], len(bin_of_bucket).bit_length() - 1)
         sizes = np.diff(found.starts)
-        shares = 1 / np.repeat(sizes, sizes).astype(np.float64)
+        shares = np.repeat(n_of_text / np.maximum(sizes, 1), sizes)
         grams = np.bincount(bin_of_bucket[found.buckets], shares, N_QUANTILES).astype(np.float64)
     return ColumnCounts(len(codes), len(codes), n_missing, 0, bins, new, grams)
 
 
+def _have_few_rows(reference: ColumnReference, n_training: int) -> NDArray[np.bool_]:
+    """For each level of a reference, whether as many rows of training had it as say little of how many will."""
+    rows = np.array(reference.shares[:-1]) * n_training * (1 - reference.missing)
+    return rows < _FEWEST_OF_A_BIN - 0.5
+
+
 def _tells_rare(column: FittedColumn, reference: ColumnReference) -> bool:
-    """Whether there is a bin of rows without a level of two rows or more, which the map knows all of."""
-    return reference.rare is not None and column.text is None and any(
-        form.name in ("target", "frequency") for form in column.forms)
+    """Whether levels of no row are told from others, or where only the map knows all, those of fewer than two rows."""
+    return reference.rare is not None and (reference.is_complete or (column.text is None and any(
+        form.name in ("target", "frequency") for form in column.forms)))
 
 
 @functools.lru_cache(maxsize=4)  # of columns whose rows are scored block by block
@@ -332,8 +344,12 @@ def _bins_of_grams(form: TextForm, n_texts: float) -> tuple[NDArray[np.intp], Do
     """
     numbers = np.rint((1 + n_texts) * np.exp(1 - form.idf) - 1).clip(0).astype(np.intp)
     n_with = np.bincount(numbers, minlength=2).astype(np.float64)
-    expected = np.append(np.arange(1, len(n_with)) * n_with[1:], 0.0)  # (r + 1) n_{r+1} for each r
-    expected /= max(expected.sum(), 1.0)
+    expected = np.arange(len(n_with)) * n_with  # r n_r for each r
+    total, of_many = expected.sum(), expected[_FEWEST_OF_A_BIN:].sum()
+    expected[_FEWEST_OF_A_BIN:] *= 1 - expected[_FEWEST_OF_A_BIN : _FEWEST_OF_A_BIN + 1].sum() / max(of_many, 1.0)
+    n_few = min(_FEWEST_OF_A_BIN, len(n_with) - 1)
+    expected[:n_few] = np.arange(1, n_few + 1) * n_with[1 : n_few + 1]  # (r + 1) n_{r+1}
+    expected /= max(total, 1.0)
     bin_of_number = (N_QUANTILES * (expected.cumsum() - expected / 2)).astype(np.intp).clip(0, N_QUANTILES - 1)
     return bin_of_number[numbers], np.bincount(bin_of_number, expected, N_QUANTILES).astype(np.float64)
 
@@ -376,12 +392,21 @@ def _shift(column: FittedColumn, reference: ColumnReference, counts: ColumnCount
 
     Of texts it is that of their n-grams, if this is larger.
     """
-    shares = [*reference.shares, 0.0]
-    if _tells_rare(column, reference):
-        shares[-2:] = [shares[-2] - (reference.rare or 0.0), reference.rare or 0.0, 0.0]
-    expected = np.array(shares) * (1 - reference.missing)
-    expected[-1] = reference.missing
-    shift = _stability(expected, counts.bins.astype(np.float64), n_training)
+    shares, found = np.array(reference.shares), counts.bins[:-1].astype(np.float64)
+    if column.kind == CATEGORY:  # levels of few rows are one bin, with all others
+        few, others = np.flatnonzero(_have_few_rows(reference, n_training)), len(reference.levels)
+        rows = shares[:others] * n_training * (1 - reference.missing)
+        many = np.setdiff1d(np.arange(others), few)
+        of_many, of_fewest = shares[many].sum(), shares[many[rows[many] < _FEWEST_OF_A_BIN + 0.5]].sum()
+        shares[many] *= 1 - of_fewest / of_many if of_many else 1.0
+        shares[others] += of_fewest + shares[few].sum()
+        found[others] += found[few].sum()
+        shares[few] = found[few] = 0.0
+        if _tells_rare(column, reference):
+            shares = np.append(shares, reference.rare or 0.0)
+            shares[others] = max(0.0, shares[others] - shares[-1])
+    expected = np.append(shares * (1 - reference.missing), reference.missing)
+    shift = _stability(expected, np.append(found, float(counts.bins[-1])), n_training)
     if counts.grams is not None and column.text is not None and counts.grams.any():
         _, of_grams = _bins_of_grams(column.text, n_training * (1 - reference.missing))
         shift = max(shift, _stability(of_grams, counts.grams, n_training))

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from rffkern import (
     loads,
 )
 from rffkern._column_map.drift import MOST_LEVELS, ColumnReference, Reference, summary
+from rffkern.errors import ColumnWarning
 
 N = 3000
 
@@ -229,3 +231,26 @@ def test_texts_and_names_of_another_kind():
     assert min(shifts[1].values()) > 0.25
     with pytest.raises(InvalidInputError, match="X must have one row or more"):
         model.drift({"text": np.array([], dtype=object), "name": np.array([], dtype=object)})
+
+
+@pytest.mark.parametrize(("n", "draw", "moved"), [
+    (120, lambda rng, n: rng.integers(60, size=n), 1.0),  # each level has two rows in the mean
+    (1200, lambda rng, n: rng.integers(600, size=n), 1.0),
+    (1200, lambda rng, n: rng.zipf(1.5, size=n), 1.0),
+    (3000, lambda rng, n: rng.geometric(0.003, n), 0.2)])  # "name", that all texts share, is most of their n-grams
+def test_rare_levels_of_the_same_distribution_are_no_shift(n, draw, moved):
+    """Of many levels that few rows have, other rows have others."""
+    def rows(rng, size, first=0):
+        return {"name": [f"name{k}" for k in first + draw(rng, size)], "a": rng.standard_normal(size)}
+
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        training = rows(rng, n)
+        y = np.array([len(name) for name in training["name"]]) + rng.standard_normal(n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ColumnWarning)
+            fitted = GBRFF2Classifier(1).fit(training, y > y.mean())
+        same, other = (fitted.drift(found)["columns"][0]["shift"] for found in (
+            rows(rng, n // 2), rows(rng, n // 2, first=3000)))
+        assert same < 0.05
+        assert other > moved
