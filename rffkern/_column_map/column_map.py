@@ -60,11 +60,13 @@ class ColumnMap(Parametrised):
 
     Over the training rows with a value, all forms but "raw" have mean 0 and variance 1, those of several outputs
     together, and with F forms each is divided by sqrt(F): a column is one unit.  A category becomes indicators of its
-    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels it becomes target statistics, the mean
-    of y of each level of two rows or more, shrunk towards the mean of all by a weight that held-out folds choose, and
-    the logarithm of the number of its rows.  Where rows of rare levels are a tenth or more, as in columns of names or
-    of free text, it also becomes the prediction of y by ridge regression on n-grams of its words and letters, if that
-    is better than the mean.  Dates also become the parts that `date_parts` says.
+    levels, in one unit; rare levels are one level.  Beyond `max_levels` levels that are not rare, or where rare ones of
+    two rows or more have half of the rows, it becomes target statistics, the mean of y of each level of two rows or
+    more, shrunk towards the mean of all by a weight that held-out folds choose, and the logarithm of the number of its
+    rows.
+    Where rows of rare levels are a tenth or more, as in columns of names or of free text, it also becomes the
+    prediction of y by ridge regression on n-grams of its words and letters, if that is better than the mean.  Dates
+    also become the parts that `date_parts` says.
 
     Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
     1 or 0 less its mean, and they are imputed from the other columns where these explain at least 1 % of the variance:

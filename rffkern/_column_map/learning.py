@@ -44,8 +44,9 @@ from .transforms import (
 # Levels of a category at most; a column of more is taken for an identifier.
 MAX_KEPT_LEVELS = 100_000
 
-# Rows of levels that have target statistics; rare levels, of so large a share of the rows, are read as text.
-_FEWEST_ROWS, _SHARE_OF_RARE = 2, 0.1
+# Rows of levels that have target statistics; rare levels of so large a share of the rows are read as text, and of so
+# large a one, without those of a single row, have target statistics instead of indicators.
+_FEWEST_ROWS, _SHARE_OF_RARE, _SHARE_OF_REPEATED = 2, 0.1, 0.5
 
 # Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
@@ -435,7 +436,10 @@ def _of_levels(levels: LevelStatistics, unit: float,
     if len(levels.names) <= max_levels or not levels.has_targets:
         found = Levels.of(levels, least_weight, max_levels)
         return found, [learn_indicators(found)] if len(found.shares()) > 1 else [], folds
-    if len(found.kept) <= max_levels:
+    totals = levels.weights.sum(axis=1)
+    rare = totals < least_weight
+    of_rare, of_repeated = totals[rare].sum(), totals[rare & (totals >= _FEWEST_ROWS * unit)].sum()
+    if len(found.kept) <= max_levels and of_repeated < _SHARE_OF_REPEATED * totals.sum():
         if len(found.shares()) > 1:
             forms.append(learn_indicators(found))
     else:
@@ -446,8 +450,7 @@ def _of_levels(levels: LevelStatistics, unit: float,
             forms.append(target[0])
         frequency = learn_frequency(found, unit)
         forms += [] if frequency is None else [frequency]
-    totals = levels.weights.sum(axis=1)
-    if totals[totals < least_weight].sum() >= _SHARE_OF_RARE * totals.sum():
+    if of_rare >= _SHARE_OF_RARE * totals.sum():
         text = learn_text(levels.names, levels.weights, levels.targets, unit)
         if text is not None:
             folds[len(forms)] = text[1]

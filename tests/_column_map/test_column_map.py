@@ -196,6 +196,16 @@ def test_target_statistics(rng):
     np.testing.assert_array_equal(ColumnMap().fit(X, y * 2.0**900).transform(X), found.transform(X))
 
 
+def test_levels_most_of_which_are_rare_have_target_statistics(rng):
+    """Of 120 rows few of 60 levels have five; rare levels without a target are one level."""
+    level = rng.integers(60, size=120)
+    X, y = {"a": [f"level {k}" for k in level]}, rng.standard_normal(60)[level]
+    found = ColumnMap().fit(X, y)
+    assert [row["form"] for row in found.describe()][:2] == ["target", "frequency"]  # then "12" is read as text
+    assert np.corrcoef(found.transform(X)[:, 0], y)[0, 1] > 0.8
+    assert [row["form"] for row in ColumnMap().fit(X).describe()] == ["levels"]
+
+
 def test_identifiers_are_dropped(monkeypatch, rng):
     monkeypatch.setattr(collector, "MAX_KEPT_LEVELS", 50)
     X = {"name": [f"n{k}" for k in range(60)], "a": rng.standard_normal(60)}
