@@ -21,7 +21,8 @@ Folds = tuple[list[tuple[Mask, Mask]], str]  # rows to train on and rows to judg
 def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
     """Folds drawn at random, with all labels in each where these suffice, or of whole groups.
 
-    Rows with times are in their order: each fold is of rows that follow, and rows after it are not trained on.
+    Many copies of rows are groups.  Rows with times are in their order: each fold is of rows that follow, and rows
+    after it are not trained on.
     """
     n_rows = len(rows.y)
     if n_rows <= n_folds:
@@ -30,13 +31,15 @@ def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
         return _in_order(np.unique(rows.times, return_inverse=True)[1], n_folds)
     rng = np.random.default_rng(seed)
     codes = np.unique(rows.y, return_inverse=True)[1] if rows.has_labels else np.zeros(n_rows, dtype=np.intp)
-    if rows.groups is not None:
-        groups = np.unique(rows.groups, return_inverse=True)[1]
+    groups = rows.groups_or_copies()
+    if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1]
         n_folds = min(n_folds, int(groups.max()) + 1)
         if n_folds < 2:
             raise InvalidInputError("--cv needs rows of two groups or more, got one")
         folds = group_folds(groups, codes.astype(np.float64), n_folds, rng)
-        how = f"{n_folds}-fold cross-validation of groups"
+        how = f"{n_folds}-fold cross-validation of groups" if rows.groups is not None else (
+            f"{n_folds}-fold cross-validation with all copies of a row in one fold")
     else:
         shuffled = rng.permutation(n_rows)
         order = shuffled[np.argsort(codes[shuffled], kind="stable")]

@@ -145,7 +145,7 @@ def _hold_out(arguments: argparse.Namespace, rows: TrainingTable, path: str) -> 
 
 
 def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]:
-    """Which rows are excluded from training: the last ones where they have times, whole groups, or any."""
+    """Which rows are excluded from training: the last ones where they have times, whole groups or copies, or any."""
     n_rows = len(rows.y)
     held_out = np.zeros(n_rows, dtype=bool)
     rng = np.random.default_rng(seed)
@@ -153,11 +153,11 @@ def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]
         return held_out
     if rows.times is not None:
         held_out[start_of_last(n_rows, share, np.unique(rows.times, return_inverse=True)[1]) :] = True
-    elif rows.groups is not None:
-        sizes = np.unique(rows.groups, return_counts=True)[1]
+    elif (groups := rows.groups_or_copies()) is not None:
+        _, numbers, sizes = np.unique(groups, return_inverse=True, return_counts=True)
         order = rng.permutation(len(sizes))
         n_groups = int(np.argmin(np.abs(np.cumsum(sizes[order])[:-1] - share * n_rows))) + 1 if len(sizes) > 1 else 0
-        held_out = np.isin(np.unique(rows.groups, return_inverse=True)[1], order[:n_groups])
+        held_out = np.isin(numbers, order[:n_groups])
     else:
         held_out[rng.permutation(n_rows)[: round(share * n_rows)]] = True
     return held_out

@@ -27,6 +27,7 @@ from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
 from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers, recoded
 from .._estimator.registry import AUTOMATIC
+from .._rows.copies import are_told_apart, bits_of, first_copies, hashes_of
 from .._rows.row_blocks import RowBlocks, block_size
 from .._rows.validation import NamedRows, integer_dtype
 from ..errors import InvalidInputError
@@ -167,6 +168,24 @@ class TrainingTable(NamedTuple):
         return RawTable(tuple(self.names) if self.names else None,
                         [column.raw(values) for column, values in zip(self.columns, self.X.T, strict=True)],
                         len(self.X))
+
+    def groups_or_copies(self) -> NDArray[Any] | None:
+        """The group of each row, of which no part is held out: as given, or all copies of a row where these are many.
+
+        Copies count if a column of numbers tells rows apart: those that have the same level and label are no copies.
+        """
+        if self.groups is not None:
+            return self.groups
+        blocks = (self.X[start : start + BLOCK_ROWS] for start in range(0, len(self.X), BLOCK_ROWS))
+        hashes = np.concatenate([hashes_of(map(bits_of, block.T), len(block)) for block in blocks])
+        targets = np.unique(self.y, return_inverse=True)[1].astype(np.uint64)
+        found = first_copies(hashes_of([hashes, targets], len(hashes)))
+        if found is None:
+            return None
+        first, inverse = found
+        numeric = [column.kind not in (CATEGORY, EMPTY) for column in self.columns]
+        values = (self.X[first, j] for j in np.flatnonzero(numeric))
+        return first[inverse] if are_told_apart(values, len(first)) else None
 
     def needs_map(self) -> bool:
         """Whether a column has missing values, or does not contain numbers."""

@@ -163,7 +163,8 @@ class ColumnMap(Parametrised):
         Parameters
         ----------
         X : table, or RowBlocks of tables
-            Read once.  A `numpy.memmap` is read block by block.
+            Read once; where there are target statistics, again for copies of rows, which are in the same fold.  A
+            `numpy.memmap` is read block by block.
         y : array of shape (n_samples,) or (n_samples, n_targets), or None
             For target statistics: numbers, or labels, of which each becomes an indicator.
         sample_weight : array of shape (n_samples,) or None
@@ -253,7 +254,8 @@ class ColumnMap(Parametrised):
 
     def _fit_rows(self, X: Any, targets: Double | None, sample_weight: Any,
                   division: Division | None = None, imputes: bool = True) -> FitResult:
-        """Pass over the rows once; a division says in which folds they are."""
+        """Pass over the rows; a division says in which folds they are, where it has no groups copies are in one."""
+        from .copies import copies_as_groups
         from .learning import N_FOLDS, StatisticsCollector  # not needed where rows are mapped
 
         self._check_params()
@@ -276,7 +278,14 @@ class ColumnMap(Parametrised):
             if array is not None and len(array) != collector.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
                                         f"{len(array)}")
-        return self._learned(names, collector, row_folds, imputes)
+        found = self._learned(names, collector, row_folds, imputes)
+        division = division or Division()
+        if targets is not None and division.order == "random" and division.groups is None and found[1].has_any():
+            copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), found[0].columns,
+                                      targets, np.ones(len(targets)) if weights is None else weights)
+            if copies is not None:
+                return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
+        return found
 
     def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector",
                  row_folds: NDArray[np.intp] | None = None, imputes: bool = True) -> FitResult:

@@ -20,7 +20,7 @@ from .cells import CATEGORY, DATE, EMPTY, Reading
 from .fitted_column import FittedColumn, missing_rows
 from .fitted_map import FittedMap, OutOfFold
 from .imputation import learn_imputations
-from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary
+from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary, level_digests
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category, recoded
 from .text import learn_text
 from .transforms import (
@@ -88,8 +88,7 @@ class _LevelCounts:
         """Codes of a block of the column; levels are numbered in the order in which they come."""
         new = [level for level in column.levels if level not in self.index]
         self.index |= {level: k for k, level in enumerate(new, len(self.index))}
-        digests = [hashlib.blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8).digest() for level in new]
-        self.digests = np.concatenate([self.digests, np.frombuffer(b"".join(digests), np.uint64)])
+        self.digests = np.concatenate([self.digests, level_digests(new)])
         return recoded(column.values, np.array([*map(self.index.__getitem__, column.levels), np.nan]))
 
     def add(self, codes: NDArray[np.intp], folds: NDArray[np.intp], weights: Double, targets: Double) -> None:

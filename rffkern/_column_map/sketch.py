@@ -4,7 +4,9 @@ Values come in blocks of `BLOCK_ROWS` rows, which begin at fixed rows, so that n
 source.  There is no random choice: the same rows in the same order give the same summary.
 """
 
+import hashlib
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -127,6 +129,12 @@ class LevelStatistics(NamedTuple):
     def has_targets(self) -> bool:
         """Whether the rows have targets."""
         return self.targets.shape[2] > 0
+
+
+def level_digests(levels: Sequence[str]) -> NDArray[np.uint64]:
+    """A hash of each level that is the same in all blocks of rows."""
+    digests = [hashlib.blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8).digest() for level in levels]
+    return np.frombuffer(b"".join(digests), np.uint64)
 
 
 class Moments(NamedTuple):

@@ -174,3 +174,17 @@ def test_a_row_without_time_or_group_in_parquet(command, folder, lines, option, 
     code, _, errors = command(*fit, "--reject", "r.csv")
     assert code == 0, errors
     assert f"1 of {len(lines)} rows rejected: r.csv" in errors
+
+
+@pytest.mark.parametrize("options", [("--cv", "5"), ("--holdout", "0.4")])
+def test_copies_of_rows_are_held_out_together(command, folder, options):
+    """Labels at random are not found, although each row is there three times."""
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.standard_normal()},{'abcdefghij'[rng.integers(10)]}{rng.integers(20)},{label}"
+            for label in rng.choice(["yes", "no"], 80)]
+    (folder / "copies.csv").write_text("\n".join(["a,name,label", *np.repeat(rows, 3)]) + "\n")
+    code, _, errors = command("fit", "copies.csv", "-o", "m.npz", "--target", "label", "--model", "fourier_boosting",
+                              "--set", "n_estimators=50", *options)
+    assert code == 0, errors
+    assert "these rows do not show that the model is better than a guess" in errors
+    assert "--cv" not in options or "5-fold cross-validation with all copies of a row in one fold" in errors

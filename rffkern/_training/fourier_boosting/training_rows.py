@@ -8,6 +8,7 @@ import numpy as np
 from ..._model.tree_layout import UNREACHED
 from ..._native import boosting
 from ..._native.array_types import Double, Indices, Mask, NDArray, Single
+from ..._rows.copies import are_told_apart, first_copies, hashes_of
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
@@ -32,10 +33,6 @@ _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
 
 # Distances of quartiles from them at which columns end whose ranks are read too.
 _FENCE = 3.0
-
-# Shares of rows that are copies of others for which copies count as one row, the fewest rows that are then left, and
-# an odd number that mixes the bits of hashes.
-_FEWEST_COPIES, _MOST_COPIES, _FEWEST_DISTINCT, _HASH_FACTOR = 0.1, 0.8, 10, np.uint64(0x9E3779B97F4A7C15)
 
 # Newton's method along a direction: iterations, the largest move, and the least that is worth another.  Of several
 # classes both are so large for each two.
@@ -212,10 +209,7 @@ def merge_copies(columns: Single, targets: Double, weights: Double, rows: Indice
                  groups: Indices | None = None) -> Double:
     """Weights with those of copies of a row moved to the first of them, where copies are many.
 
-    A row that is held out then has no copy among the rows that are learned from, as where a minority was oversampled:
-    validation loss, calibration and the kernel trial would praise a model for what it remembers.  Copies are equal in
-    all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.  Rows of few values are equal by chance,
-    and will be in new tables, too: some column must have a value of its own for more than half of the distinct rows.
+    Copies are equal in all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.
     """
     def keys() -> Iterator[NDArray[Any]]:  # one after the other, for each takes memory
         yield from ((column[rows] + np.float32(0)).view(np.uint32) for column in columns)  # of zeros one sign
@@ -223,15 +217,10 @@ def merge_copies(columns: Single, targets: Double, weights: Double, rows: Indice
         if groups is not None:
             yield groups
 
-    hashes = np.zeros(len(rows), dtype=np.uint64)
-    for key in keys():
-        hashes = (hashes ^ (hashes >> np.uint64(29)) ^ key.astype(np.uint64)) * _HASH_FACTOR
-    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    n_distinct = len(first)
-    if n_distinct < _FEWEST_DISTINCT or not _FEWEST_COPIES <= 1 - n_distinct / len(rows) <= _MOST_COPIES:
+    found = first_copies(hashes_of(keys(), len(rows)))
+    if found is None or not are_told_apart((column[rows[found[0]]] for column in columns), len(found[0])):
         return weights
-    if max(len(np.unique(column[rows[first]])) for column in columns) <= n_distinct / 2:
-        return weights
+    first, inverse = found
     first = first[inverse]
     for key in keys():  # equal hashes do not guarantee it
         first = np.where(key[first] == key, first, np.arange(len(rows)))
