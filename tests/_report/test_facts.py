@@ -125,11 +125,10 @@ def test_the_slice_that_was_made_worse_is_named(messy):
     assert first["n_rows"] == len(own)
     assert first["standard_error"] == pytest.approx(own.std(ddof=1) / math.sqrt(len(own)))
     assert first["p_value"] < 1e-3
-    rng = np.random.default_rng(0)  # the same by permutations of the rows
-    difference = [rng.permutation(wrong)[: len(own)].mean() for _ in range(2000)]
-    z = (own.mean() - wrong.mean()) / np.std(difference)
-    least = 0.5 * math.erfc(z / math.sqrt(2))
-    assert math.log10(first["p_value"]) == pytest.approx(math.log10(least * facts["slices"]["compared"]), abs=0.7)
+    n_rows, n_wrong, size = len(wrong), int(wrong.sum()), len(own)
+    exact = sum(math.comb(n_wrong, k) * math.comb(n_rows - n_wrong, size - k)
+                for k in range(int(own.sum()), min(size, n_wrong) + 1)) / math.comb(n_rows, size)
+    assert math.log10(first["p_value"]) == pytest.approx(math.log10(exact * facts["slices"]["compared"]), rel=0.15)
 
 
 def test_slices_of_errors_by_chance_are_not_called_worse():
