@@ -204,7 +204,8 @@ def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:
     """Predictions of a model for rows that it was not trained on."""
     if rows.weights is not None:
         check_weights(rows.weights, len(rows.y))
-    return predictions_of(model, X, rows.y, rows.weights)  # as given: in one unit for the rows of all folds
+    found = predictions_of(model, X, rows.y, rows.weights)  # as given: in one unit for the rows of all folds
+    return found._replace(groups=rows.groups)
 
 
 def _report(evaluation: Evaluation, which: str) -> None:

@@ -38,6 +38,7 @@ class Predictions(NamedTuple):
     weights: Double | None
     classes: NDArray[Any] | None = None  # of a classifier
     quantiles: tuple[float, ...] | None = None  # that are estimated
+    groups: NDArray[Any] | None = None  # of rows that are alike; their names
 
     def metrics(self) -> Metrics:
         """Metrics of the model."""
@@ -93,8 +94,10 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
     """Predictions for the rows of several folds, by models that may know different classes."""
     truth, predicted = [each.truth for each in parts], [each.predicted for each in parts]
     weights = None if parts[0].weights is None else np.concatenate([np.asarray(each.weights) for each in parts])
+    groups = None if parts[0].groups is None else np.concatenate([np.asarray(each.groups) for each in parts])
     if parts[0].classes is None:
-        return parts[0]._replace(truth=np.concatenate(truth), predicted=np.concatenate(predicted), weights=weights)
+        return parts[0]._replace(truth=np.concatenate(truth), predicted=np.concatenate(predicted), weights=weights,
+                                 groups=groups)
     classes = np.unique(np.concatenate([np.asarray(each.classes) for each in parts]))
     for k, part in enumerate(parts):
         assert part.classes is not None
@@ -102,7 +105,7 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
         proba = np.zeros((len(part.truth), len(classes)))
         proba[:, places] = part.predicted
         truth[k], predicted[k] = np.where(part.truth < 0, -1, places[part.truth]), proba
-    return Predictions(np.concatenate(truth), np.concatenate(predicted), weights, classes)
+    return Predictions(np.concatenate(truth), np.concatenate(predicted), weights, classes, groups=groups)
 
 
 class Evaluation(NamedTuple):
@@ -115,7 +118,12 @@ class Evaluation(NamedTuple):
     @classmethod
     def of(cls, predictions: Predictions) -> "Evaluation":
         """The metrics of predictions."""
-        return cls(predictions, predictions.metrics(), predictions.constant())
+        metrics, constant = predictions.metrics(), predictions.constant()
+        if predictions.groups is not None:
+            groups = np.unique(predictions.groups, return_inverse=True)[1]
+            metrics, constant = ({name: each._replace(groups=groups) for name, each in some.items()}
+                                 for some in (metrics, constant))
+        return cls(predictions, metrics, constant)
 
     def figures(self) -> dict[str, Any]:
         """What a file and JSON have of them."""
@@ -123,7 +131,7 @@ class Evaluation(NamedTuple):
 
     def tables(self) -> dict[str, Any]:
         """The confusion table, and how probabilities compare with shares; empty without classes."""
-        truth, proba, weights, classes, _ = self.predictions
+        truth, proba, weights, classes, *_ = self.predictions
         if classes is None:
             return {}
         counts = confusion(truth, proba, weights)
@@ -183,7 +191,7 @@ def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:
 def _is_better(figures: Mapping[str, Any], name: str) -> bool:
     """Whether the model is better than a constant by more than chance."""
     gain = (figures[name] - figures["constant"][name]) * (1 if name in ASCENDING else -1)
-    return bool(gain > _CLEAR * figures["difference_errors"].get(name, 0.0))
+    return bool(gain > _CLEAR * figures["difference_errors"].get(name, np.inf))
 
 
 def _pair(figures: Mapping[str, Any], name: str) -> str:

@@ -30,21 +30,28 @@ class Metric(NamedTuple):
     value: float
     influence: Double  # (n_samples,) of each row, of weighted mean 0
     weights: Double  # (n_samples,)
+    groups: Indices | None = None  # (n_samples,) of rows that are alike, where only groups are independent
 
     @property
     def standard_error(self) -> float | None:
-        """None of a single row, which says nothing of it."""
-        n_rows = int(np.count_nonzero(self.weights))
+        """None of a single row or group, which says nothing of it.
+
+        Of groups it is that of the sums of their rows (Liang and Zeger, 1986, "Longitudinal data analysis using
+        generalized linear models").
+        """
+        parts, counted = self.weights * self.influence, (self.weights > 0).astype(np.float64)
+        if self.groups is not None:
+            parts, counted = (np.bincount(self.groups, each).astype(np.float64) for each in (parts, counted))
+        n_rows = int(np.count_nonzero(counted))
         if n_rows < 2:
             return None
-        parts = self.weights * self.influence
         unit = max(float(np.abs(parts).max()), np.finfo(np.float64).tiny)  # in which squares cannot overflow
         total = float(((parts / unit) ** 2).sum())
         return float(unit * np.sqrt(total * n_rows / (n_rows - 1)) / self.weights.sum())
 
     def less(self, other: "Metric") -> "Metric":
         """The difference from the same metric of another model on the same rows."""
-        return Metric(self.value - other.value, self.influence - other.influence, self.weights)
+        return self._replace(value=self.value - other.value, influence=self.influence - other.influence)
 
 
 Metrics: TypeAlias = dict[str, Metric]

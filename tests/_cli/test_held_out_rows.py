@@ -101,6 +101,23 @@ def test_groups_are_held_out_as_a_whole(command, folder, lines, held_out, droppe
     assert {*held_out[0][1].groups} != {*held_out[1][1].groups}
 
 
+@pytest.mark.parametrize("how", [("--holdout", "0.4"), ("--cv", "3"), ()])
+def test_standard_errors_are_those_of_groups(command, folder, how):
+    """Ten rows of a patient say hardly more than one: errors are three times those of independent rows."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal(60), np.array(["no", "yes"])[rng.integers(0, 2, 60)]
+    write(folder / "a.csv", [f"{x[k // 10] + 1e-3 * rng.standard_normal():.5f},{k // 10},{y[k // 10]}"
+                             for k in range(600)], header="x,who,answer")
+    code, _, errors = command("fit", "a.csv", "-o", "groups.npz", "--groups", "who", *how, "--model",
+                              "fourier_boosting", "--set", "n_estimators=3")
+    assert code == 0, errors
+    model = load(folder / "groups.npz")
+    found = model.metadata_[{"--holdout": "held_out", "--cv": "cross_validation"}[how[0]]] if how else (
+        model._out_of_fold["figures"])
+    independent = np.sqrt(found["accuracy"] * (1 - found["accuracy"]) / found["rows"])
+    assert 2.4 < found["standard_errors"]["accuracy"] / independent < 4
+
+
 def test_groups_of_a_family_without_validation(command, folder, lines, held_out):
     write(folder / "a.csv", lines)
     assert command("fit", "a.csv", "-o", "a.npz", "--groups", "who", "--holdout", "0.3", "--model",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._estimator.evaluation import Predictions
+from rffkern._estimator.evaluation import Evaluation, Predictions, joined
 from rffkern._estimator.metrics import (
     Metric,
     class_shares,
@@ -118,6 +118,43 @@ def test_the_difference_of_two_models_knows_that_they_err_on_the_same_rows(rng):
     assert mean.standard_error == pytest.approx(targets.std(ddof=1) / np.sqrt(N))
 
 
+def test_copies_in_groups_say_no_more_than_single_rows(rng):
+    """Standard errors of groups of equal rows are those of one row of each, and of groups of one row those of rows."""
+    codes, proba = classes(rng, 3)
+    groups = rng.permutation(N).astype(str)
+    alone = Evaluation.of(Predictions(codes, proba, None, np.arange(3))).figures()
+    parts = [Predictions(codes[rows], proba[rows], None, np.arange(3), groups=groups[rows])
+             for rows in np.array_split(np.repeat(np.arange(N), 4)[rng.permutation(4 * N)], 3)]
+    found = Evaluation.of(joined(parts)).figures()
+    assert (found["rows"], alone["rows"]) == (4 * N, N)
+    single = Evaluation.of(Predictions(codes, proba, None, np.arange(3), groups=groups)).figures()
+    for kind in ("standard_errors", "difference_errors"):
+        assert single[kind] == pytest.approx(alone[kind])
+        for name in {*alone[kind]} - {"calibration_error"}:  # whose bins divide ties differently
+            assert found[kind][name] == pytest.approx(alone[kind][name], rel=1e-9), name
+
+
+def test_what_is_equal_within_groups_is_rarely_called_better_than_a_guess(rng):
+    """Predictions that know nothing, of 20 groups of 20 rows with the same label and the same probability."""
+    n_better = 0
+    for _ in range(100):
+        codes, p, groups = (np.repeat(each, 20) for each in (
+            rng.integers(0, 2, 20), 1 / (1 + np.exp(-rng.standard_normal(20))), np.arange(20)))
+        found = Evaluation.of(Predictions(codes, np.column_stack([1 - p, p]), None, np.arange(2), groups=groups))
+        n_better += "do not show" not in found.sentence("rows")
+    assert n_better <= 3  # 12 if rows counted as independent
+
+
+def test_one_row_or_group_does_not_show_that_a_model_is_better():
+    for n_rows in (1, 5):
+        found = Evaluation.of(Predictions(np.zeros(n_rows, dtype=int), np.tile([0.9, 0.1], (n_rows, 1)), None,
+                                          np.arange(2), groups=np.zeros(n_rows)))
+        assert found.figures()["standard_errors"] == {}
+        assert "do not show" in found.sentence("rows")
+        numbers = Predictions(np.arange(n_rows) + 1.0, np.arange(n_rows) + 1.1, None, groups=np.zeros(n_rows))
+        assert "do not show" in Evaluation.of(numbers).sentence("rows")
+
+
 def test_reliability_bins_have_equal_numbers_of_rows(rng):
     codes, proba = classes(rng, 2, 1000)
     bins = reliability(codes, proba)
@@ -154,7 +191,7 @@ def test_constants(rng):
 def test_edges():
     """One row, one class, labels not known, constant targets, several targets, extreme scales, weights of 0."""
     one = classification_metrics(np.array([1]), np.array([[0.2, 0.8]]))
-    assert one["accuracy"] == (1.0, 0.0, 1.0)
+    assert one["accuracy"] == (1.0, 0.0, 1.0, None)
     assert one["accuracy"].standard_error is None
     assert not {"roc_auc", "average_precision"} & {*one}
     assert "standard_errors" in figures(one, one)

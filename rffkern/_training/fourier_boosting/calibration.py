@@ -199,7 +199,8 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
 
 
 def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Indices, weights: Double, center: Double,
-                       scale: Double, quantiles: Sequence[float] | None, is_eval_set: bool) -> dict[str, Any] | None:
+                       scale: Double, quantiles: Sequence[float] | None, is_eval_set: bool,
+                       groups: Indices | None = None) -> dict[str, Any] | None:
     """What a model keeps of the rows that its bags have not learned from: residuals for intervals, and figures.
 
     None without such rows, and where targets are so large that their differences are not finite.
@@ -218,6 +219,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         That are estimated, None for other losses.
     is_eval_set : bool
         Whether they are those of an evaluation set.
+    groups : array of shape (n_rows,) or None
     """
     if not len(rows):
         return None
@@ -226,7 +228,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
     if data.loss.link == "softmax":
         proba = probabilities(SoftmaxLink(), scores.T)
         codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
-        found = Predictions(codes, proba, w, np.arange(proba.shape[1]))
+        found = Predictions(codes, proba, w, np.arange(proba.shape[1]), groups=groups)
         return found.record(source) | {"figures": {**Evaluation.of(found).figures(), "guess": found.guess()}}
     if data.loss.link == "log":
         unit: Double = np.exp(center)[:, None]
@@ -244,7 +246,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         left = np.maximum(1 - excess / np.maximum(squares, np.finfo(np.float64).tiny), _LEAST_VARIANCE)
         residuals *= np.sqrt(left)[:, None]
     record = record_of_targets(predictions, residuals, w, len(quantiles or "1") == 1, source)
-    found = Predictions(targets.T, predictions.T, w)
+    found = Predictions(targets.T, predictions.T, w, groups=groups)
     if quantiles is not None and len(center) == 1:
         found = found._replace(truth=targets[0], quantiles=tuple(quantiles))
     return record | {"figures": Evaluation.of(found).figures()}

@@ -149,7 +149,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
     stacked = stack.scores(scores[:, : len(rows)] + quantiles[:, None], data, rows)
     record = out_of_fold_record(stacked, stack.weight_of_bags**2 * excess, data, rows, weights[rows], center, scale,
-                                quantiles_of(model), bool(table.evaluation))
+                                quantiles_of(model), bool(table.evaluation),
+                                None if table.evaluation or table.groups is None else table.groups[rows])
 
     # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
     if in_order and not (was_stopped or timed_out):
