@@ -18,7 +18,7 @@ class ExportTarget(NamedTuple):
 
 TARGETS: dict[str, ExportTarget] = {
     "c": ExportTarget("c_file", (".c", ".h"), {"name": "model"}, "a C file", reads_text=True, explains=True),
-    "js": ExportTarget("c_file", (".js", ".mjs"), {}, "an ES module", reads_text=True, explains=True),
+    "js": ExportTarget("js_file", (".js", ".mjs"), {}, "an ES module", reads_text=True, explains=True),
     "html": ExportTarget("html_file", (".html", ".htm"), {"compiler": ""}, "a page that scores CSV files in a browser",
                          reads_text=True, explains=True),
     "numpy": ExportTarget("numpy_file", (".py",), {}, "a Python file that needs only NumPy", reads_text=True),

@@ -11,8 +11,8 @@ import tempfile
 from string import Template
 
 from ..errors import InvalidInputError
-from .c_file import js_file, wasm_source
 from .function import Function
+from .js_file import js_file, wasm_source
 
 # What stands between the two is the ES module of the model, as the target "js" writes it.
 MODULE_BEGINS, MODULE_ENDS = '<script type="module">\n', "\n// --- the page\n"

@@ -14,7 +14,7 @@ from helpers.c_reader import STRICT, build, compiler
 
 import rffkern
 from rffkern import Expansion, FourierBoostingRegressor, FourierTerms, InvalidInputError, LinearTerms, TreeTerms
-from rffkern._export import c_file
+from rffkern._export import c_program
 from rffkern._files import model_files, shrink
 from rffkern._model import expansion as expansion_module
 from rffkern._model import parts
@@ -266,7 +266,7 @@ def test_an_export_to_c_has_its_sum(expansion, tmp_path, monkeypatch):
         "hinge_columns": self.hinge_columns.astype(np.int64)})
     with pytest.raises(InvalidInputError, match="terms of kind 'hinges' cannot be exported to this target"):
         rffkern.export(expansion, tmp_path / "e.c", to="c")
-    monkeypatch.setitem(c_file._PARTS, "hinges", """\
+    monkeypatch.setitem(c_program._PARTS, "hinges", """\
     for (int t = 0; t < $n; t++) {
         for (int k = 0; k < $n_outputs; k++) {
             ${each}h[k$row] += hinge_amplitudes[t * $n_outputs + k]

@@ -20,7 +20,7 @@ from rffkern._column_map.cells import (
     read_column,
 )
 from rffkern._column_map.text import text_form
-from rffkern._export.c_file import _hexadecimal
+from rffkern._export.c_program import hexadecimal
 from rffkern._export.cells import c_cells, c_type, js_cells
 from rffkern._export.function import Column, RowMap
 
@@ -112,7 +112,7 @@ for (const [j, text] of cells) {
 
 def in_c(folder, mapping, cells):
     includes = "".join(f"#include <{name}.h>\n" for name in ("float", "math", "stddef", "stdint", "stdio", "string"))
-    (folder / "cells.c").write_text(includes + c_type("model") + c_cells(mapping, "model", _hexadecimal)
+    (folder / "cells.c").write_text(includes + c_type("model") + c_cells(mapping, "model", hexadecimal)
                                     + C_MAIN.replace("N_COLUMNS", str(len(mapping.columns))), encoding="utf-8")
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined",
                     folder / "cells.c", "-lm", "-o", folder / "cells"], check=True)

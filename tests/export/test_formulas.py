@@ -7,7 +7,7 @@ from rffkern._column_map import transforms
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink
-from rffkern._export.c_file import _hexadecimal
+from rffkern._export.c_program import hexadecimal
 from rffkern._export.cells import c_text
 from rffkern._export.formulas import FORMS, KERNELS, write
 from rffkern._export.function import _LOG_ODDS, _POSITIVE, _TARGETS
@@ -61,7 +61,7 @@ NUMBERS = [0.0, 1.0, -2.5, 1 / 3, 1e300, 5e-324, -1.7976931348623157e308, 2.0**7
 
 @pytest.mark.parametrize("value", NUMBERS)
 def test_texts_of_numbers_read_back(value):
-    assert float.fromhex(_hexadecimal(value)) == value
+    assert float.fromhex(hexadecimal(value)) == value
     assert float(_number(value)) == value
     assert "e" in _number(value)  # without it DuckDB would take it for a decimal fraction
     above, _, below = _exact(value).replace("CAST(", "").replace(" AS double precision)", "").partition(" / ")
