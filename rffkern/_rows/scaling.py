@@ -38,8 +38,8 @@ class Scaling(NamedTuple):
     center: Double  # (n_features,)
     inverse_scale: Double  # (n_features,)
     mean_variance: float  # of the raw columns
+    deviations: Double  # (n_features,), of the scaled columns: 1 or 0 where they are standardised
     farthest: float = math.inf  # bound on values in units of the scaling, if some column has outliers
-    deviations: Double | None = None  # (n_features,), of the scaled columns: 1 or 0 where they are standardised
 
     def clip_outliers(self, X: Any) -> Any:
         """Rows, an array or RowBlocks, with outliers clipped.
@@ -56,8 +56,8 @@ class Scaling(NamedTuple):
 
 
 def no_scaling(n_features: int) -> Scaling:
-    """The scaling that leaves rows as they are."""
-    return Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
+    """The scaling that leaves rows as they are, as of columns that are standardised."""
+    return Scaling(np.zeros(n_features), np.ones(n_features), 1.0, np.ones(n_features))
 
 
 class ColumnSums(Protocol):
@@ -115,7 +115,7 @@ def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
     inverse_scale = np.where(varies, inverse_scale if standardize else 1.0, 0.0)
     deviations = np.where(varies, 1.0 if standardize else np.ldexp(np.sqrt(variance), exponent), 0.0)
     return Scaling(np.where(low == high, low, np.ldexp(center, exponent)), inverse_scale, mean_variance,
-                   deviations=deviations)
+                   deviations)
 
 
 def _of_inliers(rows: "RowSums", scaling: Scaling) -> Scaling:

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rffkern._native.sparse import RULES, UNITS, Selector
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.tiles import pack
 
 LAMBDA = 0.05
@@ -22,7 +22,7 @@ def selector(rule, n_features, capacity, n_candidates=60, reg_lambda=LAMBDA):
 def choose(chooser, X, residual, n_wanted, weight=None, model=None):
     """Indices of the rows that are chosen, of X in its order."""
     n_rows, n_features = X.shape
-    tiles, _ = pack(X, Scaling(np.zeros(n_features), np.full(n_features, UNITS[2]), 1.0), DOUBLE, 1)
+    tiles, _ = pack(X, no_scaling(n_features)._replace(inverse_scale=np.full(n_features, UNITS[2])), DOUBLE, 1)
     weight = in_outputs(np.ones(n_rows) if weight is None else weight).reshape(-1)
     values = (in_outputs(residual), in_outputs(np.zeros(np.shape(residual)) if model is None else model))
     chosen = np.empty(n_wanted, np.intp)

@@ -7,7 +7,7 @@ import pytest
 
 from rffkern import RowBlocks
 from rffkern._rows import row_blocks
-from rffkern._rows.scaling import Scaling, no_scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.tiles import DOUBLE, SINGLE, TILE, PackedTiles, aligned, in_precision, pack, tile_rows, tiled
 from rffkern._rows.weights import RowWeights, check_weights
 
@@ -38,7 +38,8 @@ def test_values_of_rows_are_padded_with_zeros(n_samples):
 
 @pytest.mark.parametrize("n_samples", [1, 128, 300])
 def test_packed_rows_are_standardised_and_padded(rng, n_samples):
-    X, scaling = rng.standard_normal((n_samples, 3)), Scaling(np.array([1.0, 2, 3]), np.array([2.0, 0, 4]), 1.0)
+    X = rng.standard_normal((n_samples, 3))
+    scaling = no_scaling(3)._replace(center=np.array([1.0, 2, 3]), inverse_scale=np.array([2.0, 0, 4]))
     tiles, length = pack(X, scaling, DOUBLE, 1)
     expected = (X - scaling.center) * scaling.inverse_scale
     np.testing.assert_allclose(untiled(tiles, n_samples), expected)
@@ -80,7 +81,7 @@ def test_streamed_rows_without_weight_stand_at_the_center():
     """They must neither overflow nor decide on the precision."""
     X, weight = np.ones((300, 2)), np.ones(300)
     X[7], weight[7] = 1e300, 0
-    scaling = Scaling(np.array([0.5, 0.5]), np.ones(2), 1.0)
+    scaling = no_scaling(2)._replace(center=np.array([0.5, 0.5]))
     streamed, length = tile_rows(RowBlocks([X])._check(), scaling, SINGLE, 1, check_weights(weight, 300))
     assert length == pytest.approx(np.sqrt(0.5))
     (_, tiles), = streamed.blocks()

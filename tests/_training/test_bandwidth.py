@@ -7,12 +7,12 @@ import pytest
 
 from rffkern import InvalidInputError
 from rffkern._native.scoring import LARGEST_SINGLE_ANGLE
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._training.spectral import draw_omegas, largest_single_length, resolved_gamma, rows_variance
 
 
 def scaling(inverse_scale=(1.0, 1.0), mean_variance=4.0):
-    return Scaling(np.zeros(len(inverse_scale)), np.array(inverse_scale), mean_variance)
+    return no_scaling(len(inverse_scale))._replace(inverse_scale=np.array(inverse_scale), mean_variance=mean_variance)
 
 
 def test_scale_is_one_over_columns_times_variance():

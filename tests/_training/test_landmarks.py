@@ -5,10 +5,10 @@ import pytest
 import reference
 
 from rffkern import RowBlocks
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._training.spectral import feature_units, pseudo_posterior, standardised_rows
 
-SCALING = Scaling(np.array([10.0, -1.0, 5.0]), np.array([0.5, 4.0, 0.0]), 1.0)
+SCALING = no_scaling(3)._replace(center=np.array([10.0, -1.0, 5.0]), inverse_scale=np.array([0.5, 4.0, 0.0]))
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0, 1e6, 1e300])
@@ -38,5 +38,5 @@ def test_standardised_rows_of_arrays_and_blocks():
 def test_feature_units_undo_the_scaling():
     """A constant column keeps its value; what overflows is held finite."""
     np.testing.assert_array_equal(feature_units(np.array([[1.0, 2.0, 9.0]]), SCALING), [[12.0, -0.5, 5.0]])
-    tiny = Scaling(np.zeros(1), np.array([1e-300]), 1.0)
+    tiny = no_scaling(1)._replace(inverse_scale=np.array([1e-300]))
     assert feature_units(np.array([[1e10], [-1e10]]), tiny).tolist() == [[np.finfo(float).max], [np.finfo(float).min]]

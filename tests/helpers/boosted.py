@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.weights import RowWeights
 from rffkern._training.gbrff.packed_rows import pack_samples
 from rffkern._training.gbrff.weak_learners import WeakLearner
@@ -42,7 +42,7 @@ class PackedProblem(Problem):
 
     def __init__(self, seed, n_samples, n_features, dtype, weighted, n_components=1):
         super().__init__(seed, n_samples, n_features, dtype, weighted, n_components=n_components)
-        scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
+        scaling = no_scaling(n_features)
         weights = RowWeights(n_samples, self.weight if weighted else None)
         precision = "single" if dtype is np.float32 else "double"
         self.rows = pack_samples(self.X, weights, scaling, precision, np.inf, n_components, 1, 1, None)

@@ -4,7 +4,7 @@ import numpy as np
 
 from helpers.rffnet_steps import random_targets
 from rffkern._native import rffnet
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet.losses import classification_loss, regression_loss
@@ -37,7 +37,7 @@ class Steps:
         self.offsets = rng.uniform(0, 2 * np.pi, n_terms)
         self.network = Network(self.omegas, self.offsets, 0.5, np.full(self.n_outputs, 0.1), dtype)
         self.network.coefficients[0, :, :n_terms] = 0.3 * rng.standard_normal((self.n_outputs, n_terms))
-        self.scaling = Scaling(self.center, self.unit, 1.0)
+        self.scaling = no_scaling(n_features)._replace(center=self.center, inverse_scale=self.unit)
         self.objective = self.objective_of(self.network)
         self.objective.n_threads = n_threads  # for however little there is
 

@@ -68,7 +68,6 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
     # components j.
     standardize = model.standardize and column_map is None  # mapped columns have their units
     scaling = data.scaling(standardize)
-    assert scaling.deviations is not None
     gamma = resolved_gamma(model.gamma, model.kernel, standardize, scaling)
     n_components = getattr(model, "n_components", 1)
     shape = (model.n_estimators, data.n_outputs, n_components, data.n_features)

@@ -57,7 +57,7 @@ class Kernel(NamedTuple):
 
     def scaling(self, scaling: Scaling) -> Scaling:
         """From raw rows to units in which k is amplitude 2^-|x - z|^2 + bias, or amplitude 2^-|x - z| + bias."""
-        return Scaling(scaling.center, UNITS[SHAPES[self.shape]] * self.inverse_lengths(scaling), scaling.mean_variance)
+        return scaling._replace(inverse_scale=UNITS[SHAPES[self.shape]] * self.inverse_lengths(scaling))
 
 
 def _check_kernel(name: str, value: Any) -> None:

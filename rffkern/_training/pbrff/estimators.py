@@ -19,7 +19,7 @@ from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Precision, RandomSource, check_rng, choice, number
 from ..._protocol.set_output import check_input_features, contained, set_output
 from ..._rows.row_blocks import RowBlocks
-from ..._rows.scaling import Scaling
+from ..._rows.scaling import no_scaling
 from ..._rows.sparse_rows import SparseRows, is_sparse
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import PackedTiles, pack
@@ -399,7 +399,7 @@ class PBRFFTransformer(_LandmarkKernels):
         kernels = LandmarkKernels(terms.omegas.reshape(*shape, X.shape[1]), terms.phases.reshape(shape),
                                   terms.amplitudes.reshape(shape))
         n_threads = check_n_threads(self.n_jobs, X.shape[0] * terms.omegas.size)
-        scaling = Scaling(expansion.center, np.ones(X.shape[1]), 1.0)
+        scaling = no_scaling(X.shape[1])._replace(center=expansion.center)
         features = np.empty((X.shape[0], len(kernels.posterior)), X.dtype)
         for rows, part in expansion._scorer.in_precisions(X):
             tiles, _ = pack(part, scaling, part.dtype, n_threads)

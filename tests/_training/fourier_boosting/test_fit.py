@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting.base_learners import LEARNERS, TreeLearner
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.fit import mean_of_bags
@@ -201,7 +201,7 @@ def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees, or
     monkeypatch.setattr("rffkern._training.fourier_boosting.fit.LEARNERS", dict(learners[::order]))
     rng = np.random.default_rng(0)
     raw = rng.standard_normal((200, 3)) * [2, 1, 50] + [1, 0, 9]
-    scaling = Scaling(np.array([1.0, 0.0, 9.0]), np.array([0.5, 1.0, 0.02]), 1.0)
+    scaling = no_scaling(3)._replace(center=np.array([1.0, 0.0, 9.0]), inverse_scale=np.array([0.5, 1.0, 0.02]))
     rows = (raw - scaling.center) * scaling.inverse_scale
     values = np.ascontiguousarray(rows.T.astype(np.float32))
     columns = Columns(values, np.arange(3), *bin_columns(values, np.array([0, 2])), raw.min(axis=0), raw.max(axis=0))

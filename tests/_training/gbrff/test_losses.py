@@ -8,7 +8,7 @@ from helpers.packing import DTYPES
 
 from rffkern import RowBlocks
 from rffkern._rows import row_blocks
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.weights import RowWeights
 from rffkern._training.gbrff import packed_rows
 from rffkern._training.gbrff.losses import ExactStepRows, ExponentialRows, SquaredRows, exponential_step
@@ -122,7 +122,7 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
     monkeypatch.setattr(row_blocks, "BLOCK_ELEMENTS", 1)  # 2048 rows each
     problem = PackedProblem(5, 5000, 3, np.float64, weighted)
     weights = RowWeights(5000, problem.weight if weighted else None)
-    scaling = Scaling(np.zeros(3), np.ones(3), 1.0)
+    scaling = no_scaling(3)
     rows = pack_rows(RowBlocks([problem.X])._check(), weights, scaling, np.dtype(np.float64), 1, 1)
     assert len(list(rows.blocks())) == 3
     target = problem.raw_prediction if kind is SquaredRows else problem.y
@@ -146,7 +146,7 @@ def test_streamed_rows_give_the_sums_of_rows_in_memory(monkeypatch, kind, weight
 def test_states_of_streamed_rows_update_span_by_span(monkeypatch):
     """Spans of one strip, of which the last is not full: values are those of one span, and sums up to rounding."""
     problem = PackedProblem(6, 5000, 3, np.float32, False)
-    X, scaling, states = RowBlocks([problem.X])._check(), Scaling(np.zeros(3), np.ones(3), 1.0), []
+    X, scaling, states = RowBlocks([problem.X])._check(), no_scaling(3), []
     for n_tiles in (16, 1024):
         monkeypatch.setattr(packed_rows, "_SPAN_TILES", n_tiles)
         rows = pack_rows(X, RowWeights(5000), scaling, np.dtype(np.float32), 1, 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import GBRFF2Classifier, RowBlocks
-from rffkern._rows.scaling import Scaling, measure_scaling
+from rffkern._rows.scaling import measure_scaling, no_scaling
 from rffkern._rows.weights import RowWeights
 from rffkern._training.gbrff import packed_rows
 from rffkern._training.gbrff.losses import SquaredRows
@@ -69,7 +69,7 @@ def test_samples_hold_every_row_once(rng, streamed, weighted):
 def test_residuals_are_those_of_the_rows_of_a_sample(rng, streamed):
     """Where residuals are the first column, those of a subset are the first column of its tiles."""
     X, order = rng.standard_normal((700, 2)), rng.permutation(700)
-    rows = packed(X, streamed, RowWeights(700), Scaling(np.zeros(2), np.ones(2), 1.0), 2, order)
+    rows = packed(X, streamed, RowWeights(700), no_scaling(2), 2, order)
     state = SquaredRows(rows, X[:, 0], 0.0)
     for index in (0, 1, 0):
         sample = rows.sample(index)
@@ -90,7 +90,7 @@ def test_blocks_cover_all_rows_with_their_weights(rng, streamed):
     X = rng.standard_normal((5000, 3))
     for values in (None, rng.integers(1, 4, 5000).astype(float)):
         weights = RowWeights(5000, values)
-        rows = pack_rows(RowBlocks([X])._check() if streamed else X, weights, Scaling(np.zeros(3), np.ones(3), 1.0),
+        rows = pack_rows(RowBlocks([X])._check() if streamed else X, weights, no_scaling(3),
                          DOUBLE, 1, 1)
         stop, total = 0, 0.0
         for place, tiles, weight in rows.blocks():
@@ -106,7 +106,7 @@ def test_blocks_cover_all_rows_with_their_weights(rng, streamed):
 def test_long_rows_are_packed_in_double_precision(rng, streamed):
     X = rng.standard_normal((300, 2))
     X[7] = [30.0, 40.0]
-    some, scaling = RowBlocks([X])._check() if streamed else X, Scaling(np.zeros(2), np.ones(2), 1.0)
+    some, scaling = RowBlocks([X])._check() if streamed else X, no_scaling(2)
     found = [pack_samples(some, RowWeights(300), scaling, precision, length, 1, 1, 1, None).dtype
              for precision, length in (("single", 50.1), ("single", 49.9), ("double", 50.1))]
     assert found == [np.float32, np.float64, np.float64]
@@ -114,7 +114,7 @@ def test_long_rows_are_packed_in_double_precision(rng, streamed):
 
 def test_rows_without_weight_belong_to_no_streamed_sample(rng):
     X, values = rng.standard_normal((600, 2)), np.repeat([0.0, 2.0], 300)
-    rows = packed(X, True, RowWeights(600, values), Scaling(np.zeros(2), np.ones(2), 1.0), 2, rng.permutation(300))
+    rows = packed(X, True, RowWeights(600, values), no_scaling(2), 2, rng.permutation(300))
     found = np.concatenate([rows_of(rows.sample(index)).copy() for index in range(2)])
     np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X[300:], axis=0))
 
@@ -122,7 +122,7 @@ def test_rows_without_weight_belong_to_no_streamed_sample(rng):
 def collecting(X, members):
     source = CountedBlocks(X, 100)
     blocks, n_features = RowBlocks(source)._check(), X.shape[1]
-    scaling = Scaling(np.zeros(n_features), np.ones(n_features), 1.0)
+    scaling = no_scaling(n_features)
     source.n_passes = 0
     return source, StreamedRows(blocks, RowWeights(len(X)), scaling, DOUBLE, 1, 1, members)
 

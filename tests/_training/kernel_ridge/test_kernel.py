@@ -5,7 +5,7 @@ import pytest
 import reference
 
 from rffkern import InvalidInputError
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.weights import RowWeights, check_weights
 from rffkern._training.kernel_ridge.kernel import KERNEL_PARAMETER, Kernel, given_kernel
 
@@ -13,7 +13,7 @@ from rffkern._training.kernel_ridge.kernel import KERNEL_PARAMETER, Kernel, give
 def test_units_in_which_the_kernel_is_a_power_of_two(rng):
     X = rng.standard_normal((20, 3)) * [1, 10, 0.1]
     kernel = Kernel(np.array([0.5, 2.0, 3.0]), 1.5, 0.2)
-    scaling = Scaling(X.mean(axis=0), 1 / X.std(axis=0), 1.0)
+    scaling = no_scaling(X.shape[1])._replace(center=X.mean(axis=0), inverse_scale=1 / X.std(axis=0))
     units = kernel.scaling(scaling)
     rows = (X - units.center) * units.inverse_scale
     found = 1.5 * 2.0 ** -((rows[:, None] - rows) ** 2).sum(axis=2) + 0.2
@@ -24,7 +24,7 @@ def test_units_in_which_the_kernel_is_a_power_of_two(rng):
 
 def test_lengths_that_would_overflow_are_finite():
     kernel = Kernel(np.array([1e-100]), 1.0, 0.0)
-    assert np.isfinite(kernel.inverse_lengths(Scaling(np.zeros(1), np.array([1e300]), 1.0))).all()
+    assert np.isfinite(kernel.inverse_lengths(no_scaling(1)._replace(inverse_scale=np.array([1e300])))).all()
 
 
 @pytest.mark.parametrize(("weights", "expected"), [

@@ -9,7 +9,7 @@ from helpers.networks import LOSSES, Steps, values_and_slopes
 from helpers.packing import DTYPES
 
 from rffkern import InvalidInputError, RowBlocks
-from rffkern._rows.scaling import Scaling
+from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.rffnet.network import LARGEST_LOSS, Network
@@ -103,21 +103,22 @@ def test_a_network_begins_with_a_constant():
     np.testing.assert_array_equal(coefficients[:, :4], [[0, 0, 0, 2], [0, 0, 0, -1]])
     assert not coefficients[:, 4:].any()
     assert relevances.tolist() == [0.25, 0.25]
-    scaling = Scaling(np.zeros(2), np.ones(2), 1.0)
+    scaling = no_scaling(2)
     found = network.expansion(np.zeros(2), np.ones(2), scaling).score(np.ones((5, 2)))
     np.testing.assert_array_equal(found, np.tile([2.0, -1.0], (5, 1)))
 
 
 def test_relevances_of_columns_that_do_not_vary_are_zero():
     network = Network(np.ones((3, 2)), np.zeros(3), -0.5, np.zeros(1), np.float32)
-    np.testing.assert_array_equal(network.relevances_of(Scaling(np.zeros(2), np.array([0.0, 7.0]), 1.0)), [0.0, 0.5])
+    scaling = no_scaling(2)._replace(inverse_scale=np.array([0.0, 7.0]))
+    np.testing.assert_array_equal(network.relevances_of(scaling), [0.0, 0.5])
 
 
 def test_omegas_that_overflow_are_refused():
     network = Network(np.full((3, 1), 1e3), np.zeros(3), 1.0, np.zeros(1), np.float64)
     one = np.ones(1)
     with pytest.raises(InvalidInputError, match=r"X must have columns of larger spread: .* got a spread of 1e-306"):
-        network.expansion(one, one, Scaling(np.zeros(1), np.array([1e306]), 1.0))
+        network.expansion(one, one, no_scaling(1)._replace(inverse_scale=np.array([1e306])))
 
 
 def test_values_far_out_are_clipped():
