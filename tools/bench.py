@@ -64,7 +64,8 @@ def parse_arguments():
                       help="what grows, or tables of other shapes; none to write the page of what the log has")
     page.add_argument("--models", nargs="+", choices=list(cost.MODELS), metavar="NAME",
                       help=f"of {', '.join(cost.MODELS)}; all by default")
-    page.add_argument("--page", metavar="FILE", help="write the page, and a drawing beside it, from the log")
+    page.add_argument("--page", metavar="FILE",
+                      help="measure what the log lacks, then write the page of it, and a drawing beside it")
     when = parser_of(commands, "reach", reach.reach)
     when.add_argument("--data", metavar="DIR", required=True, help="folder of NAME.npz files")
     when.add_argument("--sets", default="small,large,classes", help="as of tools/compare.py; %(default)s by default")

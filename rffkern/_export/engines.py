@@ -283,13 +283,13 @@ def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> 
     return _from_bytes(numbers, expected, json.loads(labels))
 
 
-def run_html(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
+def run_html(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
     """Run the script of the page in node."""
     with open(path, encoding="utf-8") as file:
         module = file.read().partition(MODULE_BEGINS)[2].partition(MODULE_ENDS)[0]
     with open(f"{path}.js", "w", encoding="utf-8") as file:
         file.write(module)
-    return run_js(f"{path}.js", rows, expected, options)
+    return run_js(f"{path}.js", rows, expected)
 
 
 def _from_bytes(data: bytes, expected: Results, labels: Sequence[Any] | None = None) -> Results:

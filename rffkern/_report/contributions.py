@@ -80,8 +80,8 @@ def ranks(rows: LabelledRows, column: int) -> list[float | None]:
     return [None if place >= n_distinct else place / (n_distinct - 1) for place in places.tolist()]
 
 
-def reasons(found: Contributions, row: int, n_reasons: int = 3) -> list[dict[str, Any]]:
-    """The columns that contribute most to what is predicted for a row, with their values.
+def reasons(found: Contributions, row: int) -> list[dict[str, Any]]:
+    """The three columns that contribute most to what is predicted for a row, with their values.
 
     Of classes, to the score of the predicted one, against the others; of numbers, up or down.
     """
@@ -94,6 +94,6 @@ def reasons(found: Contributions, row: int, n_reasons: int = 3) -> list[dict[str
     else:
         own = found.values[row, :, main_output(rows)]
     size = own if rows.classes else np.abs(own)
-    order = np.argsort(-size, kind="stable")[:n_reasons].tolist()
+    order = np.argsort(-size, kind="stable")[:3].tolist()
     return [{"column": rows.names[j], "value": rows.text(j, row), "contribution": float(own[j])}
             for j in order if size[j] > 0]

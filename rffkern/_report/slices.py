@@ -14,8 +14,8 @@ _LEAST_ROWS = 20  # of a slice
 _N_BINS, _MOST_LEVELS = 5, 50
 
 
-def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[dict[str, Any]], int]:
-    """The slices in which the mean loss is most above that of all rows, by their p-values; and how many were compared.
+def worst_slices(rows: LabelledRows) -> tuple[list[dict[str, Any]], int]:
+    """The ten slices in which the mean loss is most above that of all rows, by their p-values; and how many were compared.
 
     A slice is the rows that have a level of a column, or a value between two quantiles of it, or none.
     Where the loss does not depend on the slice, its rows are a random sample of all: their mean has the variance
@@ -45,7 +45,7 @@ def worst_slices(rows: LabelledRows, n_slices: int = 10) -> tuple[list[dict[str,
     largest = 0.0
     for k, each in enumerate(found):
         each["p_value"] = largest = max(largest, min(1.0, each["p_value"] * (len(found) - k)))
-    return [each for each in found if each["difference"] > 0][:n_slices], len(found)
+    return [each for each in found if each["difference"] > 0][:10], len(found)
 
 
 def _upper_tail(z: float, skewness: float) -> float:

@@ -104,7 +104,7 @@ def cost(arguments):
 
     The other sizes are those of a table of 4,000 rows, 20 columns and two classes on one thread.  A fit is left out if
     it would take more than --limit seconds by the one before, but tables of other shapes are all measured.  What the
-    log has already is not measured again.
+    log has already is not measured again; what it lacks is, also for --page, unless --axes names no axis.
     """
     known, of_sets, reached = {}, [], []
     commit = "unknown"  # unless the log has a record of it, {"measured": "1234abc"}
@@ -149,8 +149,8 @@ def key_of(record):
 # --- the page
 
 HEAD = """\
-`python tools/bench.py cost --log docs/cost.jsonl --page docs/cost.md` writes this page and its drawing from the log:
-to change it, measure again. CPU seconds and megabytes at the peak beside the table, of classifiers with their
+`python tools/bench.py cost --axes --log docs/cost.jsonl --page docs/cost.md` writes this page and its drawing from the
+log: to change it, measure again. CPU seconds and megabytes at the peak beside the table, of classifiers with their
 defaults; LightGBM with 63 leaves and early stopping on a fifth of the rows (50 rounds, at most 2,000), CatBoost with
 its defaults, 1,000 rounds. Rows of normal clusters, eight columns of which say something, 5 % of the labels at random;
 where one size grows, the others are 4,000 rows, 20 columns, two classes, and one thread. The machine was used by others
