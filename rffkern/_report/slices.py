@@ -15,7 +15,7 @@ _N_BINS, _MOST_LEVELS = 5, 50
 
 
 def worst_slices(rows: LabelledRows) -> tuple[list[dict[str, Any]], int]:
-    """The ten slices in which the mean loss is most above that of all rows, by their p-values; and how many were compared.
+    """The ten slices in which the mean loss is most above that of all rows, by their p-values; and how many there were.
 
     A slice is the rows that have a level of a column, or a value between two quantiles of it, or none.
     Where the loss does not depend on the slice, its rows are a random sample of all: their mean has the variance
