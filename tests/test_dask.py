@@ -297,10 +297,11 @@ def test_words_dates_and_gaps(client, rng, cls):
     frame, y = frame_of_words(rng)
     killed, kill = killer(client, 3)
     whole, pieces = ([frames.from_pandas(each, npartitions=n) for each in (frame, y)] for n in (1, 4))
-    model = cls(20, random_state=0, client=client).fit(*whole)
-    here = type(model.to_local())(20, random_state=0).fit(frame, y)
+    params = {"random_state": 0} | ({"n_bags": 2} if cls is on_dask.DaskFourierBoostingClassifier else {})
+    model = cls(20, client=client, **params).fit(*whole)
+    here = type(model.to_local())(20, **params).fit(frame, y)
     assert rffkern.dumps(model.column_map_) == rffkern.dumps(here.column_map_)
-    models = [cls(20, random_state=0, client=client).fit(*pieces, eval_set=tuple(pieces), callback=callback)
+    models = [cls(20, client=client, **params).fit(*pieces, eval_set=tuple(pieces), callback=callback)
               for callback in ((None, kill) if cls is on_dask.DaskFourierBoostingClassifier else (None,))]
     assert len(killed) == len(models) - 1
     assert len({rffkern.dumps(model.to_local()) for model in models}) == 1

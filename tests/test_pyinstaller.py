@@ -34,7 +34,7 @@ def test_a_frozen_program_scores_and_trains(tmp_path, rng):
     # What numpy and rffkern can do without, and what would take a minute to look through.
     without = ("pandas", "polars", "pyarrow", "scipy", "sklearn", "unittest", "pytest", "setuptools", "PIL", "tkinter",
                "dask", "distributed", "cloudpickle", "onnx", "onnxruntime", "hypothesis", "IPython", "matplotlib",
-               "numpy.f2py", "numpy.testing")
+               "lightgbm", "xgboost", "catboost", "duckdb", "shap", "numpy.f2py", "numpy.testing")
     freeze = [sys.executable, "-m", "PyInstaller", "--onedir", "--log-level", "ERROR",
               *(f"--exclude-module={name}" for name in without), "scorer.py"]
     subprocess.run(freeze, cwd=tmp_path, check=True, capture_output=True, timeout=PATIENCE)

@@ -17,13 +17,24 @@ def table(rng):
     return X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
 
 
+@pytest.fixture(scope="session")
+def first_models():
+    """Models of tables, both as the bytes of their files: most tests take the same."""
+    return {}
+
+
 @pytest.fixture
-def folder(tmp_path, table):
+def folder(tmp_path, table, first_models):
     """A folder with train.csv, test.csv and a model trained on the first."""
     X, y = table
     write_csv(tmp_path / "train.csv", X[:200], y[:200])
     write_csv(tmp_path / "test.csv", X[200:], y[200:])
-    assert main(with_model(["fit", tmp_path / "train.csv", "-o", tmp_path / "m.npz"])) == 0
+    rows, model = (tmp_path / "train.csv").read_bytes(), tmp_path / "m.npz"
+    if rows in first_models:
+        model.write_bytes(first_models[rows])
+    else:
+        assert main(with_model(["fit", tmp_path / "train.csv", "-o", model])) == 0
+        first_models[rows] = model.read_bytes()
     return tmp_path
 
 

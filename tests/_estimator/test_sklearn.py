@@ -29,7 +29,7 @@ SMALL = {"n_estimators": 10, "n_bags": 2, "n_components": 8, "max_epochs": 15, "
          "basis_size": 10, "length_scale": 2.0, "cache_size": 8, "kernel_ridge": False}
 OF_FAMILIES = {
     "kernel_ridge": {"reg_lambda": 0.1}, "kernel_ridge_regressor": {"reg_lambda": 0.1},
-    "rffnet_regressor": {"learning_rate": 0.1, "n_components": 60, "max_epochs": 60},
+    "rffnet_regressor": {"learning_rate": 0.1, "n_components": 40, "max_epochs": 30},
     "sparse_kernel": {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1},
     "sparse_kernel_regressor": {"kernel": {"length_scale": 2.0}, "reg_lambda": 0.1},
 }

@@ -127,7 +127,7 @@ def test_training_rows(library, models, table, name):
 
 
 @pytest.mark.parametrize("name", ["dates", "forms", "targets"])
-@pytest.mark.parametrize("n_rows", [60, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_rows", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_any_cell_is_read_as_in_python(library, models, table, name, n_rows):
     """The same bits, or a refusal that names the same column."""
     rng, model, names = np.random.default_rng(len(name)), models[name], [*table]

@@ -1,5 +1,8 @@
 """Every family in turn."""
 
+import copy
+import functools
+
 import pytest
 from helpers.families import BOOSTED, CHOOSING, STAGED, fit
 
@@ -18,10 +21,15 @@ def predictor(request):
     return FAMILIES[request.param].load()
 
 
+@functools.cache
+def _fitted(family):
+    return fit(family)
+
+
 @pytest.fixture
 def fitted(family):
-    """A trained model of it."""
-    return fit(family)
+    """A trained model of it, which a test may change."""
+    return copy.deepcopy(_fitted(family))
 
 
 @pytest.fixture(params=BOOSTED)

@@ -72,23 +72,23 @@ def test_several_targets_are_those_of_each_alone(rng):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_fit_rows_that_are_left_out(n_classes):
     rng = np.random.default_rng(3)
-    X = rng.uniform(-1, 1, (9500, 2))
-    y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(9500), np.linspace(-0.5, 0.5, n_classes - 1))
-    model = KernelRidgeClassifier(random_state=0).fit(X[:1500], y[:1500])
-    proba = model.predict_proba(X[1500:])
+    X = rng.uniform(-1, 1, (8800, 2))
+    y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(8800), np.linspace(-0.5, 0.5, n_classes - 1))
+    model = KernelRidgeClassifier(random_state=0).fit(X[:800], y[:800])
+    proba = model.predict_proba(X[800:])
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     for k in range(n_classes):
         sure = proba[:, k] > 0.7
         if sure.sum() > 300:
-            assert (y[1500:][sure] == k).mean() == pytest.approx(proba[sure, k].mean(), abs=0.07)
-    shares = np.bincount(y[1500:], minlength=n_classes) / 8000
+            assert (y[800:][sure] == k).mean() == pytest.approx(proba[sure, k].mean(), abs=0.07)
+    shares = np.bincount(y[800:], minlength=n_classes) / 8000
     np.testing.assert_allclose(proba.mean(axis=0), shares, atol=0.05)
 
 
 @pytest.mark.slow
 def test_blocks_give_the_bits_of_arrays(rng):
-    X, y = waves(rng, 700)
-    blocks = RowBlocks([X[:100], X[100:650], X[650:]])
+    X, y = waves(rng, 300)
+    blocks = RowBlocks([X[:100], X[100:250], X[250:]])
     one, other = (KernelRidgeClassifier(random_state=0).fit(rows, y > 0) for rows in (X, blocks))
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
@@ -112,8 +112,8 @@ def test_files_keep_what_is_known_of_the_kernel(rng, cls):
 @pytest.mark.slow
 def test_importances_name_the_columns_that_matter():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((800, 6))
-    y = np.sin(3 * X[:, 2]) + 0.1 * rng.standard_normal(800)
+    X = rng.standard_normal((400, 6))
+    y = np.sin(3 * X[:, 2]) + 0.1 * rng.standard_normal(400)
     model = KernelRidgeRegressor(random_state=0).fit(X, y)
     assert model.feature_importances_.argmax() == 2
     assert model.feature_importances_[2] > 0.8
@@ -150,17 +150,17 @@ def test_each_region_is_the_dense_solution_of_what_it_learns_from(rng, kernel):
 def test_regions_of_classes(rng, n_classes):
     X = rng.uniform(-1, 1, (4000, 2))
     y = np.digitize(X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(4000), [0, 0.2][: n_classes - 1])
-    given = {"region_size": 300, "random_state": 0}
-    model = KernelRidgeClassifier(**given, n_jobs=1).fit(X[:1500], y[:1500])
+    given = {"region_size": 150, "random_state": 0}
+    model = KernelRidgeClassifier(**given, n_jobs=1).fit(X[:750], y[:750])
     assert model.expansion_.kernels.n_regions == 8
-    for same in (KernelRidgeClassifier(**given, n_jobs=3).fit(X[:1500], y[:1500]),
-                 KernelRidgeClassifier(**given).fit(RowBlocks([X[:700], X[700:1500]]), y[:1500]),
+    for same in (KernelRidgeClassifier(**given, n_jobs=3).fit(X[:750], y[:750]),
+                 KernelRidgeClassifier(**given).fit(RowBlocks([X[:350], X[350:750]]), y[:750]),
                  loads(dumps(model))):
         np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
-    whole = KernelRidgeClassifier(region_size=None, random_state=0).fit(X[:1500], y[:1500])
+    whole = KernelRidgeClassifier(region_size=None, random_state=0).fit(X[:750], y[:750])
     assert whole.expansion_.kernels.n_regions == 1
-    assert abs(model.score(X[1500:], y[1500:]) - whole.score(X[1500:], y[1500:])) < 0.02
-    losses = [-each.predict_log_proba(X[1500:])[np.arange(2500), y[1500:]].mean() for each in (model, whole)]
+    assert abs(model.score(X[750:], y[750:]) - whole.score(X[750:], y[750:])) < 0.02
+    losses = [-each.predict_log_proba(X[750:])[np.arange(3250), y[750:]].mean() for each in (model, whole)]
     assert losses[0] < 1.15 * losses[1]
 
 
