@@ -74,8 +74,9 @@ def test_a_folder_of_words_dates_and_gaps(address, frame, tmp_path, capsys, endi
         assert file.read() == before
 
 
-@pytest.mark.parametrize(("options", "name"), [(["--set", "n_estimators=60", "--set", "n_bags=2"], "FourierBoostingRegressor"),
-                                               (["--model", "kernel_ridge_regressor"], "KernelRidgeRegressor")])
+@pytest.mark.parametrize(("options", "name"), [
+    (["--set", "n_estimators=60", "--set", "n_bags=2"], "FourierBoostingRegressor"),
+    (["--model", "kernel_ridge_regressor"], "KernelRidgeRegressor")])
 def test_numbers_are_a_regression(address, frame, tmp_path, options, name):
     folder, output = write(frame, tmp_path / "rows", "csv"), str(tmp_path / "m.npz")
     assert main(["fit", folder, "-o", output, "--dask", address, "--target", "price", "--features", "size,colour",
