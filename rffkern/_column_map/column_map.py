@@ -394,7 +394,7 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     array = to_array(y, "y")
     if array.dtype.kind == "c":
         raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {array.dtype}")
-    if array.size == 0:
+    if array.shape[:1] == (0,):
         return np.empty((0, 1))  # which is too few
     n_samples = len(np.atleast_1d(array))
     if array.dtype.kind in "iuf" and not has_labels:

@@ -21,6 +21,7 @@ from .._rows.row_blocks import RowBlocks, row_slices
 from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from .._rows.validation import (
     LARGEST_VALUE,
+    ONE_DIMENSIONAL,
     as_numeric,
     checked_place,
     is_of_tables,
@@ -528,8 +529,7 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
         elif hasattr(X, "iloc"):
             hint = ". Take a row of a data frame as frame.iloc[[i]], and a column as frame[[name]]"
         elif array.ndim == 1:
-            hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one "
-                    "sample")
+            hint = ONE_DIMENSIONAL
         raise InvalidInputError(f"{name} must be a table or a 2D array (n_samples, n_features): Expected 2D array, got "
                                 f"{array.ndim}D array of shape {array.shape}{hint}")
     return array

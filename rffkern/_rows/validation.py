@@ -25,6 +25,10 @@ _WIDEST_LABEL = 256  # characters of a label in an array of text
 
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 
+# What to do with X of one dimension, in words that scikit-learn's checks look for.
+ONE_DIMENSIONAL = (". Reshape your data with np.reshape(X, (1, -1)) if it is one row, and with np.reshape(X, (-1, 1)) "
+                   "if it is one column")
+
 
 def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) -> tuple[str, ...] | None:
     """Column names as text; None where there are none, or where they number the columns from 0.
@@ -169,8 +173,7 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
     else:
         array = as_numeric(dense_rows(X, name) if is_sparse(X) else X, name)
     if array.ndim != 2:
-        hint = (". Reshape your data with .reshape(-1, 1) if it has one feature or .reshape(1, -1) if it is one sample"
-                if array.ndim == 1 else "")
+        hint = ONE_DIMENSIONAL if array.ndim == 1 else ""
         raise InvalidInputError(f"{name} must be a 2D array (n_samples, n_features): "
                                 f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
     n_samples, n_features = array.shape
@@ -206,7 +209,8 @@ def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
                       module.DataConversionWarning if module else DataConversionWarning, stacklevel=4)
         array = array.ravel()
     if array.ndim != 1:
-        raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}")
+        raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}: "
+                                f"{'take one column' if array.size else f'see how {name} is selected'}")
     if array.shape[0] != n_samples:
         raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
     return array
@@ -293,7 +297,7 @@ def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
     array = as_numeric(y, name)
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise InvalidInputError(f"{name} must be a 1-D or 2-D array (n_samples,) or (n_samples, n_targets), "
-                                f"got shape {array.shape}")
+                                f"got shape {array.shape}{'' if array.size else f': see how {name} is selected'}")
     if array.shape[0] != n_samples:
         raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
     array = np.ascontiguousarray(array.reshape(n_samples, -1), dtype=np.float64)

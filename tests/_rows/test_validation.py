@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.expansions import fourier_expansion
 
-from rffkern import GBRFF2Classifier, InvalidInputError, NotFittedError
+from rffkern import FourierBoostingClassifier, GBRFF2Classifier, InvalidInputError, NotFittedError
 from rffkern._rows.validation import (
     LARGEST_FLOAT32,
     LARGEST_FLOAT64,
@@ -61,8 +61,9 @@ def test_bad_rows(case):
 
 BAD_LABELS = {
     "None": (None, r"target y is None"),
-    "short": (y[:-1], r"y must have one entry per row of X \(40\), got 39"),
-    "2-D": (np.stack([y, y], axis=1), r"y must be a 1d array"),
+    "short": (y[:-1], r"y must have one entry per row of X \(40( or more)?\), got 39"),
+    "2-D": (np.stack([y, y], axis=1), r"y must be a 1d array.*: take one column$"),
+    "no columns": (np.zeros((40, 0)), r"y must be a 1d array.*, got shape \(40, 0\): see how y is selected$"),
     "one class": (np.ones(40), r"at least two classes, got 1 class"),
     "continuous": (X[:, 0], r"Unknown label type: continuous"),
     "one fraction": (np.r_[np.arange(39) % 2, 0.5], r"Unknown label type: continuous values such as 0\.5$"),
@@ -77,8 +78,9 @@ BAD_LABELS = {
 @pytest.mark.parametrize("case", BAD_LABELS)
 def test_bad_labels(case):
     labels, message = BAD_LABELS[case]
-    with pytest.raises(InvalidInputError, match=message):
-        GBRFF2Classifier().fit(X, labels)
+    for model in (GBRFF2Classifier(), FourierBoostingClassifier()):  # without a map of columns and with one
+        with pytest.raises(InvalidInputError, match=message):
+            model.fit(X, labels)
 
 
 BAD_WEIGHTS = {
