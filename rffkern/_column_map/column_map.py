@@ -12,7 +12,7 @@ from .._protocol.parameters import Attribute, Parameter, Parametrised, describe,
 from .._protocol.set_output import check_input_features, contained, set_output
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
-from .._rows.validation import as_numeric, check_labels, check_targets, refuse_masked, to_array
+from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .compiled import CompiledMap
@@ -181,7 +181,7 @@ class ColumnMap(Parametrised):
         """
         fitted_map, _, reference = self._fit_rows(X, _targets_of(y), sample_weight)
         self._keep(fitted_map, reference)
-        warn_of_dropped(self._fitted)
+        warn_of_columns(self._fitted)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -189,7 +189,7 @@ class ColumnMap(Parametrised):
         fitted_map, folds, reference = self._fit_rows(X, _targets_of(y), sample_weight)
         mapped = fitted_map.apply(fitted_map.read(X, type(self).__name__), folds)
         self._keep(fitted_map, reference)
-        warn_of_dropped(self._fitted)
+        warn_of_columns(self._fitted)
         return contained(self, mapped, fitted_map.output_names, X)
 
     def transform(self, X: Any) -> Any:
@@ -314,13 +314,18 @@ class ColumnMap(Parametrised):
 describe(ColumnMap, {})
 
 
-def warn_of_dropped(fitted_map: FittedMap) -> None:
-    """Warn once of all columns that are not used: which, why, and what to do."""
+def warn_of_columns(fitted_map: FittedMap) -> None:
+    """Warn once of all columns that are not used, and of those that no model file can hold: which, why, what to do."""
     from .learning import words_on_dropped  # not needed where rows are mapped
 
     dropped = words_on_dropped(fitted_map.describe(), repr)
     if dropped:
         warnings.warn(f"columns that are not used: {dropped}", ColumnWarning, stacklevel=3)
+    odd = [f"{name!r} ({text!r})" for name, column in zip(fitted_map.column_names(), fitted_map.columns, strict=True)
+           for text in column.kept_texts if not is_printable(text)]
+    if odd:
+        warnings.warn("control characters in texts, which no model file can hold: replace them before the fit if the "
+                      f"model is to be saved, in columns {', '.join(odd[:3])}", ColumnWarning, stacklevel=3)
 
 
 def _like(X: Any, mapped: Double) -> NDArray[Any]:

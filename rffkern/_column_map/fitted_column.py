@@ -53,6 +53,11 @@ class FittedColumn(NamedTuple):
         return [(form.name, output) for form in self.forms for output in form.outputs]
 
     @property
+    def kept_texts(self) -> list[str]:
+        """What a model file keeps as text."""
+        return [*self.levels, self.dropped, self.format, *self.words]
+
+    @property
     def text(self) -> TextForm | None:
         """The form of texts, if there is one."""
         return next((form for form in self.forms if isinstance(form, TextForm)), None)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.cells import DATE, NUMERIC
-from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows, warn_of_dropped
+from .._column_map.column_map import ColumnMap, NumericForm, fit_copy, map_rows, warn_of_columns
 from .._column_map.compiled import CompiledMap
 from .._column_map.drift import Reference, added, count_rows, read_reference, report
 from .._column_map.fitted_map import FittedMap
@@ -74,7 +74,7 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, division: Divis
     if columns is None:
         return X, None
     column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division, model._imputes(), model.n_jobs)
-    warn_of_dropped(column_map._fitted_map())
+    warn_of_columns(column_map._fitted_map())
     return mapped, column_map
 
 

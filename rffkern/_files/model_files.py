@@ -20,6 +20,7 @@ from .._model.parts import PARTS
 from .._native.array_types import Double, NDArray
 from .._protocol.arguments import check_scalar
 from .._protocol.parameters import Parametrised
+from .._rows.validation import is_printable
 from ..errors import FormatError, InvalidInputError, InvalidTypeError
 from .archive import FORMAT_VERSION as FORMAT_VERSION
 from .archive import Contents, Header, check_memory, decode, encode, make_header, require, shown
@@ -295,17 +296,12 @@ def _with_reference(header: Header, owner: Any) -> Header:
     return header if reference is None else {**header, "reference": reference}
 
 
-def _texts_of(column: Any) -> list[str]:
-    """The texts that a column of a map holds."""
-    return [*column.levels, column.dropped, column.format, *column.words]
-
-
 def _columns_to_json(column_map: Any) -> dict[str, Any]:
     """Parameters and columns of a ColumnMap; the numbers of its forms are an array."""
     fitted_map = column_map._fitted_map()
     _check_texts(fitted_map.names or (), "column names")
     for name, column in zip(fitted_map.column_names(), fitted_map.columns, strict=True):
-        _check_texts(_texts_of(column), f"the texts of column {name!r}")
+        _check_texts(column.kept_texts, f"the texts of column {name!r}")
     column_map._check_params()
     return {"params": _plain("columns", column_map), "columns": fitted_map.header()}
 
@@ -331,7 +327,7 @@ def _columns_from_json(entry: Any, feature_names: Any, numbers: Double, referenc
     names = _names_from_json(feature_names, len(entry["columns"]))
     column_map = _map_from_params(entry["params"])
     frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
-    require(all(is_printable(text) for column in frozen.columns for text in _texts_of(column)),
+    require(all(is_printable(text) for column in frozen.columns for text in column.kept_texts),
             "levels have control characters")
     column_map._keep(frozen, reference)
     return column_map
@@ -478,12 +474,6 @@ _LARGEST_TABLE = 1 << 25  # bytes; what `load` takes of a file of any size
 _INT_DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 _LABEL_DTYPES: dict[str, type] = {"|b1": bool, "<f4": float, "<f8": float, "O": object,
                                   **dict.fromkeys(_INT_DTYPES, int)}
-
-
-def is_printable(text: str) -> bool:
-    """Whether a label or name has no lone surrogates, and no control characters but tabs and line ends."""
-    return not any((ch < " " and ch not in "\t\n") or "\x7f" <= ch <= "\x9f" or "\ud800" <= ch <= "\udfff"
-                   for ch in text)
 
 
 def labels_to_json(classes: Labels) -> dict[str, Any]:

@@ -43,6 +43,12 @@ def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) 
     return tuple(map(str, names))
 
 
+def is_printable(text: str) -> bool:
+    """Whether a text that a model file keeps has no lone surrogate, nor control characters but tabs and line feeds."""
+    return not any((ch < " " and ch not in "\t\n") or "\x7f" <= ch <= "\x9f" or "\ud800" <= ch <= "\udfff"
+                   for ch in text)
+
+
 def shown_names(names: Iterable[Any] | None, n_columns: int) -> list[str]:
     """Names of columns as text, x0 and so on where they have none."""
     return [f"x{j}" for j in range(n_columns)] if names is None else [*map(str, names)]

@@ -9,7 +9,16 @@ from helpers.tables import CONTENT, TABLES, table_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import ColumnMap, ColumnWarning, InvalidInputError, NotFittedError, RowBlocks, load, save
+from rffkern import (
+    ColumnMap,
+    ColumnWarning,
+    GBRFF2Classifier,
+    InvalidInputError,
+    NotFittedError,
+    RowBlocks,
+    load,
+    save,
+)
 from rffkern._column_map import learning as collector
 from rffkern._column_map.sketch import BLOCK_ROWS
 
@@ -130,6 +139,13 @@ def test_dropped_columns_say_why(rng):
     assert gaps.get_feature_names_out().tolist() == ["a_standard", "one_missing"]
     nothing = ColumnMap().fit({"one": [1.0, 1.0]})
     np.testing.assert_array_equal(nothing.transform({"one": [7.0]}), [[0.0]])
+
+
+def test_levels_that_no_file_can_hold_are_told_before_the_training():
+    table = {"size": np.arange(40.0), "colour": ["a\x1b[1m", "b\tc\n"] * 20}
+    for model in (ColumnMap(), GBRFF2Classifier(2, columns="auto")):
+        with pytest.warns(ColumnWarning, match=r"^control characters in .*, in columns 'colour' \('a\\x1b\[1m'\)$"):
+            model.fit(table, np.arange(40) % 2)
 
 
 def test_columns_that_are_dropped_for_one_reason_are_named_together(rng):

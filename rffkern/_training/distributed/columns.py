@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
-from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_dropped
+from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_columns
 from ..._column_map.fitted_map import FittedMap, OutOfFold
 from ..._column_map.learning import StatisticsCollector
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
@@ -66,7 +66,7 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
                 raise type(error)(f"X{place}: {error}") from error
     fitted_map, folds, reference = fitted._learned(names, collector, imputes=model._imputes())
     fitted._keep(fitted_map, reference)
-    warn_of_dropped(fitted_map)
+    warn_of_columns(fitted_map)
     return fitted, folds
 
 
