@@ -69,14 +69,22 @@ class BMKR:
         products = np.vstack([X, X_test]) @ X.T
         squares = np.concatenate([(X**2).sum(axis=1), (X_test**2).sum(axis=1)])
         distances = np.maximum(squares[:, None] + squares[:n_rows] - 2 * products, 0)
-        kernels = [products, *(np.exp(-gamma * distances) for gamma in GAMMAS)]
+        kernels = [*(np.exp(-gamma * distances) for gamma in GAMMAS), products]
+        linear = np.linalg.qr(np.column_stack([X, np.ones(n_rows)]))[0]  # what the kernel of products can fit
         residuals, scores, found = np.where(y == np.unique(y)[1], 1.0, -1.0), np.zeros(len(X_test)), []
         for n_rounds in range(1, sizes[-1] + 1):
-            fitted = []
+            least = np.inf
+            rest = residuals - linear @ (linear.T @ residuals)
             for K in kernels:
+                if K is products and least < np.mean(rest**2):  # it cannot be best, and takes seconds where C is large
+                    break
                 model = SVR(kernel="precomputed", **params).fit(K[:n_rows], residuals)
-                fitted.append(K[:, model.support_] @ model.dual_coef_[0] + model.intercept_)
-            best = min(fitted, key=lambda h: np.mean((residuals - h[:n_rows]) ** 2))
+                fitted = K[:, model.support_] @ model.dual_coef_[0] + model.intercept_
+                error = np.mean((residuals - fitted[:n_rows]) ** 2)
+                if error < least:
+                    best, least = fitted, error
+                if not len(model.support_):  # all residuals are small: no kernel has support vectors
+                    break
             size = best[:n_rows] @ best[:n_rows]
             step = best[:n_rows] @ residuals / size if size else 0.0
             residuals, scores = residuals - step * best[:n_rows], scores + step * best[n_rows:]
