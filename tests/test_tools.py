@@ -68,6 +68,14 @@ def test_experiments_go_on_where_they_were_interrupted(tmp_path):
     assert "seeds 1; a quick run, whose figures mean nothing" in run("reproduce", "page", "-o", tmp_path)
 
 
+def test_a_cell_of_two_experiments_is_measured_once(tmp_path):
+    cell = {"set": "newthyroid", "method": "PBRFF", "seed": 1, "quick": True}
+    line = json.dumps({"cell": cell, "figures": {"curve": [12.5] * 6}}, separators=(",", ":")) + "\n"
+    (tmp_path / "2019-figure-1.jsonl").write_text(line)
+    run("reproduce", "2019-table-2", "--data", tmp_path, "-o", tmp_path, "--quick", "--methods", "PBRFF")
+    assert (tmp_path / "2019-table-2.jsonl").read_text() == line
+
+
 def test_figures_of_the_papers_are_drawn(tmp_path):
     """A line for each method that the log has; the same log makes the same bytes."""
     log = tmp_path / "ecml-figure-3.jsonl"

@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 import sys
 import textwrap
 import time
@@ -62,9 +63,18 @@ def run_cell(task):
         return name, cell, None, str(error)
 
 
+def write(record, names, folder):
+    """Add a record to the logs of experiments."""
+    for name in names:
+        with open(folder / f"{name}.jsonl", "a", encoding="utf-8") as file:
+            file.write(line_of(record))
+
+
 def measure(names, options):
-    """Run the cells that the logs lack."""
-    tasks = []
+    """Run the cells that the logs lack; one that several experiments have is run once."""
+    known = {(EXPERIMENTS[name].run, key_of(record["cell"])): record for name in EXPERIMENTS
+             for record in records_of(options.output / f"{name}.jsonl")}
+    tasks, sharing = [], {}
     for name in names:
         path = options.output / f"{name}.jsonl"
         done = {key_of(record["cell"]) for record in records_of(path)}
@@ -74,7 +84,14 @@ def measure(names, options):
         made = [cell | {"quick": True} for cell in made] if options.quick else made
         if options.methods:
             made = [cell for cell in made if cell["method"] in options.methods]
-        tasks += [(name, options.data, cell) for cell in made if key_of(cell) not in done]
+        for cell in made:
+            key = EXPERIMENTS[name].run, key_of(cell)
+            if key[1] not in done and key in known:
+                write(known[key], [name], options.output)
+            elif key[1] not in done:
+                if key not in sharing:
+                    tasks.append((name, options.data, cell))
+                sharing.setdefault(key, []).append(name)
     missing = sorted({cell["set"] for _, _, cell in tasks if "set" in cell and cell["set"] not in GENERATED
                       and not os.path.exists(os.path.join(options.data, f"{cell['set']}.npz"))})
     for name in missing:
@@ -85,8 +102,7 @@ def measure(names, options):
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         for n_done, (name, cell, figures, reason) in enumerate(pool.imap_unordered(run_cell, tasks), 1):
             if reason is None:
-                with open(options.output / f"{name}.jsonl", "a", encoding="utf-8") as file:
-                    file.write(line_of({"cell": cell, "figures": figures}))
+                write({"cell": cell, "figures": figures}, sharing[EXPERIMENTS[name].run, key_of(cell)], options.output)
             elif reason not in reasons:
                 reasons.add(reason)
                 print(f"left out: {name}, {cell}: {reason}", file=sys.stderr)
@@ -156,7 +172,17 @@ def draw(names, folder):
         records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
         records = [record for record in records if not record.get("quick")]
         if records and EXPERIMENTS[name].draw:
-            EXPERIMENTS[name].draw(records).savefig(folder / f"{name}.svg", metadata={"Date": None}, facecolor="w")
+            path = folder / f"{name}.svg"
+            EXPERIMENTS[name].draw(records).savefig(path, metadata={"Date": None}, facecolor="w")
+            path.write_text(smaller(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def smaller(svg):
+    """The same drawing, to a hundredth of a point, without indents and names of groups."""
+    for pattern, by in ((r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}"), (r"\n +<", "\n<"),
+                        (r'<g id="\w+(\.\w+)?">', "<g>")):
+        svg = re.sub(pattern, by, svg)
+    return svg
 
 
 def main():
