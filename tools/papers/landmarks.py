@@ -194,7 +194,7 @@ def report_table(paper):
     """Of each set and method the paper's accuracy in % and ours; means and average ranks.
 
     Means are over the sets that our own methods have, of the methods that have all of them, and over the sets that all
-    methods have.
+    methods have, where these are more than two.
     """
     def report(records):
         methods = [name for name in paper if name in names_of(records, "method")]
@@ -205,7 +205,7 @@ def report_table(paper):
         own = [name for name, each in found.items()
                if name in paper["PBRFF"] and all(len(each[method]) for method in methods if "RFF" in method)]
         shared = [name for name in own if all(len(found[name][method]) for method in methods)]
-        for sets in [own, shared] if 0 < len(shared) < len(own) else [own]:
+        for sets in [own, shared] if 2 < len(shared) < len(own) else [own]:
             complete = [method for method in methods if sets and all(len(found[name][method]) for name in sets)]
             if not complete:
                 continue
