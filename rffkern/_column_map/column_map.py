@@ -281,8 +281,9 @@ class ColumnMap(Parametrised):
         found = self._learned(names, collector, row_folds, imputes)
         division = division or Division()
         if targets is not None and division.order == "random" and division.groups is None and found[1].has_any():
-            copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), found[0].columns,
-                                      targets, np.ones(len(targets)) if weights is None else weights)
+            kinds = {j: column.kind for j, column in enumerate(found[0].columns) if column.forms}
+            copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
+                                      np.ones(len(targets)) if weights is None else weights)
             if copies is not None:
                 return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
         return found

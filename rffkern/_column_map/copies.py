@@ -1,46 +1,44 @@
-"""Copies among the training rows of a table, which must be in one fold of its target statistics.
+"""Copies among the training rows of a table, which must be in one fold."""
 
-In another fold, the target of a copy is what the other rows of its level say.
-"""
-
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
 from .._rows.copies import are_told_apart, bits_of, first_copies, hashes_of
-from .cells import CATEGORY, EMPTY
-from .fitted_column import FittedColumn
+from .._rows.row_blocks import RowBlocks
+from .._rows.validation import as_numeric, to_array
+from ..errors import InvalidInputError
+from .cells import CATEGORY, EMPTY, NUMERIC
 from .sketch import level_digests
-from .tables import RawColumn, RawTable
+from .tables import RawColumn, RawTable, in_blocks, read_table
 
 
-def copies_as_groups(read: Callable[[], Iterable[tuple[RawTable, int]]], columns: Sequence[FittedColumn],
-                     targets: Double, weights: Double) -> Indices | None:
-    """For each row the index of the first of its copies, in all columns that are used and all targets.
+def copies_as_groups(read: Callable[[], Iterable[tuple[RawTable, int]]], kinds: Mapping[int, str], targets: Double,
+                     weights: Double) -> Indices | None:
+    """For each row the index of the first of its copies, in the columns of some kinds, by their index, and all targets.
 
     None where copies do not count as one row, or no column of numbers tells rows apart: those that have the same level
     and label are not copies.  `read` gives blocks of the table, and their first rows; rows of weight 0 are copies of
     none.
     """
-    used = [j for j, column in enumerate(columns) if column.forms]
     learned = np.flatnonzero(weights > 0)
 
-    def keys_of_blocks() -> Iterator[list[NDArray[np.uint64]]]:
-        """A number of each row that is learned from for each column, block by block."""
+    def blocks() -> Iterator[tuple[RawTable, Indices]]:
+        """Blocks of the table, and which of their rows are learned from."""
         for table, start in read():
-            rows = np.flatnonzero(weights[start : start + table.n_rows] > 0)
-            yield [_keys(table.columns[j], rows) for j in used]
+            yield table, np.flatnonzero(weights[start : start + table.n_rows] > 0)
 
-    hashes = np.concatenate([hashes_of(keys, len(keys[0])) for keys in keys_of_blocks()])
+    hashes = np.concatenate([hashes_of((_keys(table.columns[j], rows) for j in kinds), len(rows))
+                             for table, rows in blocks()])
     found = first_copies(hashes_of([hashes, *map(bits_of, targets[learned].T)], len(learned)))
     if found is None:
         return None
     first, inverse = found
-    numeric = [columns[j].kind not in (CATEGORY, EMPTY) for j in used]
-    values = (np.concatenate(parts)[first] for parts in zip(*keys_of_blocks(), strict=True))
-    if not are_told_apart(itertools.compress(values, numeric), len(first)):
+    numeric = [j for j, kind in kinds.items() if kind not in (CATEGORY, EMPTY)]
+    columns = zip(*[[_keys(table.columns[j], rows) for j in numeric] for table, rows in blocks()], strict=True)
+    if not are_told_apart((np.concatenate(parts)[first] for parts in columns), len(first)):
         return None
     groups = np.arange(len(weights))
     groups[learned] = learned[first[inverse]]
@@ -55,3 +53,34 @@ def _keys(column: RawColumn, rows: Indices) -> NDArray[np.uint64]:
         present = ~np.isnan(values)
         keys[present] = level_digests(column.levels)[values[present].astype(np.intp)]
     return keys
+
+
+def _table_of(X: Any) -> RawTable:
+    """The columns of a table, without a copy of those of an array of numbers."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
+        return RawTable(None, [RawColumn(NUMERIC, column) for column in X.T], len(X))
+    return read_table(X, reports=False)
+
+
+def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
+    """Weights of raw training rows, those of copies moved to the first of them; as given where nothing is to be moved.
+
+    A copy that is held out would praise what was learned from the others.  Streamed and sparse rows stay as they are,
+    and so do rows that a check will refuse.
+    """
+    X = in_blocks(X)
+    if isinstance(X, RowBlocks) or hasattr(X, "tocsr"):
+        return sample_weight
+    try:
+        targets = to_array(y, "y")
+        weights = np.ones(len(targets)) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
+        table = _table_of(X)
+        codes = [np.unique(each, return_inverse=True)[1] for each in targets.reshape(len(targets), -1).T]
+    except (InvalidInputError, TypeError, ValueError):  # which the check of these rows says better
+        return sample_weight
+    weights = np.array(weights, dtype=np.float64).reshape(-1)
+    if not len(targets) == len(weights) == table.n_rows or not (weights >= 0).all():
+        return sample_weight
+    kinds = {j: column.kind for j, column in enumerate(table.columns)}
+    copied = copies_as_groups(lambda: [(table, 0)], kinds, np.array(codes, dtype=np.float64).T, weights)
+    return sample_weight if copied is None else np.bincount(copied, weights, len(weights))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._column_map.copies import merged_weights
 from .._native.array_types import Indices, NDArray
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks, take_rows
@@ -43,12 +44,13 @@ def check_training(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any
                    rng: "np.random.Generator") -> Training:
     """Check training rows, and split off validation rows if the model asks for it and there is no eval_set.
 
-    A column map learns nothing of the validation rows.
+    A column map learns nothing of the validation rows, which copy no row that is learned from.
     """
     if model.validation_fraction is None or eval_set is not None:
         training: Training = model._check_training(X, y, sample_weight, eval_set)
         return training
     model._check_params()
+    sample_weight = merged_weights(X, y, sample_weight)
     try:
         validation, positive = validation_rows(y, sample_weight, model.validation_fraction, model._has_labels, rng)
     except InvalidInputError:

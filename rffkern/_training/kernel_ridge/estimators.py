@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..._column_map.copies import merged_weights
 from ..._estimator.base import Model
 from ..._estimator.explanations import rows_in_memory
 from ..._estimator.links import Link, SoftmaxLink
@@ -56,6 +57,7 @@ class _KernelRidge(Model):
 
         {fit}
         """
+        sample_weight = merged_weights(X, y, sample_weight)
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
         with printing() if self.verbose else contextlib.nullcontext():
             self._keep(fit(self, training, check_rng(self.random_state)))

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from ..._column_map.copies import merged_weights
 from ..._estimator import parameters as shared
 from ..._estimator.base import Fitted, Model
 from ..._estimator.links import SoftmaxLink
@@ -182,6 +183,8 @@ class _RFFNet(Model):
         self._check_params()
         limit = TimeLimit(self.max_seconds)
         rng = check_rng(self.random_state)
+        if eval_set is None:
+            sample_weight = merged_weights(X, y, sample_weight)
         division = Division(held_out=self._validation_rows(y, sample_weight, eval_set, rng))
         training = self._check_training(X, y, sample_weight, eval_set, division=division)
         self._keep(fit_network(self, training, callback, rng, limit))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._column_map.copies import merged_weights
 from ..._estimator.base import Fitted
 from ..._estimator.checkpoints import (
     Checkpoint,
@@ -71,6 +72,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
     before: Checkpoint | None = state_to_continue(model, _STATE_TYPES)
     limit = TimeLimit(model.max_seconds)
     (held_out_rng, rng), seeds = sources_of_draws(model, 2, before)
+    sample_weight = merged_weights(X, y, sample_weight)
     training = check_training(model, X, y, sample_weight, eval_set, held_out_rng)
     prints = RowFingerprints.of_training(training) if model.warm_start else None
     if before is not None and prints is not None:
