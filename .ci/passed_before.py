@@ -25,7 +25,8 @@ passed, left_out = [], []
 def pytest_collection_modifyitems(items):
     names_optional = {path: OPTIONAL.search(path.read_text(encoding="utf-8")) for path in {item.path for item in items}}
     left_out[:] = [item for item in items if item.nodeid in passed_before and not names_optional[item.path]]
-    items[:] = [item for item in items if item not in {*left_out}]
+    names = {item.nodeid for item in left_out}
+    items[:] = [item for item in items if item.nodeid not in names]
 
 
 def pytest_runtest_logreport(report):
