@@ -115,7 +115,7 @@ def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: Trai
         weights = validation.weights
         if weights is not None:
             check_weights(weights, len(weights))
-        return found._replace(weights=weights, groups=validation.groups)  # weights in one unit for all folds
+        return found._replace(weights=weights)  # as given: in one unit for the rows of all folds
 
     evaluation = Evaluation.of(cross_validated(rows, folds, predict))
     n_predicted = len(evaluation.predictions.truth)

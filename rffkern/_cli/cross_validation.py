@@ -62,7 +62,11 @@ def _in_order(moments: Indices, n_folds: int) -> Folds:
 def cross_validated(rows: TrainingTable, pairs: list[tuple[Mask, Mask]],
                     predict: Callable[[TrainingTable, TrainingTable], Predictions]) -> Predictions:
     """Predictions for the validation rows of all folds; `predict` trains on a table and predicts for another."""
-    return joined([predict(rows.taken(training), rows.taken(validation)) for training, validation in pairs])
+    found = joined([predict(rows.taken(training), rows.taken(validation)) for training, validation in pairs])
+    groups = rows.groups_or_copies()
+    if groups is None:
+        return found
+    return found._replace(groups=np.concatenate([groups[validation] for _, validation in pairs]))
 
 
 def untrained(model: Any) -> Any:

@@ -100,15 +100,16 @@ def run(arguments: argparse.Namespace) -> None:
     # How good it is on rows that it was not trained on; the figures, and residuals for intervals, are kept in the file.
     evaluations = {}
     if len(held_out_rows.y):
-        evaluations["held_out"] = Evaluation.of(
-            predictions_on(model, rows_to_fit(held_out_rows, columns), held_out_rows))
+        found = predictions_on(model, rows_to_fit(held_out_rows, columns), held_out_rows)
+        evaluations["held_out"] = Evaluation.of(found._replace(groups=held_out_rows.groups_or_copies()))
     if eval_rows is not None:
         evaluations["eval"] = Evaluation.of(predictions_on(model, eval_X, eval_rows))
     if validation is not None:
         evaluations["cross_validation"] = validation
     for name in {"held_out", "cross_validation"} & {*evaluations}:  # of which there is one at most
-        if vars(model).get("_out_of_fold") is None:
-            model._keep_record(evaluations[name].predictions.record(_SOURCES[name]))
+        kept = vars(model).get("_out_of_fold")
+        if kept is None or name == "cross_validation":  # whose rows have chosen nothing, as those of bags have
+            model._keep_record({**(kept or {}), **evaluations[name].predictions.record(_SOURCES[name])})
     output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
     save(model, output, metadata=_metadata(arguments, table, roles, rows, {
         which: each.figures() for which, each in evaluations.items()}))
@@ -204,8 +205,7 @@ def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:
     """Predictions of a model for rows that it was not trained on."""
     if rows.weights is not None:
         check_weights(rows.weights, len(rows.y))
-    found = predictions_of(model, X, rows.y, rows.weights)  # as given: in one unit for the rows of all folds
-    return found._replace(groups=rows.groups)
+    return predictions_of(model, X, rows.y, rows.weights)  # as given: in one unit for the rows of all folds
 
 
 def _report(evaluation: Evaluation, which: str) -> None:

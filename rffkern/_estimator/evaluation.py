@@ -94,10 +94,8 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
     """Predictions for the rows of several folds, by models that may know different classes."""
     truth, predicted = [each.truth for each in parts], [each.predicted for each in parts]
     weights = None if parts[0].weights is None else np.concatenate([np.asarray(each.weights) for each in parts])
-    groups = None if parts[0].groups is None else np.concatenate([np.asarray(each.groups) for each in parts])
     if parts[0].classes is None:
-        return parts[0]._replace(truth=np.concatenate(truth), predicted=np.concatenate(predicted), weights=weights,
-                                 groups=groups)
+        return parts[0]._replace(truth=np.concatenate(truth), predicted=np.concatenate(predicted), weights=weights)
     classes = np.unique(np.concatenate([np.asarray(each.classes) for each in parts]))
     for k, part in enumerate(parts):
         assert part.classes is not None
@@ -105,7 +103,7 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
         proba = np.zeros((len(part.truth), len(classes)))
         proba[:, places] = part.predicted
         truth[k], predicted[k] = np.where(part.truth < 0, -1, places[part.truth]), proba
-    return Predictions(np.concatenate(truth), np.concatenate(predicted), weights, classes, groups=groups)
+    return Predictions(np.concatenate(truth), np.concatenate(predicted), weights, classes)
 
 
 class Evaluation(NamedTuple):

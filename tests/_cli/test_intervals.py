@@ -82,6 +82,28 @@ def test_families_without_residuals_get_those_of_other_rows(command, folder, tab
     assert not hasattr(load(folder / "n.npz"), "_out_of_fold")
 
 
+@pytest.mark.parametrize("target", ["labels", "numbers"])
+def test_intervals_of_small_tables_are_those_of_cross_validation(command, folder, target):
+    """Rows that bags hold out have chosen their rounds: of noise sets of 80 % contained two labels of three."""
+    rng = np.random.default_rng(0)
+    contained = []
+    for seed in range(6):
+        X, y = rng.standard_normal((1040, 3)), rng.standard_normal(1040)
+        y = np.where(y > 0, "yes", "no") if target == "labels" else y
+        write_csv(folder / "small.csv", X[:40], y[:40])
+        assert command("fit", "small.csv", "-o", "n.npz", "--model", "fourier_boosting" if target == "labels" else
+                       "fourier_boosting_regressor", "--cv", "5", "--seed", str(seed))[0] == 0
+        model = load(folder / "n.npz")
+        if target == "labels":
+            contained.append(model.predict_set(X[40:], 0.8)[np.arange(1000), (y[40:] == "yes").astype(int)].mean())
+        else:
+            low, high = model.predict_interval(X[40:], 0.8).T
+            contained.append(((low <= y[40:]) & (y[40:] <= high)).mean())
+    assert model._out_of_fold["source"] == "cross-validation"
+    assert {*model._out_of_fold} >= {"figures"}  # of the rows that bags hold out
+    assert np.mean(contained) > 0.75
+
+
 def test_what_fit_says_of_rows_that_bags_hold_out(command, folder, table):
     fast = ("--model", "fourier_boosting", "--set", "n_estimators=30", "--cv", "0")
     code, _, errors = command("fit", "train.csv", "-o", "n.npz", *fast)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern._estimator.evaluation import Evaluation, Predictions, joined
+from rffkern._estimator.evaluation import Evaluation, Predictions
 from rffkern._estimator.metrics import (
     Metric,
     class_shares,
@@ -123,9 +123,8 @@ def test_copies_in_groups_say_no_more_than_single_rows(rng):
     codes, proba = classes(rng, 3)
     groups = rng.permutation(N).astype(str)
     alone = Evaluation.of(Predictions(codes, proba, None, np.arange(3))).figures()
-    parts = [Predictions(codes[rows], proba[rows], None, np.arange(3), groups=groups[rows])
-             for rows in np.array_split(np.repeat(np.arange(N), 4)[rng.permutation(4 * N)], 3)]
-    found = Evaluation.of(joined(parts)).figures()
+    rows = np.repeat(np.arange(N), 4)[rng.permutation(4 * N)]
+    found = Evaluation.of(Predictions(codes[rows], proba[rows], None, np.arange(3), groups=groups[rows])).figures()
     assert (found["rows"], alone["rows"]) == (4 * N, N)
     single = Evaluation.of(Predictions(codes, proba, None, np.arange(3), groups=groups)).figures()
     for kind in ("standard_errors", "difference_errors"):
