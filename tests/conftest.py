@@ -59,10 +59,10 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    left_out = [item for item in items if item.get_closest_marker("slow") and is_left_out(item.path, config)]
+    left_out = {item for item in items if item.get_closest_marker("slow") and is_left_out(item.path, config)}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in {*left_out}]
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture
