@@ -74,7 +74,7 @@ class Loss(NamedTuple):
             shares = parameters if self.estimates_quantiles else np.full(len(values), 0.5)
             intercept = np.array([weighted_quantile(each, weights, share)
                                   for each, share in zip(values, shares, strict=True)])
-        if self.facts.in_robust_units:
+        if self.facts.scales_with_spread:
             parameters = parameters * [_spread(each, weights) for each in values]
         return intercept, parameters.astype(np.float32, order="C")
 
@@ -171,7 +171,8 @@ def in_robust_units(training: Training) -> Training:
 
     The gradient does not depend on their distance, but the standard deviation does, and in its units all other targets
     would be nearly constant.  So the unit is the standard deviation of targets that are clipped at 10 robust standard
-    deviations from the median; where no target is beyond, it is the plain one.
+    deviations from the median; where no target is beyond, it is the plain one.  `target_scaling` (`_rows/scaling.py`),
+    for losses of means, warns of such targets instead, as these do decide there, and only of a few that are far out.
     """
     values, weights = training.rows.values, training.rows.weights
     middle = np.array([weighted_quantile(each, weights.each, 0.5) for each in values.T])

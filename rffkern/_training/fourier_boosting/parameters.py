@@ -68,7 +68,7 @@ class LossFacts(NamedTuple):
     has_unit_hessian: bool = False  # h = 1: Fourier and linear terms are least squares, whose best step is 1
     allows_stacking: bool = False  # of kernel ridge regression, which estimates means
     metric: Literal["rmse", "mae"] = "rmse"  # of predictions that are no quantiles
-    in_robust_units: bool = False  # whether the parameter is times a robust standard deviation of the target
+    scales_with_spread: bool = False  # whether the parameter is times a robust standard deviation of the target
 
 
 LOSSES: dict[LossName, LossFacts] = {
@@ -79,7 +79,7 @@ LOSSES: dict[LossName, LossFacts] = {
     "huber": LossFacts("huber", "identity",
                        ", the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median "
                        "distance of y from its median, the standard deviation of a normal target", 1.35, "median",
-                       has_unit_hessian=True, in_robust_units=True),
+                       has_unit_hessian=True, scales_with_spread=True),
     "quantile": LossFacts("quantile", "identity", "", "quantile", "quantile", "quantile"),
     # Of these the parameter is the power of the mean to which the variance is proportional.
     "poisson": LossFacts("poisson", "log", "for counts", 1.0),
