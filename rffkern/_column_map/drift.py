@@ -53,8 +53,10 @@ _FEWEST_OF_A_BIN = 10  # rows or texts, whose level or n-gram is expected as oft
 _LEAST_SHARE = 1e-4  # of a bin, so that its logarithm is finite
 _MOST_SHOWN = 20  # new levels of a column in a report
 
-# What a summary says: shifts and differences of missing shares from these on, and shares of rows outside the range.
+# What a summary says: shifts, differences of missing shares, and shares of rows outside the range, from these on and
+# where they are more than chance.
 _NOTABLE_SHIFT, _NOTABLE_MISSING, _NOTABLE_OUTSIDE, _MOST_NAMED = 0.2, 0.05, 0.001, 6
+_LEAST_CHANCE = 0.005  # of as many rows outside the range, where nothing has changed
 
 
 class ColumnReference(NamedTuple):
@@ -423,27 +425,42 @@ def _stability(expected: Double, found: Double, n_training: int) -> float:
     return max(0.0, float(((a - e) * np.log(a / e)).sum()) - noise)
 
 
-def _is_notable(share: float, n_rows: int, share_before: float, n_before: int) -> bool:
-    """Whether the share of missing values has changed by more than chance, four standard errors, and by much."""
+def _is_notable(share: float, n_rows: int, share_before: float, n_before: int, least: float) -> bool:
+    """Whether a share of the rows has changed by more than chance, four standard errors, and by so much at least."""
     pooled = (share * n_rows + share_before * n_before + 1) / (n_rows + n_before + 2)
     error = math.sqrt(pooled * (1 - pooled) * (1 / n_rows + 1 / n_before))
-    return abs(share - share_before) >= max(_NOTABLE_MISSING, 4 * error)
+    return abs(share - share_before) >= max(least, 4 * error)
+
+
+def _chance_outside(share: float, n_rows: int, n_training: int) -> float:
+    """The probability that so large a share of rows like those of training is outside of their range.
+
+    The n_rows + n_training values are in random order: k or more of the rows are below the least value of training with
+    the probability r^k, nearly, with r = n_rows / (n_rows + n_training), and on both sides with (1 + k (1 - r)) r^k.
+    """
+    n_outside, ratio = share * n_rows, n_rows / (n_rows + n_training)
+    return (1 + n_outside * (1 - ratio)) * ratio**n_outside
 
 
 def summary(found: Mapping[str, Any]) -> str:
     """What is notable in a report, on one line; empty where nothing is."""
     facts: list[tuple[float, str]] = []
+    n_rows, n_training = found["rows"], found["training_rows"]
+    # Where nothing has changed, the index of ten bins and of missing values is chi-square of ten degrees of freedom,
+    # of deviation sqrt(20), times 1 / n_rows + 1 / n_training.
+    least_shift = max(_NOTABLE_SHIFT, 3 * math.sqrt(2 * N_QUANTILES) * (1 / max(n_rows, 1) + 1 / max(n_training, 1)))
     for column in found["columns"]:
         name, said = repr(column["column"]), []
         if column["new"]:
             first = next(iter(column["new_levels"]))
             more = f" and {column['n_new_levels'] - 1} more" if column["n_new_levels"] > 1 else ""
             said.append(f"{column['new']:.1%} new levels, {first!r}{more}")
-        if column["outside"] >= max(_NOTABLE_OUTSIDE, 20 / found["training_rows"]):
+        if (column["outside"] >= max(_NOTABLE_OUTSIDE, 20 / n_training)
+                and _chance_outside(column["outside"], n_rows, n_training) < _LEAST_CHANCE):
             said.append(f"{column['outside']:.1%} outside the range of training")
-        if _is_notable(column["missing"], found["rows"], column["missing_in_training"], found["training_rows"]):
+        if _is_notable(column["missing"], n_rows, column["missing_in_training"], n_training, _NOTABLE_MISSING):
             said.append(f"{column['missing']:.1%} missing, {column['missing_in_training']:.1%} in training")
-        if column["shift"] >= _NOTABLE_SHIFT:
+        if column["shift"] >= least_shift:
             said.append(f"shift {column['shift']:.2f}")
         if said:
             size = max(column["shift"], column["new"], column["outside"])

@@ -57,6 +57,16 @@ def test_rows_like_those_of_training_have_no_shift(model, n):
     assert json.loads(json.dumps(report)) == report
 
 
+@pytest.mark.parametrize("n", [10, 30, 100, 400])
+def test_a_row_outside_the_range_is_no_change(model, n):
+    """Of 100 rows one is outside the range of 3,000 by chance in one of five tables of five numbers."""
+    assert sum(summary(model.drift(table(n, seed))) != "" for seed in range(2, 42)) <= 2
+    moved = table(n, seed=1, x=lambda n, rng: np.append(rng.standard_normal(n - n // 10), np.full(n // 10, 50.0)))
+    assert ("outside the range" in summary(model.drift(moved))) == (n > 10)  # a single one of ten is chance
+    assert "outside the range" in summary(model.drift({name: each[:1] for name, each in (
+        moved | {"x": np.full(n, 50.0)}).items()}))
+
+
 def test_what_is_new_is_found(model):
     report = model.drift(table(
         4000, 1, x=lambda n, rng: 1000 * rng.standard_normal(n), word=lambda n, rng: rng.choice(["red", "new"], n),
