@@ -4,7 +4,6 @@ Values come in blocks of `BLOCK_ROWS` rows, which begin at fixed rows, so that n
 source.  There is no random choice: the same rows in the same order give the same summary.
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -133,6 +132,8 @@ class LevelStatistics(NamedTuple):
 
 def level_digests(levels: Sequence[str]) -> NDArray[np.uint64]:
     """A hash of each level that is the same in all blocks of rows."""
+    import hashlib  # not needed where rows are mapped, and slow to load
+
     digests = [hashlib.blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8).digest() for level in levels]
     return np.frombuffer(b"".join(digests), np.uint64)
 
