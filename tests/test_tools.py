@@ -83,12 +83,13 @@ def test_figures_of_the_papers_are_drawn(tmp_path):
         for method in ("K = 1", "K = 20"):
             for seed in (1, 2):
                 cell = {"set": "wine", "method": method, "seed": seed}
-                print(json.dumps({"cell": cell, "figures": {"curve": [90 + seed] * 6}}), file=file)
+                print(json.dumps({"cell": cell, "figures": {"curve": [90 + seed / 50] * 6}}), file=file)
     page = run("reproduce", "page", "-o", tmp_path, "--plot")
-    assert "| K = 20 | 91.50 ± 0.50 |" in page
+    assert "| K = 20 | 90.03 ± 0.01 |" in page
     assert f"]({tmp_path.name}/ecml-figure-3.svg)" in page
     drawing = (tmp_path / "ecml-figure-3.svg").read_bytes()
     assert b"K = 20" in drawing
+    assert b">90.0350<" in drawing  # a label, which is not rounded as coordinates are
     run("reproduce", "page", "-o", tmp_path, "--plot")
     assert (tmp_path / "ecml-figure-3.svg").read_bytes() == drawing
 

@@ -178,9 +178,10 @@ def draw(names, folder):
 
 
 def smaller(svg):
-    """The same drawing, to a hundredth of a point, without indents and names of groups."""
-    for pattern, by in ((r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}"), (r"\n +<", "\n<"),
-                        (r'<g id="\w+(\.\w+)?">', "<g>")):
+    """The same texts, coordinates to a tenth of a point; no indents, ids of groups, styles that marks have twice."""
+    for pattern, by in ((r"\d+\.\d{2,}(?![\d<])", lambda number: f"{float(number[0]):.1f}"), (r"\n +<", "\n<"),
+                        (r'<g id="\w+(\.\w+)?">', "<g>"),
+                        (r'(<use [^>]*) style="stroke: #000000; stroke-width: 0\.\d"', r"\1")):
         svg = re.sub(pattern, by, svg)
     return svg
 
