@@ -7,6 +7,7 @@ import time
 
 def average_ranks(means):
     """Average ranks over data sets of an array (sets, models) in which more is better; ties share their ranks."""
+    means = means.round(9)  # what differs by rounding is equal
     above = (means[:, None, :] > means[:, :, None]).sum(axis=2)
     level = (means[:, None, :] == means[:, :, None]).sum(axis=2)
     return (above + (level + 1) / 2).mean(axis=0)
