@@ -30,8 +30,9 @@ def mean_errors(found):
     complete = {model: runs for model, runs in found.items() if len({name for name, _ in runs}) == most}
     cells = set.intersection(*map(set, complete.values()))
     names = sorted({name for name, _ in cells})
-    return {model: np.array([np.mean([error_of(runs[cell]) for cell in cells if cell[0] == name]) for name in names])
-            for model, runs in complete.items()}, names
+    means = {model: [np.mean([error_of(runs[cell]) for cell in cells if cell[0] == name]) for name in names]
+             for model, runs in complete.items()}
+    return {model: np.array(each).round(9) for model, each in means.items()}, names  # what differs by rounding is equal
 
 
 def wins_of(stacked):
