@@ -1,5 +1,6 @@
 """Copies among the training rows of a table, which must be in one fold."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,8 +16,8 @@ from .sketch import level_digests
 from .tables import RawColumn, RawTable, in_blocks, read_table
 
 
-def copies_as_groups(read: Callable[[], Iterable[tuple[RawTable, int]]], kinds: Mapping[int, str], targets: Double,
-                     weights: Double) -> Indices | None:
+def copies_as_groups(read: Callable[[], Iterable[tuple[RawTable, int]]], kinds: Mapping[int, str],
+                     targets: NDArray[Any], weights: Double) -> Indices | None:
     """For each row the index of the first of its copies, in the columns of some kinds, by their index, and all targets.
 
     None where copies do not count as one row, or no column of numbers tells rows apart: those that have the same level
@@ -32,7 +33,9 @@ def copies_as_groups(read: Callable[[], Iterable[tuple[RawTable, int]]], kinds: 
 
     hashes = np.concatenate([hashes_of((_keys(table.columns[j], rows) for j in kinds), len(rows))
                              for table, rows in blocks()])
-    found = first_copies(hashes_of([hashes, *map(bits_of, targets[learned].T)], len(learned)))
+    found = first_copies(hashes_of(itertools.chain([hashes], (bits_of(target[learned]) for target in targets.T)),
+                                   len(learned)))
+    del hashes
     if found is None:
         return None
     first, inverse = found
@@ -75,12 +78,13 @@ def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
         targets = to_array(y, "y")
         weights = np.ones(len(targets)) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
         table = _table_of(X)
-        codes = [np.unique(each, return_inverse=True)[1] for each in targets.reshape(len(targets), -1).T]
+        if targets.dtype.kind not in "fiub":
+            targets = np.unique(targets, return_inverse=True)[1]
     except (InvalidInputError, TypeError, ValueError):  # which the check of these rows says better
         return sample_weight
     weights = np.array(weights, dtype=np.float64).reshape(-1)
     if not len(targets) == len(weights) == table.n_rows or not (weights >= 0).all():
         return sample_weight
     kinds = {j: column.kind for j, column in enumerate(table.columns)}
-    copied = copies_as_groups(lambda: [(table, 0)], kinds, np.array(codes, dtype=np.float64).T, weights)
+    copied = copies_as_groups(lambda: [(table, 0)], kinds, targets.reshape(len(targets), -1), weights)
     return sample_weight if copied is None else np.bincount(copied, weights, len(weights))
