@@ -24,10 +24,10 @@ from .._column_map.cells import (
     levels_of_texts,
 )
 from .._column_map.column_map import ColumnMap
+from .._column_map.copies import copies_in_memory
 from .._column_map.learning import MAX_KEPT_LEVELS
 from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers, recoded
 from .._estimator.registry import AUTOMATIC
-from .._rows.copies import are_told_apart, bits_of, first_copies, hashes_of
 from .._rows.row_blocks import RowBlocks, block_size
 from .._rows.validation import NamedRows, integer_dtype
 from ..errors import InvalidInputError
@@ -176,16 +176,8 @@ class TrainingTable(NamedTuple):
         """
         if self.groups is not None:
             return self.groups
-        blocks = (self.X[start : start + BLOCK_ROWS] for start in range(0, len(self.X), BLOCK_ROWS))
-        hashes = np.concatenate([hashes_of(map(bits_of, block.T), len(block)) for block in blocks])
-        targets = np.unique(self.y, return_inverse=True)[1].astype(np.uint64)
-        found = first_copies(hashes_of([hashes, targets], len(hashes)))
-        if found is None:
-            return None
-        first, inverse = found
-        numeric = [column.kind not in (CATEGORY, EMPTY) for column in self.columns]
-        values = (self.X[first, j] for j in np.flatnonzero(numeric))
-        return first[inverse] if are_told_apart(values, len(first)) else None
+        columns = [column.raw(values) for column, values in zip(self.columns, self.X.T, strict=True)]
+        return copies_in_memory(RawTable(None, columns, len(self.X)), self.y, np.ones(len(self.y)))
 
     def needs_map(self) -> bool:
         """Whether a column has missing values, or does not contain numbers."""

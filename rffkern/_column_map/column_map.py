@@ -63,8 +63,7 @@ class ColumnMap(Parametrised):
     levels, in one unit; rare levels are one level.  Beyond `max_levels` levels that are not rare, or where rare ones of
     two rows or more have half of the rows, it becomes target statistics, the mean of y of each level of two rows or
     more, shrunk towards the mean of all by a weight that held-out folds choose, and the logarithm of the number of its
-    rows.
-    Where rows of rare levels are a tenth or more, as in columns of names or of free text, it also becomes the
+    rows.  Where rows of rare levels are a tenth or more, as in columns of names or of free text, it also becomes the
     prediction of y by ridge regression on n-grams of its words and letters, if that is better than the mean.  Dates
     also become the parts that `date_parts` says.
 

@@ -65,6 +65,17 @@ def _table_of(X: Any) -> RawTable:
     return read_table(X, reports=False)
 
 
+def copies_in_memory(X: Any, targets: NDArray[Any], weights: Double) -> Indices | None:
+    """`copies_as_groups` of a table in memory, whose columns all count; targets are numbers or labels."""
+    table = _table_of(X)
+    if targets.dtype.kind not in "fiub":
+        targets = np.unique(targets, return_inverse=True)[1].reshape(targets.shape)
+    if not len(targets) == len(weights) == table.n_rows:
+        return None
+    kinds = {j: column.kind for j, column in enumerate(table.columns)}
+    return copies_as_groups(lambda: [(table, 0)], kinds, targets.reshape(len(targets), -1), weights)
+
+
 def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
     """Weights of raw training rows, those of copies moved to the first of them; as given where nothing is to be moved.
 
@@ -77,14 +88,8 @@ def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
     try:
         targets = to_array(y, "y")
         weights = np.ones(len(targets)) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
-        table = _table_of(X)
-        if targets.dtype.kind not in "fiub":
-            targets = np.unique(targets, return_inverse=True)[1]
+        weights = np.array(weights, dtype=np.float64).reshape(-1)
+        copied = copies_in_memory(X, targets, weights) if (weights >= 0).all() else None
     except (InvalidInputError, TypeError, ValueError):  # which the check of these rows says better
         return sample_weight
-    weights = np.array(weights, dtype=np.float64).reshape(-1)
-    if not len(targets) == len(weights) == table.n_rows or not (weights >= 0).all():
-        return sample_weight
-    kinds = {j: column.kind for j, column in enumerate(table.columns)}
-    copied = copies_as_groups(lambda: [(table, 0)], kinds, targets.reshape(len(targets), -1), weights)
     return sample_weight if copied is None else np.bincount(copied, weights, len(weights))
