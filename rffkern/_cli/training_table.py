@@ -176,7 +176,7 @@ class TrainingTable(NamedTuple):
         """
         if self.groups is not None:
             return self.groups
-        columns = [column.raw(values) for column, values in zip(self.columns, self.X.T, strict=True)]
+        columns = [column.raw(self.X[:, j]) for j, column in enumerate(self.columns)]
         return copies_in_memory(RawTable(None, columns, len(self.X)), self.y, np.ones(len(self.y)))
 
     def needs_map(self) -> bool:
