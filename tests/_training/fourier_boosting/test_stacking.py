@@ -348,17 +348,20 @@ def test_the_share_of_values_is_that_of_least_squares():
 @pytest.mark.slow
 def test_kernel_alone_is_within_reach_of_many_classes():
     """The prior is in units of scores: it must not hold kernel ridge down where nearly all rows are right."""
-    rng = np.random.default_rng(3)
-    centers = rng.standard_normal((8, 6))
-    labels = rng.integers(0, 8, 900)
-    rows = centers[labels] + 0.25 * rng.standard_normal((900, 6))
-    rows[:, 0] = np.abs(rows[:, 0])
-    train, test = slice(0, 600), slice(600, 900)
-    stacked = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(rows[train], labels[train])
-    alone = KernelRidgeClassifier(random_state=0).fit(rows[train], labels[train])
-    loss, of_kernels = (-np.log(model.predict_proba(rows[test])[np.arange(300), labels[test]]).mean()
-                        for model in (stacked, alone))
-    assert loss < 1.1 * of_kernels
+    log_ratios = []  # of one draw either loss may be lower
+    for seed in range(3, 6):
+        rng = np.random.default_rng(seed)
+        centers = rng.standard_normal((8, 6))
+        labels = rng.integers(0, 8, 900)
+        rows = centers[labels] + 0.25 * rng.standard_normal((900, 6))
+        rows[:, 0] = np.abs(rows[:, 0])
+        train, test = slice(0, 600), slice(600, 900)
+        stacked = FourierBoostingClassifier(**SHORT, kernel_ridge=True).fit(rows[train], labels[train])
+        alone = KernelRidgeClassifier(random_state=0).fit(rows[train], labels[train])
+        loss, of_kernels = (-np.log(model.predict_proba(rows[test])[np.arange(300), labels[test]]).mean()
+                            for model in (stacked, alone))
+        log_ratios.append(np.log(loss / of_kernels))
+    assert np.mean(log_ratios) < 0
 
 
 def test_numbers_of_a_choice_are_told_in_words():
