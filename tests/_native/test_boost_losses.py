@@ -190,4 +190,4 @@ def test_refusals(changes, message):
     with pytest.raises(ValueError, match=message):
         boosting.step_derivatives(**arguments)
     with pytest.raises(ValueError, match=message):
-        boosting.update(**arguments, gradient=scores.copy(), hessian=scores.copy())
+        boosting.update(**arguments, half_weight=scores[0], gradient=scores.copy(), hessian=scores.copy())

@@ -372,8 +372,8 @@ def best_step(real):
 
 
 def update(real):
-    return step_derivatives(real) | {name: np.ones((1, 2 * TILE), np.float32)
-                                     for name in ("scores", "gradient", "hessian")}
+    return step_derivatives(real) | {"half_weight": np.ones(2 * TILE, np.float32)} | {
+        name: np.ones((1, 2 * TILE), np.float32) for name in ("scores", "gradient", "hessian")}
 
 
 def grow_tree(real):

@@ -61,6 +61,8 @@ class LossProblem:
         self.weight = (rng.uniform(0.2, 3, n) if weighted else np.ones(n)).astype(np.float32)
         self.weight[n_train_rows : self.n_train] = 0
         self.weight[self.n_train + n_held_rows :] = 0
+        self.half_weight = np.where(np.arange(n) % 2 == 1, self.weight, 0).astype(np.float32)
+        self.half_weight[: self.n_train] = 0
         self.parameters = parameters_of(name, n_outputs)
         self.scores = (spread * rng.standard_normal((n_outputs, n))).astype(np.float32)
         self.directions = rng.standard_normal((n_outputs, n)).astype(np.float32)
@@ -78,7 +80,8 @@ class LossProblem:
         d = self.directions.astype(float)
         sums = np.sum((g * d)[:, train]), np.sum((h * d**2)[:, train])
         losses = [np.sum((self.weight * loss)[rows]) for rows in (train, ~train)]
-        return sums, (scores, *losses, g[:, train], self.comparable(h[:, train]))
+        half = np.sum(self.half_weight * loss)
+        return sums, (scores, *losses, g[:, train], self.comparable(h[:, train]), half)
 
     def comparable(self, h):
         """Curvatures, but of a quantile their reciprocals: linear in the residual, so that rounding hardly shows."""
@@ -93,12 +96,12 @@ class LossProblem:
                                   self.weight, self.n_train, n_steps, largest_move, smallest_move, n_threads)
 
     def update(self, step, n_threads=1):
-        """Scores, both losses, and the gradient and the hessian of the training rows."""
+        """Scores, both losses, gradient and hessian of the training rows, and the loss of half of the others."""
         scores, g, h = self.scores.copy(), np.full_like(self.scores, np.nan), np.full_like(self.scores, np.nan)
-        losses = boosting.update(self.loss, self.parameters, scores, self.directions, step, self.targets,
-                                 self.weight, self.n_train, g, h, n_threads)
+        *losses, half = boosting.update(self.loss, self.parameters, scores, self.directions, step, self.targets,
+                                        self.weight, self.half_weight, self.n_train, g, h, n_threads)
         assert np.isnan([g[:, self.n_train :], h[:, self.n_train :]]).all()
-        return scores, *losses, g[:, : self.n_train], self.comparable(h[:, : self.n_train])
+        return scores, *losses, g[:, : self.n_train], self.comparable(h[:, : self.n_train]), half
 
 
 def loss_problems(**fixed):

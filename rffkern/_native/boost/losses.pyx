@@ -217,6 +217,7 @@ def update(
     double step,
     const float[::1] targets,         # IN (n,)
     const float[::1] weight,          # IN (n,)
+    const float[::1] half_weight,     # IN (n,) those of half of the validation rows, 0 elsewhere; or (0,)
     Py_ssize_t n_train,
     float[:, ::1] gradient,           # OUT (n_outputs, n) weight times g, of training rows
     float[:, ::1] hessian,            # OUT (n_outputs, n) weight times h, of training rows
@@ -224,18 +225,24 @@ def update(
 ):
     """scores += step directions on all rows; then gradient and hessian of the training rows.
 
-    Return the sums of weight times loss over the training rows and over the validation rows.
+    Return the sums of weight times loss over the training rows, over the validation rows and, where there are weights
+    of half of these, over this half.
     """
     _check(loss, parameters, scores, directions, step, targets, weight, n_train, n_threads)
     cdef Py_ssize_t n_outputs = scores.shape[0], n = scores.shape[1]
     agree(has_shape(gradient, n_outputs, n), "gradient must have the shape of scores")
     agree(has_shape(hessian, n_outputs, n), "hessian must have the shape of scores")
+    agree(half_weight.shape[0] == 0 or half_weight.shape[0] == n, "half_weight must have shape (n,) or (0,)")
     if n == 0:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     cdef vb_rows rows = _rows(loss, scores, directions, step, targets, weight)
-    cdef double[2] losses
+    cdef double[3] losses
     cdef Py_ssize_t work = 0
     with nogil:
         losses[0] = _update_rows(&rows, &parameters[0], 0, n_train, &gradient[0, 0], &hessian[0, 0], &work, n_threads)
         losses[1] = _update_rows(&rows, &parameters[0], n_train, n, NULL, NULL, &work, n_threads)
-    return losses[0], losses[1]
+        losses[2] = 0
+        if half_weight.shape[0]:
+            rows.weight, rows.step = &half_weight[0], 0
+            losses[2] = _update_rows(&rows, &parameters[0], n_train, n, NULL, NULL, &work, n_threads)
+    return losses[0], losses[1], losses[2]

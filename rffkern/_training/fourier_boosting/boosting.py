@@ -64,9 +64,29 @@ class Checkpoint(NamedTuple):
     losses: Sequence[Losses] = ()  # before the first round and after each
     best_round: int = 0  # number of rounds up to the lowest validation loss
     validation_scores: Any = None  # (n_outputs, n_validation) after these
+    unseen: "UnseenScores | None" = None
     learners: Mapping[str, tuple[Any, ...]] = {}  # histories of base learners by name
     scores: Any = None  # (n_outputs, n_rows) after all rounds; None before the first
     evaluation_scores: Sequence[Any] = ()  # the same of additional evaluation sets
+
+
+class UnseenScores(NamedTuple):
+    """Scores of validation rows after rounds that they have not chosen: those up to the lowest loss of the other half.
+
+    After the rounds that all have chosen, few validation rows have lower losses than new rows.
+    """
+
+    scores: Any  # (n_outputs, n_validation), padding too
+    lowest: tuple[float, float]  # losses of both halves
+
+    def after_round(self, rows: BaggedRows) -> "UnseenScores":
+        """Those after one more round, by its losses."""
+        scores, lowest = self.scores, [*self.lowest]
+        for half, loss in enumerate(rows.half_sums):
+            if loss < lowest[half]:
+                lowest[half] = loss
+                scores = np.where(rows.halves == bool(half), scores, rows.validation_scores())
+        return self if scores is self.scores else UnseenScores(scores, (lowest[0], lowest[1]))
 
 
 class Bag(NamedTuple):
@@ -77,6 +97,7 @@ class Bag(NamedTuple):
     gain_shares: dict[str, float]  # shares of the base learners in the improvement of the validation loss
     relevances: dict[str, Double]  # of columns, by base learner, sum 1
     validation_scores: Any  # (n_outputs, n_validation) after the rounds kept
+    unseen_scores: Any = None  # `UnseenScores.scores`; None where `validation_scores` are as good
     checkpoint: Checkpoint | None = None  # for more rounds
     is_complete: bool = True  # False where its time or the callback has ended it
     choices: Mapping[str, Mapping[str, Any]] = {}  # of base learners by name
@@ -94,7 +115,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     decide nothing.  `after_round` says whether to go on; it may call its last argument for a checkpoint.
     """
     rng, steps, best = copy.deepcopy(checkpoint.rng), [*checkpoint.steps], checkpoint.best_round
-    validation_scores = checkpoint.validation_scores
+    validation_scores, unseen = checkpoint.validation_scores, checkpoint.unseen
     if checkpoint.scores is not None:
         for each, scores in zip((rows, *evaluation_sets), (checkpoint.scores, *checkpoint.evaluation_scores),
                                 strict=True):
@@ -103,11 +124,13 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
             learner.restore(checkpoint.learners[learner.name])
     else:
         validation_scores = rows.validation_scores()
+        if rows.halves is not None and patience is not None and metric is None:
+            unseen = UnseenScores(validation_scores, rows.half_sums)
     curve = [*checkpoint.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
     lowest = curve[best].validation if metric is None else metric(validation_scores)
 
     def checkpoint_of(scores: Any, others: Sequence[Any]) -> Checkpoint:
-        return Checkpoint(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores,
+        return Checkpoint(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores, unseen,
                           {learner.name: learner.history() for learner in learners}, scores, others)
 
     def checkpoint_now() -> Checkpoint:
@@ -127,6 +150,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         value = after.validation if metric is None else metric(rows.validation_scores())
         if value < lowest:
             lowest, best, validation_scores = value, len(steps), rows.validation_scores()
+        unseen = None if unseen is None else unseen.after_round(rows)
         if not after_round(len(steps), after, checkpoint_now):
             break
 
@@ -139,7 +163,8 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     total = sum(gains.values())
     gain_shares = {name: gain / total if total else 1 / len(gains) for name, gain in gains.items()}
     relevances = {learner.name: learner.relevances / max(learner.relevances.sum(), 1e-300) for learner in learners}
-    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores, checkpoint, is_complete,
+    return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores,
+               None if unseen is None or patience is None else unseen.scores, checkpoint, is_complete,
                {learner.name: learner.choices for learner in learners}, rng)
 
 

@@ -32,7 +32,7 @@ _MIX_ROWS, _MIDDLE_SHARE = 10.0, 0.3
 
 
 def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, data: LossData,
-             n_tree_bags: int) -> tuple[Indices, Single, Double, Double]:
+             n_tree_bags: int) -> tuple[Indices, Single, Double, Double, Double]:
     """The mean of the bags on out-of-fold rows, of which the last may be bags of trees alone.
 
     The share of all of these is the one of lowest loss on rows that bags of either kind have held out; a prior of as
@@ -43,15 +43,22 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
     rows : indices of rows of weight > 0 that bags of each kind have held out
     scores : array of shape (n_outputs, n_padded)
         Their means over these bags, padded to whole tiles.
+    unseen : array of shape (n_outputs, n_rows)
+        The same of scores after rounds that other rows have chosen.
     shares : array of shape (n_bags,), of each bag in the mean
     excess : array of shape (n_outputs,)
-        By how much the scores of out-of-fold rows vary more than those of the mean of all bags.
+        By how much the latter vary more than those of the mean of all bags.
     """
     first = len(bags) - n_tree_bags
     kinds = [slice(first), slice(first, None)] if n_tree_bags else [slice(None)]
-    sums = [ScoreSums.of(((order.validation_rows(), order.validation_scores(bag.validation_scores))
-                          for bag, order in zip(bags[kind], orders[kind], strict=True)),
-                         len(data.intercept), len(weights)) for kind in kinds]
+
+    def sums_of(scores: Callable[[Bag], Single]) -> list[ScoreSums]:
+        """Of the bags of each kind."""
+        return [ScoreSums.of(((order.validation_rows(), order.validation_scores(scores(bag)))
+                              for bag, order in zip(bags[kind], orders[kind], strict=True)),
+                             len(data.intercept), len(weights)) for kind in kinds]
+
+    sums = sums_of(lambda bag: bag.validation_scores)
     means = [each.taken(np.flatnonzero(weights[each.rows])) for each in sums]
     rows, scores = means[0].rows, pad_to_tiles(means[0].means())
     shares = np.full(len(bags), 1 / len(bags))
@@ -67,9 +74,14 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
                           2)  # 0 or 1 leaves out terms of one kind
         scores = scores + np.float32(share) * differences
         shares = np.repeat([(1 - share) / first, share / n_tree_bags], [first, n_tree_bags])
-    excess = sum(shares[kind].sum() ** 2 * each.excess_variance(len(bags[kind]))
-                 for kind, each in zip(kinds, sums, strict=True))
-    return rows, scores, shares, excess
+    if all(bag.unseen_scores is not None for bag in bags):
+        sums = sums_of(lambda bag: bag.unseen_scores)
+    parts = [shares[kind].sum() for kind in kinds]
+    unseen: Double = sum(part * each.taken(np.searchsorted(each.rows, rows)).means()
+                         for part, each in zip(parts, sums, strict=True))
+    excess = sum(part**2 * each.excess_variance(len(bags[kind]))
+                 for part, kind, each in zip(parts, kinds, sums, strict=True))
+    return rows, scores, unseen, shares, excess
 
 
 class ScoreSums(NamedTuple):
@@ -151,7 +163,7 @@ def _noise(data: LossData, scores: Single, targets: Single, weights: Double) -> 
     gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
     padded_targets, weight = _padded(targets, weights, scores.shape[1])
     boosting.update(data.loss.kernel, data.parameters, scores, np.zeros_like(scores), 0.0, padded_targets, weight,
-                    scores.shape[1], gradient, hessian, 1)
+                    weight[:0], scores.shape[1], gradient, hessian, 1)
     is_counted = weight > 0  # weights far below the largest one are 0 in single precision, as are those of the padding
     squares = gradient[:, is_counted].astype(np.float64) ** 2 / weight[is_counted]
     return float(squares.sum() / max(hessian.sum(dtype=np.float64), 1e-30))

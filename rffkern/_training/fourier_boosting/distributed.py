@@ -13,7 +13,7 @@ import numpy as np
 from ..._estimator.base import Fitted
 from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit
-from ..._native.array_types import Double, Indices, NDArray, Single
+from ..._native.array_types import Double, Indices, Mask, NDArray, Single
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.tiles import TILE
@@ -421,6 +421,8 @@ class PartitionedRows:
     """
 
     scores = None  # stay where they are
+    halves: Mask | None = None  # rows are many
+    half_sums = 0.0, 0.0
 
     def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
                  bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:

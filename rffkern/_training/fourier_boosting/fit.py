@@ -27,7 +27,7 @@ from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .base_learners import LEARNERS
-from .boosting import Bag, Callback, Checkpoint, train_again, train_bags
+from .boosting import Bag, Callback, Checkpoint, UnseenScores, train_again, train_bags
 from .calibration import inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
@@ -63,7 +63,7 @@ class WarmStart(NamedTuple):
         return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
 
 
-_STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, Checkpoint, Losses,
+_STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, Checkpoint, UnseenScores, Losses,
                 *(learner.term for learner in LEARNERS.values()))
 
 
@@ -139,7 +139,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
     data, weights = table.data, table.weights
-    rows, scores, shares, excess = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
+    rows, scores, unseen, shares, excess = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_stack(model, loss, table.columns, len(table.learned), was_stopped or timed_out)
     stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, (rows, scores), factor, limit)
@@ -147,7 +147,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     quantiles = quantile_shifts(data, scores, weights[rows])
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
-    stacked = stack.scores(scores[:, : len(rows)] + quantiles[:, None], data, rows)
+    stacked = stack.scores(unseen + quantiles[:, None], data, rows)
     record = out_of_fold_record(stacked, stack.weight_of_bags**2 * excess, data, rows, weights[rows], center, scale,
                                 quantiles_of(model), bool(table.evaluation),
                                 None if table.evaluation or table.groups is None else table.groups[rows])
@@ -270,7 +270,8 @@ def draw_folds(model: Any, table: Table, sizes: Hyperparameters, rng: "np.random
             start = start_with_all_labels(strata.astype(np.intp), start, share)
         if groups is not None:
             start = start_of_last(n_rows, 1 - start / n_rows, groups)
-        return [RowOrder.of(learned[:start], learned[start:], rng) for _ in range(n_bags)]
+        parts = None if groups is None else groups[start:]
+        return [RowOrder.of(learned[:start], learned[start:], rng, parts, in_order=True) for _ in range(n_bags)]
     if groups is not None:
         n_folds = min(n_folds, len(np.unique(groups)))
     orders, held_out, first = [], list[Mask](), n_bags - sizes.n_tree_bags
@@ -283,7 +284,8 @@ def draw_folds(model: Any, table: Table, sizes: Hyperparameters, rng: "np.random
                 folds = (assign_folds(strata, n_folds, rng) if groups is None else
                          group_folds(groups, strata, n_folds, rng))
             held_out.append((folds == bag % int(n_folds)) & (len(learned) > 1))  # one row cannot be held out
-        orders.append(RowOrder.of(learned[~held_out[bag]], learned[held_out[bag]], rng))
+        parts = None if groups is None else groups[held_out[bag]]
+        orders.append(RowOrder.of(learned[~held_out[bag]], learned[held_out[bag]], rng, parts))
     return orders
 
 

@@ -38,6 +38,10 @@ _FENCE = 3.0
 # classes both are so large for each two.
 _NEWTON_ITERATIONS, _LARGEST_MOVE, _SMALLEST_MOVE = 6, 5.0, 1e-3
 
+# Validation rows up to which their halves are told apart: more have hardly lower losses than new rows for having chosen
+# the rounds of a bag.
+_MOST_HALVED = 2048
+
 
 class Columns(NamedTuple):
     """Rows column by column, in units of the scaling, and bins of their values for trees."""
@@ -235,13 +239,18 @@ class RowOrder(NamedTuple):
     rows: Indices  # index of the row, any where `used` is False
     used: Mask
     n_train: int  # padded
+    halves: Mask | None = None  # of validation rows with padding: which of two halves each is in
 
     @classmethod
-    def of(cls, training: Indices, validation: Indices, rng: "np.random.Generator") -> Self:
-        """Training rows in random order, and validation rows."""
+    def of(cls, training: Indices, validation: Indices, rng: "np.random.Generator",
+           parts: Indices | None = None, in_order: bool = False) -> Self:
+        """Training rows in random order, and validation rows, whose `parts`, such as groups, are in one half each."""
+        halves = np.zeros(-(-len(validation) // TILE) * TILE, dtype=bool)
+        parts = np.arange(len(validation)) if parts is None else np.unique(parts, return_inverse=True)[1]
+        halves[: len(parts)] = 2 * parts > parts.max(initial=0) if in_order else parts % 2 == 1
         training, validation = _padded(rng.permutation(training)), _padded(validation)
         rows = np.concatenate([training, validation])
-        return cls(np.maximum(rows, 0), rows >= 0, len(training))
+        return cls(np.maximum(rows, 0), rows >= 0, len(training), halves)
 
     @classmethod
     def of_evaluation(cls, evaluation: Indices) -> Self:
@@ -293,6 +302,8 @@ class BaggedRows(Protocol):
     """
 
     losses: Losses
+    halves: Mask | None  # which half of the validation rows each is in, with padding; None where rows are many
+    half_sums: tuple[float, float]  # of the losses of both halves, up to a constant
     has_unit_hessian: bool  # of the loss
 
     def set_direction(self, term: Term) -> None:
@@ -346,7 +357,7 @@ class LocalRows:
 
     def __init__(self, data: LossData, columns: Single, bins: Bins, weight: Single, scores: Single, targets: Single,
                  n_train: int, least_losses: tuple[float, float] = (0.0, 0.0), n_threads: int = 1,
-                 cells: Any = None) -> None:
+                 cells: Any = None, halves: Mask | None = None) -> None:
         self.n_threads, self.cells = n_threads, cells
         self.columns, self.bins, self.weight, self.scores, self.n_train = columns, bins, weight, scores, n_train
         self._targets, self._least_losses = targets, least_losses
@@ -354,6 +365,13 @@ class LocalRows:
         self._kernel, self._parameters, self._step_unit = data.loss.kernel, data.parameters, data.loss.step_unit
         self.has_unit_hessian, self._weights_by_hessian = data.loss.facts.has_unit_hessian, data.loss.link == "log"
         self.totals = [float(np.sum(part, dtype=np.float64)) for part in np.split(self.weight, [self.n_train])]
+        self.halves, self._half_weight = halves, self.weight[:0]
+        if halves is not None:
+            self._half_weight = self.weight.copy()
+            self._half_weight[: self.n_train] = 0
+            self._half_weight[self.n_train :][~halves] = 0
+            if self._half_weight.sum() in (0, self.weight[self.n_train :].sum()):  # all are in one of them
+                self.halves, self._half_weight = None, self.weight[:0]
         self.losses = self.add_step(0.0)
 
     @classmethod
@@ -364,9 +382,11 @@ class LocalRows:
         scores = np.ascontiguousarray(np.where(used, data.initial_scores[:, rows], np.float32(0)))
         least = np.where(used, weights[rows] * data.least_losses[rows], 0.0)
         training, validation = (float(part.sum()) for part in np.split(least, [order.n_train]))
+        has_halves = order.halves is not None and len(order.halves) <= _MOST_HALVED
         return cls(data, take_rows(columns.values, rows), take_rows(columns.bins, rows), weight, scores,
                    data.targets[rows], order.n_train, (training, validation), n_threads,
-                   None if columns.sparse is None else columns.sparse.of_bag(order))
+                   None if columns.sparse is None else columns.sparse.of_bag(order),
+                   order.halves if has_halves else None)
 
     @property
     def sample(self) -> "LocalRows":
@@ -388,8 +408,9 @@ class LocalRows:
         """Add a multiple of the direction to the scores; gradient, Hessian and losses become those there."""
         sums = boosting.update(
             self._kernel, self._parameters, self.scores, self.directions, step, self._targets, self.weight,
-            self.n_train, self.gradient, self.hessian, self.n_threads)
+            self._half_weight, self.n_train, self.gradient, self.hessian, self.n_threads)
         self.sums = sums[0] - self._least_losses[0], sums[1] - self._least_losses[1]
+        self.half_sums = sums[1] - sums[2], sums[2]
         self.losses = Losses.of_sums(self.sums, self.totals)
         return self.losses
 

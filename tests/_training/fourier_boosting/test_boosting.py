@@ -24,6 +24,7 @@ class StubState:
     """Losses from a list instead of rows."""
 
     has_unit_hessian = False
+    halves, half_sums = None, (0.0, 0.0)
 
     def __init__(self, held_out, learned=1.0):
         self.rest = list(held_out)
@@ -90,6 +91,42 @@ def test_without_patience_all_are_kept():
     member = train(StubState([5, 4, 6, 7, 8, 9]), [StubKind("fourier")], 5, patience=None)
     assert len(member.steps) == 5
     assert member.validation_scores == 9
+
+
+class HalvedState(StubState):
+    """Losses of four validation rows, of which two are a half; scores count the rounds."""
+
+    halves = np.array([False, True, True, False])
+
+    def __init__(self, sums):
+        self.sums = [*sums]
+        self.half_sums = self.sums[0]
+        super().__init__(map(sum, sums))
+
+    def validation_scores(self):
+        return np.full((1, 4), len(self.steps), np.float32)
+
+    def add_step(self, step):
+        self.half_sums = self.sums[len(self.steps) + 1]
+        return super().add_step(step)
+
+
+def test_rows_have_scores_after_the_rounds_that_the_other_half_chooses():
+    sums = [(3, 3), (1, 4), (2, 2), (2, 1), (1, 1), (5, 0.5), (5, 5), (5, 5)]
+    member = train(HalvedState(sums), [StubKind("fourier")], 7)
+    assert (len(member.steps), member.validation_scores.tolist()) == (4, [[4, 4, 4, 4]])
+    assert member.unseen_scores.tolist() == [[5, 1, 1, 5]]
+    assert train(HalvedState(sums), [StubKind("fourier")], 7, patience=None).unseen_scores is None
+
+
+def test_rounds_that_follow_go_on_with_the_halves():
+    sums = [(3, 3), (1, 4), (2, 2), (2, 1), (0.5, 1), (5, 0.5), (5, 5), (5, 5), (5, 5)]
+    before = train(HalvedState(sums), [StubKind("fourier")], 3).checkpoint
+    state = HalvedState(sums)
+    state.steps, state.rest = [0, 0, 0], [sum(each) for each in sums[4:]]
+    member = boost_bag(state, [], [StubKind("fourier")], 20, 3, before, lambda *_: True)
+    assert (len(member.steps), before.unseen.scores.tolist()) == (4, [[3, 1, 1, 3]])
+    assert member.unseen_scores.tolist() == [[5, 4, 4, 5]]
 
 
 def test_a_member_that_never_gains_keeps_nothing():

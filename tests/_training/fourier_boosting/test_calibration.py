@@ -65,8 +65,13 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
     held = 3 * scores if targets == "labels" else 2 * scores - y  # less the targets
     bags = [Bag([], [], {}, {}, np.ascontiguousarray(held[kind : kind + 1, order.rows[order.n_train :]], np.float32))
             for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-    rows, mixed, shares, _ = mix_bags(bags, orders, np.ones(200), data, 2)
+    rows, mixed, unseen, shares, _ = mix_bags(bags, orders, np.ones(200), data, 2)
     np.testing.assert_array_equal(rows, np.arange(200))
+    np.testing.assert_allclose(unseen, mixed[:, :200], atol=1e-6)
+    others = [bag._replace(unseen_scores=bag.validation_scores + np.float32(k < 2)) for k, bag in enumerate(bags)]
+    again = mix_bags(others, orders, np.ones(200), data, 2)
+    np.testing.assert_array_equal(again[1], mixed)
+    np.testing.assert_allclose(again[2], unseen + 2 * shares[0], atol=1e-6)
     assert shares.sum() == pytest.approx(1)
     assert shares[2] == shares[3]
     assert 2 * shares[2] == pytest.approx(better, abs=0.1)
@@ -85,7 +90,7 @@ def test_the_share_of_bags_of_trees_does_not_depend_on_a_unit(sizes, least_weigh
         orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
         bags = [Bag([], [], {}, {}, np.float32(residuals[kind : kind + 1, order.rows[order.n_train :]]))
                 for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2)[2])
+        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2)[3])
     np.testing.assert_allclose(*shares, atol=tolerance)
     assert ((2 * np.array(shares) > 0.2) & (2 * np.array(shares) < 0.8)).all()
 
@@ -180,3 +185,22 @@ def test_the_share_of_held_out_rows_below_a_quantile():
     model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     below = (y[300:, None] <= model.predict_quantiles(X[300:]) + 1e-5).mean(axis=0)
     np.testing.assert_allclose(below, [0.2, 0.8], atol=0.01)
+
+
+@pytest.mark.slow
+def test_few_rows_do_not_flatter():
+    """What a model says of rows that its bags hold out is what is true of new ones, though these choose the rounds."""
+    excess, covered = [], []
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((1040, 6))
+        y = X[:, 0] + X[:, 1] + rng.standard_normal(1040)
+        model = FourierBoostingRegressor(random_state=0).fit(X[:40], y[:40])
+        low, high = model.predict_interval(X[40:], 0.8).T
+        covered.append(np.mean((low <= y[40:]) & (y[40:] <= high)))
+        labels = y > 0
+        model = FourierBoostingClassifier(random_state=0).fit(X[:40], labels[:40])
+        losses = -np.log(model.predict_proba(X[40:])[np.arange(1000), labels[40:].astype(int)])
+        excess.append(losses.mean() - vars(model)["_out_of_fold"]["figures"]["log_loss"])
+    assert np.mean(excess) == pytest.approx(0, abs=0.06)  # 0.18 after the rounds that the rows have chosen themselves
+    assert 0.78 < np.mean(covered) < 0.88  # 0.76

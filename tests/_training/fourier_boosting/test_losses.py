@@ -179,8 +179,8 @@ def test_least_losses_are_those_at_the_target():
         targets[:4] = data.targets
         for k in range(4):
             weight[:] = np.arange(128) == k
-            found, _ = boosting.update(data.loss.kernel, data.parameters, rows.copy(), np.zeros_like(rows), 0.0,
-                                       targets, weight, 128, np.empty_like(rows), np.empty_like(rows), 1)
+            found, *_ = boosting.update(data.loss.kernel, data.parameters, rows.copy(), np.zeros_like(rows), 0.0,
+                                        targets, weight, weight[:0], 128, np.empty_like(rows), np.empty_like(rows), 1)
             assert found == pytest.approx(data.least_losses[k], abs=3e-6)
     least = Loss(LOSSES["tweedie"], (1.5,)).data(y, WEIGHTS).least_losses[0]
     np.testing.assert_allclose(least, 4 * np.sqrt(1.2) - 2 * 1.2 - 2)

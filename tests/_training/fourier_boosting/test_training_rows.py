@@ -91,6 +91,19 @@ def test_a_layout_pads_both_parts():
     assert order.rows[:200].tolist() != list(range(200))
 
 
+def test_halves_of_validation_rows():
+    """Every other row, or every other group; or the later rows and groups, where they are in order."""
+    def halves(parts=None, in_order=False, n=6):
+        order = RowOrder.of(np.arange(0), np.arange(n), np.random.default_rng(0), parts, in_order)
+        return order.halves[:n].astype(int).tolist()
+
+    assert halves() == [0, 1, 0, 1, 0, 1]
+    assert halves(np.array([7, 7, 3, 3, 9, 7])) == [1, 1, 0, 0, 0, 1]
+    assert halves(in_order=True) == [0, 0, 0, 1, 1, 1]
+    assert halves(np.array([1, 1, 1, 1, 2, 2]), in_order=True) == [0, 0, 0, 0, 1, 1]
+    assert halves(np.array([5, 5]), n=2) == halves(np.array([5, 5]), True, n=2) == [0, 0]
+
+
 def by_remainders(strata, n_folds, rng):
     """The folds as they were when their number was always whole: model files of then have the same bits."""
     order = np.lexsort((rng.random(len(strata)), strata))
@@ -263,3 +276,13 @@ def test_rows_that_are_equal_by_chance_stay(rng):
     columns[0] = np.arange(300) - (np.arange(300) < 20) * 20  # under a tenth
     columns[:, :20] = columns[:, 20:40]
     np.testing.assert_array_equal(merge_copies(columns, targets, weights, np.arange(300)), weights)
+
+
+def test_losses_of_halves():
+    y = VALUES[0].astype(float)
+    state, _ = state_of(Loss(LOSSES["squared_error"]), y)
+    losses = WEIGHTS * (y - np.average(y, weights=WEIGHTS)) ** 2 / 2
+    np.testing.assert_allclose(state.half_sums, [losses[200::2].sum(), losses[201::2].sum()], rtol=1e-5)
+    problem, rng = Loss(LOSSES["squared_error"]).data(y[None], WEIGHTS), np.random.default_rng(0)
+    together = RowOrder.of(np.arange(200), np.arange(200, 300), rng, np.zeros(100))
+    assert LocalRows.of(COLUMNS, problem, WEIGHTS, together).halves is None  # of one group
