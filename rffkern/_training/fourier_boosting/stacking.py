@@ -8,6 +8,7 @@ regions first.
 """
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -36,8 +37,10 @@ from .training_rows import Columns, RowOrder, Table
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
 CACHE_BYTES = 1 << 32
 
-# Residual of the systems, their iterations at most, and rows of the preconditioner.
-_TOLERANCE, _MAX_ITER, _N_LANDMARKS = 1e-2, 200, 512
+# Residual of the systems, which is this share of the errors of rows that are left out, between bounds; their iterations
+# at most, and rows of the preconditioner.
+_SHARE_OF_ERRORS, _LEAST_TOLERANCE, _TOLERANCE = 0.1, 1e-5, 1e-2
+_MAX_ITER, _N_LANDMARKS = 200, 512
 
 # Trial regions, which are learned first, and out-of-fold rows in them from which on these say whether the others are
 # worth learning.
@@ -250,9 +253,10 @@ class StackedRegression:
             self._division = divide(kernel_rows.columns.values[:, kernel_rows.rows], kernel_rows.relevances,
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
+        tolerance = min(max(_SHARE_OF_ERRORS * math.sqrt(choice.loss), _LEAST_TOLERANCE), _TOLERANCE)
         self._learner = RegionLearner(X, RowWeights(len(X)), kernel_rows.weights, kernel_rows.targets,
                                       kernel_rows.folds, kernel_rows.n_folds, kernel_rows.shuffled, units,
-                                      choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS, _TOLERANCE,
+                                      choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS, tolerance,
                                       _MAX_ITER, MOST_ROWS, n_jobs)
         self._learned: dict[int, Regressions] = {}
 

@@ -1,5 +1,6 @@
 """Kernel ridge regression stacked on the terms: when it is there, what it is, and what the sum says."""
 
+import math
 import pathlib
 
 import numpy as np
@@ -374,3 +375,25 @@ def test_numbers_of_a_choice_are_told_in_words():
     with pytest.raises(ValueError, match="malformed"):
         check_report_numbers(np.empty(0), False)
     assert set(parameters._SENTENCES) == set(Reason)
+
+
+@pytest.mark.slow
+def test_systems_are_solved_further_than_the_errors_that_are_left(monkeypatch):
+    """Where a function has hardly any noise, a residual of 0.01 would be most of the error."""
+    made = []
+
+    class Watched(stacking.StackedRegression):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(stacking, "StackedRegression", Watched)
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, (1200, 4))
+    y = np.exp(-(rows**2).sum(axis=1)) + rows[:, 0] * rows[:, 1] * rows[:, 2]
+    for noise in (0, 1):
+        FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(rows, y + noise * rng.standard_normal(1200))
+    error, of_noise = (math.sqrt(each.choice.loss) for each in made)
+    assert error < 0.05 < 0.1 < of_noise
+    assert made[0].regressions.residual <= 0.1 * error
+    assert made[1]._learner.tol == 0.01
