@@ -3,6 +3,9 @@
 With --mapie, intervals of split conformal regression around LightGBM (a fifth of the rows calibrates, as MAPIE does it)
 stand beside them; with --gaussian-process normal ones by the standard deviations of kernel ridge regression.  Means
 have a standard error over seeds.
+
+With --generated, the rows are drawn: functions of six kinds, with noise, of which so many rows train a model.  Beside
+coverage stands by how much the log loss that a model claims for new rows is above that of new rows.
 """
 
 import argparse
@@ -63,16 +66,53 @@ def of_gaussian_process(X, y, X_test, y_test, coverages, seed):
     return [(np.abs(y_test - predicted) <= half, 2 * half.mean() / y_test.std()) for half in halves]
 
 
+KINDS = [lambda x: x[0] + x[1], lambda x: 3 * np.sin(2 * x[0]) * x[1], lambda x: 0 * x[0],
+         lambda x: 2.0 * (x[0] > 0) + 2 * (x[1] * x[2] > 0), lambda x: 0.7 * x[:5].sum(axis=0),
+         lambda x: 2 * np.abs(x[0]) + x[3] ** 2]
+
+
+def on_generated(n_rows, seeds, coverage):
+    """Print the coverage of intervals and of sets, means over kinds and seeds, and what models claim."""
+    covered, contained, claimed = [], [], []
+    for kind, function in enumerate(KINDS):
+        for seed in seeds:
+            rng = np.random.default_rng([kind, seed])
+            X = rng.standard_normal((n_rows + 1000, 6))
+            f, train, test = function(X.T), slice(n_rows), slice(n_rows, None)
+            y = f + rng.standard_normal(len(X))
+            labels = rng.random(len(X)) < 1 / (1 + np.exp(-2 * (f - f.mean())))
+            model = FourierBoostingRegressor(random_state=seed).fit(X[train], y[train])
+            low, high = model.predict_interval(X[test], coverage).T
+            covered.append(np.mean((low <= y[test]) & (y[test] <= high)))
+            if np.bincount(labels[train], minlength=2).min() < 5:
+                continue
+            model = FourierBoostingClassifier(random_state=seed).fit(X[train], labels[train])
+            places = np.arange(1000), labels[test].astype(int)
+            contained.append(model.predict_set(X[test], coverage)[places].mean())
+            claim = vars(model)["_out_of_fold"]["figures"]["log_loss"]
+            claimed.append(claim + np.log(model.predict_proba(X[test])[places]).mean())
+    print(f"{n_rows} rows, {coverage:g}:", ", ".join(
+        f"{name} {np.mean(each):.3f} +- {np.std(each, ddof=1) / len(each)**0.5:.3f}" for name, each in (
+            ("intervals", covered), ("sets", contained), ("claimed less true log loss", claimed))), flush=True)
+
+
 def main():
     """Print a line for each set, and means over sets."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, metavar="DIR", help="folder of NAME.npz files with arrays X and y")
+    parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz files with arrays X and y")
+    parser.add_argument("--generated", type=int, nargs="+", metavar="ROWS", help="draw rows, so many to train on")
     parser.add_argument("--sets", default="targets", help="names or groups of data sets (default: targets)")
     parser.add_argument("--seeds", default="0-2", help="FIRST-LAST (default: 0-2)")
     parser.add_argument("--coverages", type=float, nargs="+", default=[0.8, 0.9, 0.95])
     parser.add_argument("--gaussian-process", action="store_true", help="also kernel ridge regression, return_std=True")
     parser.add_argument("--mapie", action="store_true", help="also LightGBM in MAPIE")
     arguments = parser.parse_args()
+    for n_rows in arguments.generated or ():
+        on_generated(n_rows, numbers_of(arguments.seeds), arguments.coverages[0])
+    if arguments.generated:
+        return
+    if not arguments.data:
+        parser.error("--data must name the folder of the data sets, or --generated some numbers of rows")
     rows = []
     for name in names_of(arguments.sets):
         X, y = load(arguments.data, name)

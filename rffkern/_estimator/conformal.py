@@ -8,8 +8,8 @@ Patterson and Candes, 2019, "Conformalized quantile regression", section 4, asym
 spread at the prediction, where that depends on it: errors of prices grow with the price.
 
 Departure: out-of-fold residuals are those of single bags, while the mean of all predicts, and the same rows have chosen
-the rounds of the bags, their calibration and the weight of kernel ridge regression.  The first makes intervals wider,
-the second narrower; `docs/intervals.md` has what is left, measured.
+base learners of the bags, their calibration and the weight of kernel ridge regression.  The first makes intervals
+wider, the second narrower; `docs/intervals.md` has what is left, measured.
 """
 
 import math
