@@ -94,6 +94,7 @@ def field(records, reference, names, table, wrapped, drawing):
         rows.append([names[model], f"{ranks[k]:.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
                      "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
     yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "s"], *rows)
+    yield from more_splits(found, sets, reference, names, table, wrapped)
     yield from other_models(found, errors, reference, names, table, wrapped)
     yield from losses(errors, sets, reference, names, table, wrapped)
     yield "## Scores\n"
@@ -101,6 +102,38 @@ def field(records, reference, names, table, wrapped, drawing):
     yield table(["", *(names[models[k]] for k in order)], *(
         [name, *(f"{np.mean([run['score'] for (of, _), run in found[models[k]].items() if of == name]):.1f}"
                  for k in order)] for name in sets))
+
+
+def more_splits(found, sets, reference, names, table, wrapped):
+    """The models that have been measured on all sets of as many splits as Fourier boosting."""
+    splits = {model: {seed for _, seed in runs if all((name, seed) in runs for name in sets)}
+              for model, runs in found.items()}
+    models, seeds = [model for model in splits if splits[model] == splits[reference]], sorted(splits[reference])
+    if len(models) < 2 or len(seeds) < 2:
+        return
+    errors, scores = (np.array([[[value(found[model][name, seed]) for name in sets] for seed in seeds]
+                                for model in models])  # (models, splits, sets)
+                      for value in (error_of, lambda run: run["score"]))
+    means, place = errors.mean(axis=1).round(9), models.index(reference)
+    ranks = average_ranks(-means.T)
+    by_split = np.array([average_ranks(-of_split.T.round(9)) for of_split in errors.transpose(1, 0, 2)])
+    more = scores[place] - scores
+    error = more.std(axis=1, ddof=1) / np.sqrt(len(seeds))  # over splits
+    rows = []
+    for k in np.argsort(ranks):
+        of_sets = more[k].mean(axis=0)
+        behind = [f"{name} {-of_sets[i]:.2f}" for i, name in enumerate(sets) if of_sets[i] < -2 * error[k, i]]
+        rows.append([names[models[k]], f"{ranks[k]:.2f}", ", ".join(f"{rank:.2f}" for rank in by_split[:, k]),
+                     *(["", "", ""] if k == place else [
+                         f"{100 * wins_of(means)[place, k]:.0f} %",
+                         f"{of_sets.mean():+.2f} +- {of_sets.std(ddof=1) / np.sqrt(len(sets)):.2f}",
+                         ", ".join(behind)])])
+    yield f"## {len(models)} models on {len(seeds)} splits\n"
+    yield wrapped(
+        f"Seeds {seeds[0]} to {seeds[-1]}, default parameters or tuned as above: mean rank by the mean errors, and by "
+        "those of each split; share of sets that Fourier boosting wins; what it has more in accuracy or R2; sets where "
+        "it has less by two standard errors over the splits or more, and by how much.")
+    yield table(["", "rank", "of each split", "won", "accuracy or R2", "behind"], *rows)
 
 
 def other_models(found, complete, reference, names, table, wrapped):
