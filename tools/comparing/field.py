@@ -62,7 +62,10 @@ def critical_difference(n_models, n_sets):
 
 def field(records, reference, names, table, wrapped, drawing):
     """Paragraphs and tables of the page; the drawing of mean ranks is written to a file."""
-    found = by_model([record for record in records if "set" in record], reference)
+    of_all_splits = by_model([record for record in records if "set" in record], reference)
+    seeds = set.intersection(*({seed for _, seed in runs} for runs in of_all_splits.values()))
+    found = {model: {cell: run for cell, run in runs.items() if cell[1] in seeds}
+             for model, runs in of_all_splits.items()}
     errors, sets = mean_errors(found)
     models = list(errors)
     stacked = np.array(list(errors.values())).round(9)  # errors of each model on each set
@@ -75,8 +78,8 @@ def field(records, reference, names, table, wrapped, drawing):
                                      encoding="utf-8")
     yield "## All sets\n"
     yield wrapped(
-        f"{len(sets)} sets, {len(models)} models. Mean rank by the errors of TabArena; its Elo, of which a random "
-        "forest has 1,000, and its improvability, by how many per cent the best model of a set has a lower error, in "
+        f"{len(sets)} sets, {len(models)} models, {len(seeds)} splits. Mean rank by the errors of TabArena; its Elo, of "
+        "which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a lower error, in "
         "the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has more in accuracy or "
         "R2 and in log loss (less is better), with standard errors over sets; CPU seconds of all fits. Mean ranks that "
         f"are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
@@ -94,7 +97,7 @@ def field(records, reference, names, table, wrapped, drawing):
         rows.append([names[model], f"{ranks[k]:.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
                      "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
     yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "s"], *rows)
-    yield from more_splits(found, sets, reference, names, table, wrapped)
+    yield from more_splits(of_all_splits, sets, reference, names, table, wrapped)
     yield from other_models(found, errors, reference, names, table, wrapped)
     yield from losses(errors, sets, reference, names, table, wrapped)
     yield "## Scores\n"
