@@ -78,10 +78,11 @@ def field(records, reference, names, table, wrapped, drawing):
                                      encoding="utf-8")
     yield "## All sets\n"
     yield wrapped(
-        f"{len(sets)} sets, {len(models)} models, {len(seeds)} splits. Mean rank by the errors of TabArena; its Elo, of "
-        "which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a lower error, in "
-        "the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has more in accuracy or "
-        "R2 and in log loss (less is better), with standard errors over sets; CPU seconds of all fits. Mean ranks that "
+        f"{len(sets)} sets, {len(models)} models, {len(seeds)} splits. Mean rank by the errors of TabArena; its Elo, "
+        "of which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a "
+        "lower error, in the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has more "
+        "in accuracy or R2 and in log loss (less is better), with standard errors over sets; CPU seconds of all fits. "
+        "Mean ranks that "
         f"are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
     yield f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n"
     place = models.index(reference)
