@@ -15,6 +15,7 @@ import numpy as np
 from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
 from .._estimator.columns import reference_of
 from .._estimator.explanations import check_marginals
+from .._estimator.links import several_quantiles
 from .._estimator.metrics import label_codes
 from .._files.atomic_file import atomic_write, is_stream
 from .._native.array_types import Double, NDArray
@@ -33,7 +34,7 @@ from .output import (
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
-from .prediction_files import ARROW_ENDINGS, Writer, make_writer, several_quantiles
+from .prediction_files import ARROW_ENDINGS, Writer, make_writer
 from .table import Block, Table, column_index, column_indices, targets_of, warn_rounded
 
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from .._estimator.links import quantiles_of
+from .._estimator.links import several_quantiles
 from .._native.array_types import Double, NDArray
 from .binary_table import import_pyarrow, type_of_column
 from .output import UsageError
@@ -43,12 +43,6 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * n_predicted, *[pyarrow.float64()] * n_proba,
              *[covering_type] * len(covering), *[pyarrow.string(), pyarrow.float64()] * n_reasons]
     return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
-
-
-def several_quantiles(model: Any) -> tuple[float, ...]:
-    """The quantiles that a model estimates beside its prediction, which is the first; () unless there are several."""
-    quantiles = quantiles_of(model) or ()
-    return quantiles if len(quantiles) > 1 else ()
 
 
 def _covering_names(model: Any, coverage: float, names: str) -> list[str]:

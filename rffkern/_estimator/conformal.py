@@ -189,9 +189,8 @@ def record_for(model: Any) -> dict[str, Any]:
     return record
 
 
-def intervals(record: Mapping[str, Any], predictions: Double, coverage: float,
-              quantiles: Sequence[float] | None) -> Double:
-    """Lower and upper ends, (n_samples, n_targets, 2), for predictions (n_samples, n_outputs)."""
+def intervals(record: Mapping[str, Any], predictions: Double, coverage: float, quantiles: Sequence[float]) -> Double:
+    """Lower and upper ends, (n_samples, n_targets, 2), for predictions (n_samples, n_outputs) or several quantiles."""
     targets = ends_of(record, predictions.shape[1], coverage, quantiles)
     ends = np.empty((len(predictions), len(targets), 2))
     with np.errstate(over="ignore"):
@@ -212,12 +211,12 @@ class End(NamedTuple):
     spreads: list[float]
 
 
-def ends_of(record: Mapping[str, Any], n_outputs: int, coverage: float, quantiles: Sequence[float] | None
+def ends_of(record: Mapping[str, Any], n_outputs: int, coverage: float, quantiles: Sequence[float]
             ) -> list[tuple[End, End]]:
     """The lower and the upper end of each target."""
     tail = (1 - coverage) / 2
     outputs = [(k, k) for k in range(n_outputs)]
-    if quantiles is not None and len(quantiles) > 1:
+    if quantiles:
         outputs = [(_nearest(quantiles, tail), _nearest(quantiles, 1 - tail))]
     return [(_end(record, lower, tail, 1), _end(record, upper, tail, -1)) for lower, upper in outputs]
 

@@ -23,7 +23,7 @@ from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .base import index_of
 from .explanations import names_of, reference_of_columns, sources_of
-from .links import probabilities, quantiles_of
+from .links import probabilities, several_quantiles
 from .neighbours import SLACK, Neighbours, lower_bound
 
 # Shares of what is missing to the target that a step must gain to be taken for its cheapness: from either a search
@@ -195,8 +195,7 @@ def number_target(model: Any, target: Any, scores: Double, output: int | None) -
     ends = tuple(target) if isinstance(target, (tuple, list)) else (target,)
     if len(ends) not in (1, 2) or not all(map(_is_finite, ends)) or [*ends] != sorted(ends):
         raise InvalidInputError(f"target must be a finite number, or a pair (low, high), low <= high, got {target!r}")
-    quantiles = quantiles_of(model)
-    if quantiles is not None and len(quantiles) > 1:
+    if several_quantiles(model):
         raise InvalidInputError("what_if needs a model of means or of one quantile, this one has several: train it "
                                 "with one quantile")
     n_outputs = scores.shape[1]

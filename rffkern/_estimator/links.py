@@ -85,6 +85,12 @@ def quantiles_of(model: Any) -> tuple[float, ...] | None:
     return tuple(model.quantile) if isinstance(model.quantile, (tuple, list)) else (model.quantile,)
 
 
+def several_quantiles(model: Any) -> tuple[float, ...]:
+    """The quantiles that a model estimates where there are several, of which the first is predicted; else ()."""
+    quantiles = quantiles_of(model) or ()
+    return quantiles if len(quantiles) > 1 else ()
+
+
 Link: TypeAlias = LogisticLink | LinearLink
 
 

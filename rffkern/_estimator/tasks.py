@@ -12,7 +12,7 @@ from .._rows.validation import as_column, check_targets
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, gradient, of_outputs
-from .links import LARGEST_LOG, Link, LogisticLink, log_probabilities, probabilities, quantiles_of
+from .links import LARGEST_LOG, Link, LogisticLink, log_probabilities, probabilities, several_quantiles
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.groups import Division
@@ -463,8 +463,7 @@ class Regressor(Predictor):
 
     def _outputs_of(self, scores: Double) -> Double:
         """What intervals are put around: quantiles, or predictions (n_samples, n_outputs)."""
-        quantiles = quantiles_of(self)
-        return scores if quantiles is not None and len(quantiles) > 1 else self._targets_of(scores)
+        return scores if several_quantiles(self) else self._targets_of(scores)
 
     def _answers(self, X: Any, with_proba: bool, coverage: float | None = None) -> tuple[NDArray[Any], None, Any]:
         """What `predict` and, with a coverage, `predict_interval` return, of rows that are scored once."""
@@ -475,9 +474,7 @@ class Regressor(Predictor):
 
     def _n_targets(self) -> int:
         """Number of targets that intervals are for."""
-        quantiles = quantiles_of(self)
-        n_outputs: int = self.expansion_.n_outputs
-        return 1 if quantiles is not None and len(quantiles) > 1 else n_outputs
+        return 1 if several_quantiles(self) else self.expansion_.n_outputs
 
     def _checked_truth(self, y: Any, n_rows: int) -> Double:
         """Targets of so many rows, (n_rows, n_targets)."""
@@ -522,7 +519,7 @@ class Regressor(Predictor):
         """The same for scores."""
         from .conformal import intervals, of_groups, record_for
 
-        quantiles = quantiles_of(self)
+        quantiles = several_quantiles(self)
         ends = of_groups(record_for(self), groups, self._outputs_of(scores),
                          lambda part, rows: intervals(part, rows, coverage, quantiles))
         if self._target_rule() == "means":

@@ -24,7 +24,7 @@ from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
 from .._estimator.base import Model
 from .._estimator.conformal import End, check_coverage, ends_of, record_for
-from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink, quantiles_of
+from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink, several_quantiles
 from .._model.expansion import Expansion
 from .._model.parts import KernelTerms
 from .._model.tree_layout import UNREACHED
@@ -229,10 +229,9 @@ def function_of(model: Any, interval: float | None = None, explain: bool = False
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
     function = _function(now, expansion, vars(now).get("column_map_"))
     if interval is not None:
-        coverage, quantiles = check_coverage(interval), quantiles_of(now)
+        coverage, quantiles = check_coverage(interval), several_quantiles(now)
         ends = ends_of(record_for(now), now.expansion_.n_outputs, coverage, quantiles)
-        of_scores = quantiles is not None and len(quantiles) > 1
-        function = function._replace(intervals=Intervals(ends, of_scores, now._target_rule() == "means"))
+        function = function._replace(intervals=Intervals(ends, bool(quantiles), now._target_rule() == "means"))
     return function._replace(contributions=contributions_of(now)) if explain else function
 
 

@@ -209,8 +209,8 @@ def test_samples_keep_their_quantiles(rng):
 def test_ends_are_order_statistics():
     """Of 19 residuals the outermost leave 1/20 on each side, as exchangeable rows do."""
     record = {"residuals": [residuals_of(np.zeros(19), np.arange(-9.0, 10), None, True)]}
-    np.testing.assert_array_equal(intervals(record, np.array([[1.0]]), 0.9, None), [[[-8, 10]]])
-    np.testing.assert_array_equal(intervals(record, np.array([[1.0]]), 0.8, None), [[[-7, 9]]])
+    np.testing.assert_array_equal(intervals(record, np.array([[1.0]]), 0.9, ()), [[[-8, 10]]])
+    np.testing.assert_array_equal(intervals(record, np.array([[1.0]]), 0.8, ()), [[[-7, 9]]])
     labels = {"labels": [sample_of(np.arange(1, 10) / 10)]}
     assert label_sets(labels, np.array([[0.2, 0.8], [0.19, 0.81]]), 0.8).tolist() == [[True, True], [False, True]]
 
