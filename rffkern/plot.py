@@ -22,6 +22,7 @@ from ._report.coverage import coverages
 from ._report.effects import dependence as dependence_of
 from ._report.effects import importance_metric, pair_dependence, permutation_importance
 from ._report.labelled_rows import BINARY, LabelledRows
+from ._rows.row_blocks import evenly_spaced
 from .errors import InvalidInputError
 
 __all__ = ["calibration", "decision_boundary", "dependence", "importance", "interval_coverage",
@@ -176,7 +177,7 @@ def _pair(rows: LabelledRows, columns: Sequence[int], ax: Any) -> Any:
     mesh = ax.pcolormesh(found["means"].T, cmap="Blues", edgecolors="none")
     for axis, kind, texts, positions in zip((ax.xaxis, ax.yaxis), found["kinds"], found["values"], found["positions"],
                                             strict=True):
-        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), 3 if kind == DATE else 6)).astype(int))
+        places = evenly_spaced(len(texts), 3 if kind == DATE else 6)
         names = [_text(texts[k], 14) if positions is None or kind == DATE else f"{positions[k]:.4g}" for k in places]
         axis.set_ticks(places + 0.5, names)
     if max(len(label.get_text()) for label in ax.get_xticklabels()) > _LONG:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from .._rows.row_blocks import take_rows
+from .._rows.row_blocks import evenly_spaced, take_rows
 from .._rows.weights import RowWeights
 from ..errors import InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, known_level
@@ -193,8 +193,7 @@ def reference_of_rows(X: Any, weights: RowWeights) -> dict[str, Any] | None:
     if not n_values:
         return None
     n_rows = int(weights.n_positive)
-    n_taken = min(n_rows, _MOST_ROWS, max(n_values, _MOST_NUMBERS // n_features))
-    rows = np.linspace(0, n_rows - 1, n_taken).astype(np.intp)
+    rows = evenly_spaced(n_rows, min(_MOST_ROWS, max(n_values, _MOST_NUMBERS // n_features)))
     if n_rows < X.shape[0]:  # else without an index of each row, which would add to the peak of memory
         rows = weights.positive()[rows]
     taken, each = take_rows(X, rows), weights.each[rows]

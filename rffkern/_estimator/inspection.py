@@ -11,6 +11,7 @@ import numpy as np
 
 from .._model.expansion import Expansion
 from .._native.array_types import Double, Indices, Mask, NDArray
+from .._rows.row_blocks import evenly_spaced
 from .explanations import rows_in_memory, sources_of
 
 # Rows that mean scores are taken over at most, and those at which interactions are computed, evenly spaced.
@@ -74,7 +75,7 @@ def partial_dependence(table: MappedTable, column: int, values: Double, n_points
     missing = np.flatnonzero(np.isnan(values))[:1]
     points = np.concatenate([present[_spread(values[present], n_points - len(missing))], missing])
     moving = table.reading([column])
-    some = table.rows[_evenly(len(table.rows), _MOST_ROWS)]
+    some = table.rows[evenly_spaced(len(table.rows), _MOST_ROWS)]
     whole, part = (each._scorer.score(some, table.n_threads) for each in (table.expansion, moving.expansion))
     return points, _mean_scores(moving, [column], points, some) + (whole - part).mean(axis=0)
 
@@ -118,11 +119,6 @@ def _spread(values: Double, n_points: int) -> Indices:
     return order[starts]
 
 
-def _evenly(n_rows: int, n_points: int) -> Indices:
-    """Indices of so many rows at most, evenly spaced."""
-    return np.linspace(0, n_rows - 1, min(n_rows, n_points)).astype(np.intp)
-
-
 def _mean_scores(table: MappedTable, columns: Sequence[int], points: Indices, others: NDArray[Any]) -> Double:
     """For each point, the mean score of other rows that have its values in some columns (n_points, n_outputs).
 
@@ -144,8 +140,8 @@ def _mean_scores(table: MappedTable, columns: Sequence[int], points: Indices, ot
 def _centred(table: MappedTable, columns: Sequence[int]) -> Double:
     """Partial dependence on columns at some rows, of mean 0."""
     n_rows = len(table.rows)
-    means = _mean_scores(table.reading(columns), columns, _evenly(n_rows, _MOST_POINTS),
-                         table.rows[_evenly(n_rows, 2 * _MOST_POINTS)])
+    means = _mean_scores(table.reading(columns), columns, evenly_spaced(n_rows, _MOST_POINTS),
+                         table.rows[evenly_spaced(n_rows, 2 * _MOST_POINTS)])
     centred: Double = means - means.mean(axis=0)
     return centred
 

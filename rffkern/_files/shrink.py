@@ -33,6 +33,7 @@ from .._model.parts import Part
 from .._model.tree_layout import UNREACHED, rounded_down
 from .._native.array_types import Double, Indices, NDArray
 from .._protocol.arguments import check_scalar
+from .._rows.row_blocks import evenly_spaced
 from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
 from .archive import encode
@@ -264,8 +265,7 @@ def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
 
 def _clipped(rows: _Rows, most: int) -> tuple[Double, Indices]:
     """Some of the rows to fit to, evenly spaced, within the bounds of the function; and which they are."""
-    places = rows.fitted_to
-    places = places[np.linspace(0, len(places) - 1, max(1, min(len(places), most))).astype(np.intp)]
+    places = rows.fitted_to[evenly_spaced(len(rows.fitted_to), max(1, most))]
     return rows.expansion._scorer.clip(rows.mapped[places]), places
 
 

@@ -9,6 +9,7 @@ from .._column_map.cells import CATEGORY
 from .._column_map.tables import RawColumn
 from .._estimator.metrics import Metric
 from .._native.array_types import Double, Indices
+from .._rows.row_blocks import evenly_spaced
 from .labelled_rows import LabelledRows, value_text
 
 Facts = dict[str, Any]
@@ -88,14 +89,14 @@ def dependence(rows: LabelledRows, column: int) -> Facts:
     raw, points = rows.raw.columns[column], points_of(rows, column, _N_POINTS)
     others = rows.some(_MOST_ROWS)
     responses = _responses_at(rows, others, [(column, points)])
-    chosen = np.linspace(0, len(others) - 1, min(len(others), _MOST_CURVES)).astype(np.intp)
+    chosen = evenly_spaced(len(others), _MOST_CURVES)
     is_level = raw.kind == CATEGORY
     counts = np.bincount(raw.values[~np.isnan(raw.values)].astype(np.intp)) if is_level else np.empty(0)
     values = raw.values[points]
     n_missing = int(np.isnan(raw.values).sum())
     shares = [(n_missing if np.isnan(value) else counts[int(value)]) / len(rows) for value in values if is_level]
     present = np.sort(raw.values[~np.isnan(raw.values)])
-    ticks = [] if is_level else present[np.linspace(0, len(present) - 1, min(len(present), _MOST_TICKS)).astype(int)]
+    ticks = present[evenly_spaced(len(present), 0 if is_level else _MOST_TICKS)]
     return {"column": rows.names[column], "kind": raw.kind, "values": [value_text(raw, value) for value in values],
             "positions": None if is_level else values, "means": responses.mean(axis=1),
             "curves": responses[:, chosen, rows.ranked_responses[0]].T, "shares": shares, "ticks": ticks}

@@ -18,6 +18,7 @@ from .._estimator import inspection
 from .._estimator.head import kept_figures, n_training_rows, task_of, terms_of
 from .._estimator.metrics import confusion, reliability
 from .._native.array_types import Double
+from .._rows.row_blocks import evenly_spaced
 from .._version import __version__
 from ..errors import InvalidInputError, TrainingStateError
 from .contributions import (
@@ -195,7 +196,7 @@ def calibration(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
                 "bins": bins, "histogram": counts.tolist()}
     y = rows.targets[:, 0]
     predicted = rows.predictions[:, len(rows.quantiles) // 2]
-    chosen = np.linspace(0, len(y) - 1, min(len(y), _MOST_POINTS)).astype(np.intp)
+    chosen = evenly_spaced(len(y), _MOST_POINTS)
     found: Facts = {"points": [[float(a), float(b)] for a, b in zip(predicted[chosen], y[chosen], strict=True)],
                     "predicted": "prediction" if not rows.quantiles else rows.responses[len(rows.quantiles) // 2],
                     "bins": _residual_bins(predicted, y - predicted)}

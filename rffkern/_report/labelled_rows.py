@@ -12,6 +12,7 @@ from .._estimator.evaluation import Evaluation, Predictions
 from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import known_label_codes, log_losses, pinball
 from .._native.array_types import Double, Indices, NDArray
+from .._rows.row_blocks import evenly_spaced
 from .._rows.validation import NamedRows, check_array, check_targets, feature_names, shown_names, to_array
 from ..errors import InvalidInputError
 
@@ -85,9 +86,7 @@ class LabelledRows:
 
     def some(self, most: int) -> "LabelledRows":
         """So many of the rows at most, evenly spaced."""
-        if len(self) <= most:
-            return self
-        return self.take(np.linspace(0, len(self) - 1, most).astype(np.intp))
+        return self if len(self) <= most else self.take(evenly_spaced(len(self), most))
 
     def take(self, chosen: Indices) -> "LabelledRows":
         """The rows at some indices."""

@@ -223,6 +223,11 @@ def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
     return taken
 
 
+def evenly_spaced(n_rows: int, most: int) -> NDArray[np.intp]:
+    """Indices of so many rows at most, evenly spaced from the first to the last."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
+
+
 # Numbers in a slice: a few hundredths of a second, also for random numbers.
 NUMBERS = 1 << 22
 
