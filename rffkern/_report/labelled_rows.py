@@ -9,6 +9,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY, DATE, NUMERIC
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
 from .._estimator.evaluation import Evaluation, Predictions
+from .._estimator.explanations import sources_of
 from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import known_label_codes, log_losses, pinball
 from .._native.array_types import Double, Indices, NDArray
@@ -42,6 +43,7 @@ class LabelledRows:
                 category_of_numbers(raw) if column.kind == CATEGORY else raw
                 for column, raw in zip(fitted.columns, table.columns, strict=True)])
         self.names = shown_names(self.raw.names, len(self.raw.columns))
+        self.sources = sources_of(model)  # the raw column that each mapped column is made of
         self._set_task()
         self._set_targets(y)
 
@@ -122,12 +124,6 @@ class LabelledRows:
         """The rows as the model's function takes them, (n_rows, n_mapped), clipped to its bounds."""
         rows: NDArray[Any] = self.model.expansion_._scorer.clip(self.model._check_rows(self.X))
         return rows
-
-    @cached_property
-    def sources(self) -> Indices:
-        """The raw column that each mapped column is made of."""
-        column_map = vars(self.model).get("column_map_")
-        return np.arange(len(self.names)) if column_map is None else np.asarray(column_map.sources_)
 
     def scores_of(self, mapped: NDArray[Any]) -> Double:
         """Scores of mapped rows, (n_rows, n_outputs)."""
@@ -221,7 +217,7 @@ class LabelledRows:
         return value_text(raw, float(raw.values[row]))
 
 
-_COMPUTED = {name for name, value in vars(LabelledRows).items() if isinstance(value, cached_property)} - {"sources"}
+_COMPUTED = {name for name, value in vars(LabelledRows).items() if isinstance(value, cached_property)}
 
 
 def value_text(raw: RawColumn, value: float) -> str:
