@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.cells import CATEGORY
+from .._estimator.explanations import check_marginals
 from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .labelled_rows import BINARY, MULTICLASS, LabelledRows
@@ -49,7 +50,7 @@ def _factors_of_a_row(rows: LabelledRows) -> float:
 def background_of(rows: LabelledRows) -> LabelledRows | None:
     """At most 100 of the rows as background, if the model keeps no distributions of its columns."""
     try:
-        rows.model.explain(rows.some(1).X)
+        check_marginals(rows.model)
     except InvalidInputError:
         return rows.some(_BACKGROUND_ROWS)
     return None
