@@ -67,8 +67,8 @@ def _mean(values: Double, weights: Double) -> Metric:
         return Metric(mean, values - mean, weights)
 
 
-def _mean_of(metrics: Sequence[Metric]) -> Metric:
-    """The mean of metrics on the same rows, of classes or targets."""
+def mean_of(metrics: Sequence[Metric]) -> Metric:
+    """The mean of metrics on the same rows: of classes, targets or permutations."""
     influence = np.mean([each.influence for each in metrics], axis=0)
     return Metric(float(np.mean([each.value for each in metrics])), influence, metrics[0].weights)
 
@@ -138,7 +138,7 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
     squares = (proba - is_class) ** 2
     metrics = {
         "accuracy": _mean(right, w),
-        "balanced_accuracy": _mean_of([_mean_within(right, codes == code, w) for code in np.unique(codes[w > 0])]),
+        "balanced_accuracy": mean_of([_mean_within(right, codes == code, w) for code in np.unique(codes[w > 0])]),
         "log_loss": _mean(log_losses(codes, proba), w),
         "brier": _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w),
         "calibration_error": _calibration_error(codes, proba, w),
@@ -146,8 +146,8 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
     positive = [1] if n_classes == 2 else range(n_classes)
     present = [k for k in positive if 0 < w[is_class[:, k]].sum() < w.sum()]
     if present:
-        metrics["roc_auc"] = _mean_of([_roc_auc(is_class[:, k], proba[:, k], w) for k in present])
-        metrics["average_precision"] = _mean_of([_average_precision(is_class[:, k], proba[:, k], w) for k in present])
+        metrics["roc_auc"] = mean_of([_roc_auc(is_class[:, k], proba[:, k], w) for k in present])
+        metrics["average_precision"] = mean_of([_average_precision(is_class[:, k], proba[:, k], w) for k in present])
     return metrics
 
 
@@ -259,9 +259,9 @@ def regression_metrics(targets: Double, predictions: Double, weights: Any = None
     """
     w = _weights(weights, len(targets))
     pairs = list(zip(np.atleast_2d(targets.T), np.atleast_2d(predictions.T), strict=True))
-    metrics = {} if np.count_nonzero(w) < 2 else {"r2": _mean_of([_r2(y, f, w) for y, f in pairs])}
-    return metrics | {"mae": _mean_of([_mean(np.abs(y - f), w) for y, f in pairs]),
-                      "rmse": _mean_of([_rmse(y, f, w) for y, f in pairs])}
+    metrics = {} if np.count_nonzero(w) < 2 else {"r2": mean_of([_r2(y, f, w) for y, f in pairs])}
+    return metrics | {"mae": mean_of([_mean(np.abs(y - f), w) for y, f in pairs]),
+                      "rmse": mean_of([_rmse(y, f, w) for y, f in pairs])}
 
 
 def _unit(y: Double, f: Double) -> float:

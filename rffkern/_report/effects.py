@@ -7,7 +7,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY
 from .._column_map.tables import RawColumn
-from .._estimator.metrics import Metric
+from .._estimator.metrics import mean_of
 from .._native.array_types import Double, Indices
 from .._rows.row_blocks import evenly_spaced
 from .labelled_rows import LabelledRows, value_text
@@ -67,8 +67,7 @@ def _importances(rows: LabelledRows, columns: Sequence[int], n_repeats: int, rng
             permuted = rows.mapped.copy()
             permuted[:, own] = rows.mapped[rng.permutation(len(rows))][:, own]
             gains.append(rows.evaluation_of(rows.scores_of(permuted)).metrics[name].less(before))
-        mean = Metric(float(np.mean([each.value for each in gains])),
-                      np.mean([each.influence for each in gains], axis=0), before.weights)
+        mean = mean_of(gains)
         found[column] = {"importance": sign * mean.value, "standard_error": mean.standard_error}
     return dict(sorted(found.items(), key=lambda each: -each[1]["importance"]))
 
