@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .._estimator.evaluation import metric_name
+from .._estimator.evaluation import metric_name, names_of_metrics
 from .charts import (
     coverage_chart,
     dependence_chart,
@@ -247,7 +247,7 @@ def _validation(facts: Facts) -> str:
     found = facts["validation"]
     kept = found.get("in_the_model_file", {})
     lines = []
-    for name in (name for name in found if name in found["constant"]):
+    for name in names_of_metrics(found):
         before = [_with_error(each.get(name), each.get("standard_errors", {}).get(name)) for each in kept.values()]
         lines.append([metric_name(name).replace("R^2", "R<sup>2</sup>"),
                       f"<strong>{_with_error(found[name], found['standard_errors'].get(name))}</strong>",

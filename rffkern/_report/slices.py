@@ -79,6 +79,6 @@ def _slices_of(rows: LabelledRows, column: int) -> list[tuple[str, NDArray[np.bo
     return [(text, place == k) for k, text in enumerate(texts) if (place == k).any()] + slices
 
 
-def worst_rows(rows: LabelledRows, n_rows: int = 8) -> NDArray[np.intp]:
+def worst_rows(rows: LabelledRows, n_rows: int) -> NDArray[np.intp]:
     """Indices of the rows that the model is most wrong about, the worst first."""
     return np.argsort(-rows.surprises, kind="stable")[:n_rows]

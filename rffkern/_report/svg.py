@@ -132,9 +132,9 @@ class Plot:
         if path:
             self.add(f'<path class="rug" d="{path}"/>')
 
-    def svg(self, title: str) -> str:
+    def svg(self, title: str, kind: str = "chart") -> str:
         """The whole drawing; the title is read aloud."""
-        return drawing("".join(self._marks), self.width, self.height, title)
+        return drawing("".join(self._marks), self.width, self.height, title, kind)
 
 
 def drawing(marks: str, width: int, height: int, title: str, kind: str = "chart") -> str:
@@ -160,7 +160,7 @@ def error_bar(value: float, error: float | None, x: Range, reference: float, kin
     if error is not None:
         plot.line([(value - 2 * error, 0.5), (value + 2 * error, 0.5)], f"error {kind}")
     plot.dots([(value, 0.5)], f"large {kind}")
-    return drawing("".join(plot._marks), 200, 18, f"{value:.4g}", "strip")
+    return plot.svg(f"{value:.4g}", "strip")
 
 
 def share_bar(share: float) -> str:
