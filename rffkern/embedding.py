@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ._estimator.base import Model
+from ._estimator.base import Model, fitted_map_of
 from ._estimator.links import LinearLink, SoftmaxLink
 from ._estimator.tasks import Classifier, Regressor
 from ._model.expansion import Expansion
@@ -53,7 +53,7 @@ def c_model(model: Any) -> Any:
     model = model._snapshot()
     model._check_fitted()
     expansion = model.expansion_
-    arrays = _arrays(expansion), _columns(vars(model).get("column_map_"))
+    arrays = _arrays(expansion), _columns(model)
     if isinstance(model, Classifier):
         return scoring.make_model(*arrays, "classifier", len(model.classes_), *_link(model), "scores")
     kind = "regressor" if isinstance(model, Regressor) else "transformer"
@@ -68,15 +68,15 @@ def _arrays(expansion: Expansion) -> dict[str, Any]:
     return expansion.arrays()
 
 
-def _columns(column_map: Any) -> dict[str, Any]:
-    """What is known of a column map, if there is one."""
-    if column_map is None:
+def _columns(model: Model) -> dict[str, Any]:
+    """What is known of the column map of a model, if there is one."""
+    fitted = fitted_map_of(model)
+    if fitted is None:
         return {}
     from ._column_map.compiled import FormArrays, Values  # which few need
 
-    frozen = column_map._fitted_map()
-    return {"forms": FormArrays.of(frozen.columns), "values": Values.of(frozen.columns), "neutral": frozen.neutral(),
-            "columns": frozen.columns, "names": frozen.names}
+    return {"forms": FormArrays.of(fitted.columns), "values": Values.of(fitted.columns), "neutral": fitted.neutral(),
+            "columns": fitted.columns, "names": fitted.names}
 
 
 def _link(model: Classifier) -> tuple[str, float]:

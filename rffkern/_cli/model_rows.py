@@ -8,6 +8,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, boolean_levels, is_number, known_level, number_level
 from .._column_map.tables import RawColumn, RawTable, category, concatenated, rows_of
+from .._estimator.base import fitted_map_of
 from .._files.model_files import load
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
@@ -80,8 +81,7 @@ class ModelRows:
     def __init__(self, model: Any, table: Table, target: int | None, dropped: list[int]) -> None:
         self.features = _feature_columns(table, model, target, dropped)
         self.path, self._labels = table.path, [column_label(j, table.columns) for j in self.features]
-        column_map = getattr(model, "column_map_", None)
-        self.fitted_map: Any = None if column_map is None else column_map._fitted_map()
+        self.fitted_map: Any = fitted_map_of(model)
         self._kinds = [] if self.fitted_map is None else [column.kind if column.forms else EMPTY
                                                           for column in self.fitted_map.columns]
 

@@ -17,6 +17,7 @@ from .parameters import COLUMN_MAP_, describe
 
 if TYPE_CHECKING:  # a model that scores loads no training, and no map unless it has one
     from .._column_map.column_map import ColumnMap
+    from .._column_map.fitted_map import FittedMap
     from .._rows.groups import Division
     from .._rows.training_rows import Training
 
@@ -337,6 +338,12 @@ def _with_reference(training: "Training") -> "Training":
     from .._column_map.drift import reference_of_rows
 
     return training._replace(reference=reference_of_rows(training.rows.X, training.rows.weights))
+
+
+def fitted_map_of(model: Any) -> "FittedMap | None":
+    """The fitted map of the columns of a model; None where it takes rows as they are."""
+    column_map = getattr(model, "column_map_", None)
+    return None if column_map is None else column_map._fitted_map()
 
 
 def index_of(model: Any, what: str, column: Any) -> int:

@@ -21,7 +21,7 @@ from .._column_map.cells import NUMERIC
 from .._column_map.tables import RawTable
 from .._native.array_types import Double
 from ..errors import InvalidInputError
-from .base import index_of
+from .base import fitted_map_of, index_of
 from .explanations import names_of, reference_of_columns, sources_of
 from .links import probabilities, several_quantiles
 from .neighbours import SLACK, Neighbours, lower_bound
@@ -92,8 +92,7 @@ def checked_question(model: Any, target: Any, probability: float | None, change:
                                                                     for column in change]
     if not wanted:
         raise InvalidInputError("change must name a column or more, or be None for all, got none")
-    column_map = vars(model).get("column_map_")
-    columns = None if column_map is None else column_map._fitted_map().columns
+    fitted = fitted_map_of(model)
     of_numbers: dict[str, dict[int, Any]] = {}
     for name, given in (("limits", limits), ("steps", steps)):
         found = of_numbers[name] = {}
@@ -102,7 +101,7 @@ def checked_question(model: Any, target: Any, probability: float | None, change:
             raise InvalidInputError(f"{name} must be a dict from columns to {what}, got {given!r}")
         for column, value in given.items():
             j = index_of(model, f"a column of {name}", column)
-            if columns is not None and columns[j].kind != NUMERIC:
+            if fitted is not None and fitted.columns[j].kind != NUMERIC:
                 raise InvalidInputError(f"a column of {name} must be one of numbers, got {column!r}: leave it out, or "
                                         "let other columns change by change")
             if j not in wanted:
@@ -149,8 +148,8 @@ def _one_row(model: Any, row: Any) -> tuple[RawTable | None, Double | None]:
         cells = row.tolist() if isinstance(row, np.ndarray) else list(row)
         is_mixed = any(not isinstance(cell, (int, float, np.number)) for cell in cells)
         row = np.array([cells], dtype=object if is_mixed else np.float64)
-    column_map = vars(model).get("column_map_")
-    table = None if column_map is None else column_map._fitted_map().read(row, type(model).__name__, "row")
+    fitted = fitted_map_of(model)
+    table = None if fitted is None else fitted.read(row, type(model).__name__, "row")
     own = model._check_rows(row).astype(np.float64) if table is None else np.empty((table.n_rows, 0))
     if len(own) != 1:
         raise InvalidInputError(f"row must be one row, got {len(own)}")

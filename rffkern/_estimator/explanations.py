@@ -9,6 +9,7 @@ from .._protocol.arguments import check_choice
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
 from ..errors import InvalidInputError
+from .base import fitted_map_of
 
 if TYPE_CHECKING:  # a model that scores loads neither what explains it nor a map that it has not
     from .._column_map.drift import Reference
@@ -67,10 +68,8 @@ def gradient(model: Any, X: Any) -> Double:
     from .neighbours import raw_gradients
 
     rows = rows_in_memory(model, X, "X")
-    column_map, values = vars(model).get("column_map_"), []
-    fitted = None if column_map is None else column_map._fitted_map()
-    if fitted is not None:
-        values = fitted.values_of(fitted.read(X, type(model).__name__))
+    fitted = fitted_map_of(model)
+    values = [] if fitted is None else fitted.values_of(fitted.read(X, type(model).__name__))
     return of_outputs(raw_gradients(fitted, sources_of(model), model.expansion_, values, rows.astype(np.float64)))
 
 
@@ -112,10 +111,10 @@ def _data(model: Any, X: Any) -> NDArray[Any]:
     from .._column_map.tables import as_given
     from .._rows.validation import check_array
 
-    column_map = vars(model).get("column_map_")
-    if column_map is None:
+    fitted = fitted_map_of(model)
+    if fitted is None:
         return np.asarray(check_array(X), dtype=np.float64)
-    table = column_map._fitted_map().read(X, type(model).__name__)
+    table = fitted.read(X, type(model).__name__)
     columns = [as_given(column, np.arange(table.n_rows)) for column in table.columns]
     dtype = np.float64 if all(column.dtype == np.float64 for column in columns) else object
     data = np.empty((table.n_rows, len(columns)), dtype=dtype)
@@ -164,17 +163,17 @@ def _marginals(model: Any, sources: Indices) -> "Background":
     """The product of the distributions of the columns of training rows that a model keeps."""
     from .._model.shapley import Background
 
-    column_map = vars(model).get("column_map_")
+    fitted = fitted_map_of(model)
     refused = f"{_NO_REFERENCE.format(type(model).__name__)}: pass some hundred training rows as background"
     reference = reference_of_columns(model, refused)
-    if column_map is None:
+    if fitted is None:
         columns = [column for column in reference.columns if column is not None and column.values]
         if len(columns) < len(reference.columns):
             raise InvalidInputError(refused)
         points = [np.array(column.values)[:, None] for column in columns]
         shares = [column.shares_of_values() for column in columns]
     else:
-        points, shares = _mapped_marginals(column_map._fitted_map(), reference, refused)
+        points, shares = _mapped_marginals(fitted, reference, refused)
     found = Background.of_marginals(points, shares, sources, model.expansion_.center)
     return found._replace(rows=model.expansion_._scorer.clip(found.rows))
 

@@ -16,6 +16,7 @@ from .._model.expansion import Expansion
 from .._model.gradients import Neighbourhood, gradient_of_row
 from .._model.parts import KernelTerms, LinearTerms
 from .._native.array_types import Double, Indices, NDArray
+from .base import fitted_map_of
 
 IsExcluded = Callable[[Double, Double, bool], bool]  # of a row, moves of its numbers, and whether they move together
 
@@ -74,7 +75,7 @@ class Neighbours:
                  references: Sequence[ColumnReference | None], free: Sequence[int], limits: Mapping[int, Any],
                  steps: Mapping[int, float]) -> None:
         self._model, self._sources, self._steps = model, sources, steps
-        self.fitted: FittedMap | None = None if table is None else model.column_map_._fitted_map()
+        self.fitted = fitted_map_of(model)
         self._table = table
         n_columns = len(references)
         self.is_category = np.zeros(n_columns, dtype=bool)

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.tables import RawColumn, category_of_numbers
+from .._estimator.base import fitted_map_of
 from .._native.array_types import Double
 from .._rows.validation import shown_names
 from .function import Array
@@ -80,12 +81,11 @@ class Errors(NamedTuple):
 
 def rows_of(model: Any, X: Any) -> Rows:
     """The rows of a table that a model takes."""
-    column_map = getattr(model, "column_map_", None)
-    if column_map is None:
+    fitted = fitted_map_of(model)
+    if fitted is None:
         matrix = np.asarray(X, dtype=np.float64)
         names = shown_names(getattr(model, "feature_names_in_", None), matrix.shape[1])
         return Rows(names, [NUMERIC] * len(names), matrix.T.tolist())
-    fitted = column_map._fitted_map()
     table = fitted.read(X, type(model).__name__)
     kinds = [column.kind if column.forms else EMPTY for column in fitted.columns]
     cells = [_cells(kind, column) for kind, column in zip(kinds, table.columns, strict=True)]

@@ -20,9 +20,10 @@ from .._column_map.cells import (
 )
 from .._column_map.compiled import Values, mapped_values, outputs_of
 from .._column_map.fitted_column import FittedColumn
+from .._column_map.fitted_map import FittedMap
 from .._column_map.imputation import Imputation
 from .._column_map.text import TextForm
-from .._estimator.base import Model
+from .._estimator.base import Model, fitted_map_of
 from .._estimator.conformal import End, check_coverage, ends_of, record_for
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink, several_quantiles
 from .._model.expansion import Expansion
@@ -220,14 +221,14 @@ def function_of(model: Any, interval: float | None = None, explain: bool = False
     if explain and not hasattr(model, "explain"):
         raise InvalidInputError(f"explain must be False for {type(model).__name__}, which has no explain")
     if isinstance(model, Expansion):
-        return _function(model, model, None)
+        return _function(model, model)
     if not isinstance(model, Model):
         raise InvalidInputError("model must be a fitted estimator of rffkern, other than a ColumnMap, or an expansion, "
                                 f"got {type(model).__name__}")
     now: Any = model._snapshot()
     now._check_fitted()
     expansion = now._exported() if hasattr(now, "_exported") else now.expansion_
-    function = _function(now, expansion, vars(now).get("column_map_"))
+    function = _function(now, expansion)
     if interval is not None:
         coverage, quantiles = check_coverage(interval), several_quantiles(now)
         ends = ends_of(record_for(now), now.expansion_.n_outputs, coverage, quantiles)
@@ -235,8 +236,9 @@ def function_of(model: Any, interval: float | None = None, explain: bool = False
     return function._replace(contributions=contributions_of(now)) if explain else function
 
 
-def _function(model: Any, expansion: Expansion, column_map: Any) -> Function:
-    mapping = None if column_map is None else _mapping_of(column_map)
+def _function(model: Any, expansion: Expansion) -> Function:
+    fitted = fitted_map_of(model)
+    mapping = None if fitted is None else _mapping_of(fitted)
     names = getattr(model, "feature_names_in_", None)
     return Function(type(model).__name__, None if names is None else [str(name) for name in names],
                     getattr(model, "n_features_in_", expansion.n_features), mapping, _bounds_of(expansion),
@@ -272,15 +274,14 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
     return bounds if any((np.abs(array) < UNREACHED).any() for array in bounds.values()) else None
 
 
-def _mapping_of(column_map: Any) -> RowMap:
-    frozen = column_map._fitted_map()
-    values = Values.of(frozen.columns)
+def _mapping_of(fitted: FittedMap) -> RowMap:
+    values = Values.of(fitted.columns)
     columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
-                           float(len(column.levels)) if column.has_rare else math.nan) for column in frozen.columns)
+                           float(len(column.levels)) if column.has_rare else math.nan) for column in fitted.columns)
     sources = iter(values.sources)
-    outputs = tuple(output for j, column in enumerate(frozen.columns) for output in _outputs_of(column, j, sources))
-    imputations = tuple(imputation for column in frozen.columns for imputation in column.imputations)
-    return RowMap(columns, outputs, imputations, frozen.neutral().tolist(), values.texts, values.differences)
+    outputs = tuple(output for j, column in enumerate(fitted.columns) for output in _outputs_of(column, j, sources))
+    imputations = tuple(imputation for column in fitted.columns for imputation in column.imputations)
+    return RowMap(columns, outputs, imputations, fitted.neutral().tolist(), values.texts, values.differences)
 
 
 def _outputs_of(column: FittedColumn, place: int, sources: Iterator[int]) -> Iterator[Output]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._estimator.base import Model
+from .._estimator.base import Model, fitted_map_of
 from .._estimator.explanations import rows_in_memory
 from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import (
@@ -161,10 +161,8 @@ class _Rows:
         self.whole = np.asarray(rows_in_memory(model, X, "X"), dtype=np.float64)
         if not len(self.whole):
             raise InvalidInputError("X must hold rows, got none")
-        column_map, self.map = vars(model).get("column_map_"), None
-        self.mapped = self.whole
-        if column_map is not None:
-            fitted = column_map._fitted_map()
+        self.map, self.mapped, fitted = None, self.whole, fitted_map_of(model)
+        if fitted is not None:
             self.map, self.mapped = fitted.smaller(fitted.read(X, type(model).__name__), self.whole, _TOLERANCE)
         self.weights: RowWeights = check_weights(sample_weight, len(self.whole))
         self.fitted_to, self.judged_by = halves(self.weights.positive())

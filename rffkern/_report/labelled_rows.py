@@ -8,6 +8,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, NUMERIC
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
+from .._estimator.base import fitted_map_of
 from .._estimator.evaluation import Evaluation, Predictions
 from .._estimator.explanations import sources_of
 from .._estimator.links import probabilities, quantiles_of
@@ -29,14 +30,13 @@ class LabelledRows:
 
     def __init__(self, model: Any, X: Any, y: Any = None) -> None:
         self.model = model
-        column_map = vars(model).get("column_map_")
-        if column_map is None:
+        fitted = fitted_map_of(model)
+        if fitted is None:
             names = getattr(model, "feature_names_in_", feature_names(X))
             model._check_rows(X)
             columns = [RawColumn(NUMERIC, values.astype(np.float64)) for values in check_array(X).T]
             self.raw = RawTable(None if names is None else tuple(map(str, names)), columns, len(columns[0].values))
         else:
-            fitted = column_map._fitted_map()
             table = fitted.read(X, type(model).__name__)
             # Numbers that were categories in training are categories here.
             self.raw = table._replace(names=fitted.names, columns=[
