@@ -82,8 +82,7 @@ class ModelRows:
         self.features = _feature_columns(table, model, target, dropped)
         self.path, self._labels = table.path, [column_label(j, table.columns) for j in self.features]
         self.fitted_map: Any = fitted_map_of(model)
-        self._kinds = [] if self.fitted_map is None else [column.kind if column.forms else EMPTY
-                                                          for column in self.fitted_map.columns]
+        self._kinds = [] if self.fitted_map is None else [column.reading.kind for column in self.fitted_map.columns]
 
     def selection(self, target: int | None, kept: Sequence[int] = (), **options: bool) -> Selection:
         """What is read of the table; the columns as in training, if the model has a column map."""

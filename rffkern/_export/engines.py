@@ -87,9 +87,9 @@ def rows_of(model: Any, X: Any) -> Rows:
         names = shown_names(getattr(model, "feature_names_in_", None), matrix.shape[1])
         return Rows(names, [NUMERIC] * len(names), matrix.T.tolist())
     table = fitted.read(X, type(model).__name__)
-    kinds = [column.kind if column.forms else EMPTY for column in fitted.columns]
-    cells = [_cells(kind, column) for kind, column in zip(kinds, table.columns, strict=True)]
     readings = [column.reading for column in fitted.columns]
+    kinds = [reading.kind for reading in readings]
+    cells = [_cells(kind, column) for kind, column in zip(kinds, table.columns, strict=True)]
     return Rows(fitted.column_names(), kinds, cells, any(
         reading.kind not in (NUMERIC, EMPTY) or reading.format for reading in readings))
 

@@ -73,10 +73,14 @@ class Part(NamedTuple):
 class Column(NamedTuple):
     """How a raw column becomes a value: a number, the seconds of a date since 1970, or the place of a level."""
 
-    kind: str  # of the fitted column; EMPTY of one that is not read, whose value is missing
-    reading: Reading
+    reading: Reading  # of kind EMPTY where the column is not read, and its value is missing
     levels: tuple[str, ...] = ()  # sorted
     other: float = math.nan  # the value of levels that are not among them; nan where these count as missing
+
+    @property
+    def kind(self) -> str:
+        """What the values are."""
+        return self.reading.kind
 
     def numbers(self) -> dict[float, int]:
         """The places of levels that numbers mean."""
@@ -276,8 +280,8 @@ def _bounds_of(expansion: Expansion) -> dict[str, Array] | None:
 
 def _mapping_of(fitted: FittedMap) -> RowMap:
     values = Values.of(fitted.columns)
-    columns = tuple(Column(column.kind if column.forms else EMPTY, column.reading, column.levels,
-                           float(len(column.levels)) if column.has_rare else math.nan) for column in fitted.columns)
+    columns = tuple(Column(column.reading, column.levels, float(len(column.levels)) if column.has_rare else math.nan)
+                    for column in fitted.columns)
     sources = iter(values.sources)
     outputs = tuple(output for j, column in enumerate(fitted.columns) for output in _outputs_of(column, j, sources))
     imputations = tuple(imputation for column in fitted.columns for imputation in column.imputations)

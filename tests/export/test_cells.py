@@ -36,7 +36,7 @@ LEVELS = {
     "large": ("100000000000000000000", "9007199254740993"), "none": ("None", "x")}
 
 
-DURATIONS = Column(NUMERIC, Reading(NUMERIC, "duration"))
+DURATIONS = Column(Reading(NUMERIC, "duration"))
 REVIEWS = ["", "a", "Hello, WORLD_hello  world!", "ΟΔΟΣ ΟΔΟΣ. ΣΑΣ' ΑΣ-ΑΣ Σ Σ' A\u0301Σ ʰΣ", "İstanbul ISPARTA ǅ ß ẞ",
            "日本語 \uff12 ² Ⅷ ٣", "!!! ...", "e\u0301té été ÉTÉ", "😀 smile😀smile", "x" * 5000 + " end",
            "Don't " * 900, "ᲐᲑ \u13a0 ꭰ 𐐀𐐨 Ⓐ", "  one two one  ", "ab\u00adcd \u200bxy", "\u212a \u212b \u2126"]
@@ -44,7 +44,7 @@ REVIEWS = ["", "a", "Hello, WORLD_hello  world!", "ΟΔΟΣ ΟΔΟΣ. ΣΑΣ' Α
 
 def category(levels, has_rare):
     levels = tuple(sorted(levels))
-    return Column(CATEGORY, Reading(CATEGORY, "raw"), levels, float(len(levels)) if has_rare else math.nan)
+    return Column(Reading(CATEGORY, "raw"), levels, float(len(levels)) if has_rare else math.nan)
 
 
 def expected_of(column, text):
@@ -66,7 +66,7 @@ def columns_to_read():
             levels = {level for level in levels_of_texts([*map(str.strip, each.cells)], reading) if level is not None}
             found.append((category(levels, True), each.cells[:9]))
         elif reading is not None:
-            found.append((Column(reading.kind, reading), [*dict.fromkeys(each.cells), *ODD]))
+            found.append((Column(reading), [*dict.fromkeys(each.cells), *ODD]))
     durations = [*some_durations(np.random.default_rng(0), 9000), "1d" + "9" * 70, "1h" + " " * 70 + "x"]
     return [*found, (DURATIONS, durations)]
 

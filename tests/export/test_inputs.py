@@ -262,7 +262,7 @@ def test_onnx_inputs_have_names_of_columns(tmp_path):
 @pytest.mark.parametrize("levels", [("a", "b"), ("0", "1"), ("False", "True"), ("1", "2", "x"), ("None", "True"),
                                     ("1.5", "10"), ("no", "yes")], ids=" ".join)
 def test_lists_of_texts_agree_with_python(levels):
-    column = Column(CATEGORY, Reading(CATEGORY, "raw"), levels)
+    column = Column(Reading(CATEGORY, "raw"), levels)
     for text, place in column.texts().items():
         level = known_level(text, levels)
         assert level is None if math.isnan(place) else level == levels[int(place)]
