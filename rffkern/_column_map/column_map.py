@@ -210,10 +210,8 @@ class ColumnMap(Parametrised):
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
         fitted_map = self._fitted_map()
-        in_double = X.astype(np.float64) if type(X) is np.ndarray and X.dtype == np.float32 else X
-        mapped = None if self._compiled is None else self._compiled.map(in_double)
-        if mapped is None:
-            mapped = fitted_map.apply(check_table(fitted_map.read(X, type(self).__name__), "X", 1))
+        in_double = X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+        mapped = self._transform(in_double, type(self).__name__)
         return contained(self, mapped, fitted_map.output_names, X)
 
     set_output = set_output
@@ -223,7 +221,7 @@ class ColumnMap(Parametrised):
         fitted_map = self._fitted_map()
         mapped = None if self._compiled is None else self._compiled.map(X, n_threads)
         if mapped is None:
-            mapped = _like(X, fitted_map.apply(check_table(fitted_map.read(X, owner, name), name, 1)))
+            mapped = _like(X, fitted_map.apply(check_table(fitted_map.read(X, owner, name), name)))
         return mapped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

@@ -457,11 +457,11 @@ def _selected(names: tuple[str, ...], columns: list[Any], wanted: tuple[str, ...
     return [columns[index[each]] for each in wanted]
 
 
-def check_table(table: RawTable, name: str, min_samples: int) -> RawTable:
-    """Refuse a table of too few rows."""
-    if table.n_rows < min_samples:
-        raise InvalidInputError(f"{name}: Found array with {table.n_rows} sample(s) (shape=({table.n_rows}, "
-                                f"{len(table.columns)})) while a minimum of {min_samples} is required.")
+def check_table(table: RawTable, name: str) -> RawTable:
+    """Refuse a table without rows."""
+    if not table.n_rows:
+        raise InvalidInputError(f"{name}: Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a "
+                                "minimum of 1 is required.")
     return table
 
 
@@ -631,7 +631,7 @@ def table_blocks(X: Any, categorical: Any, dates: str | None = None) -> Iterator
     """Yield (table, index of its first row) of the blocks of training rows; their columns agree."""
     X = in_blocks(X)
     if not isinstance(X, RowBlocks):
-        yield check_table(read_table(X, categorical=categorical, dates=dates), "X", 1), 0
+        yield check_table(read_table(X, categorical=categorical, dates=dates), "X"), 0
         return
     start = 0
     first: RawTable | None = None

@@ -82,7 +82,7 @@ def test_what_is_no_table_is_refused():
     with pytest.raises(InvalidInputError, match="column 'a' of X must have one value for each row"):
         read_table({"a": [[1.0, 2.0]]})
     with pytest.raises(InvalidInputError, match=r"0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required"):
-        check_table(read_table(np.empty((0, 3))), "X", 1)
+        check_table(read_table(np.empty((0, 3))), "X")
 
 
 def test_columns_of_one_name_are_refused():
