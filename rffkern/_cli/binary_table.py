@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, read_column
+from .._column_map.cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, read_column
 from .._column_map.tables import RawColumn, has_large_integers, read_table
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
@@ -215,7 +215,7 @@ class ArrowTable:
         if types.is_null(kind):
             return wanted._replace(kind=UNKNOWN)
         if wanted.kind == CATEGORY and types.is_integer(kind):  # float64 may not represent all of its digits
-            booleans = wanted.levels and {*wanted.levels} <= {"False", "True"}
+            booleans = wanted.levels and {*wanted.levels} <= {*BOOLEANS}
             return wanted._replace(kind=NUMERIC if booleans else CATEGORY)
         if types.is_dictionary(kind):
             return wanted._replace(kind=CATEGORY)

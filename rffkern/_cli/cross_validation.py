@@ -72,4 +72,4 @@ def cross_validated(rows: TrainingTable, pairs: list[tuple[Mask, Mask]],
 def untrained(model: Any) -> Any:
     """A model with the same parameters, whose fit keeps nothing to go on from."""
     params = model.get_params(deep=False)
-    return type(model)(**params | {name: False for name in ("warm_start",) if name in params})
+    return type(model)(**params | ({"warm_start": False} if "warm_start" in params else {}))

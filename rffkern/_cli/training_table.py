@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._column_map.cells import (
+    BOOLEANS,
     CATEGORY,
     DATE,
     EMPTY,
@@ -50,7 +51,6 @@ from .table import (
 
 # Integers are labels if they have at most so many distinct values, and these occur twice on average.
 MAX_INTEGER_LABELS = 20
-_BOOLEANS = ("False", "True")
 
 OfRows: TypeAlias = NDArray[Any] | None  # a number for each row
 
@@ -131,7 +131,7 @@ class ColumnContents(NamedTuple):
         """The column as a column map takes it."""
         values = np.asarray(values, dtype=np.float64)
         if self.boolean:
-            return category(values, _BOOLEANS)
+            return category(values, BOOLEANS)
         return RawColumn(EMPTY if np.isnan(values).all() else self.kind, values, self.levels, self.reading)
 
 
@@ -380,7 +380,7 @@ def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: Category
         if kind == CATEGORY:
             raw = category(values, categories.levels(k))
         elif wanted and kind == NUMERIC:
-            raw = category(values, _BOOLEANS) if each.boolean else category_of_numbers(RawColumn(NUMERIC, values))
+            raw = category(values, BOOLEANS) if each.boolean else category_of_numbers(RawColumn(NUMERIC, values))
         if raw.levels:
             values[:] = raw.values
         reading = each.reading if each.format and raw.kind in (NUMERIC, DATE) else None
