@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 
-from .._files.atomic_file import atomic_write
+from .._files.atomic_file import atomic_write, is_stream
 from .._report.facts import Source, report_facts
 from .._report.labelled_rows import LabelledRows
 from .._report.page import report_page
@@ -33,8 +33,10 @@ def run(arguments: argparse.Namespace) -> None:
         rows = LabelledRows(model, X, y)
     except InvalidInputError as error:
         raise InvalidInputError(f"{table.path}: {error}") from error
-    source = Source(os.path.basename(arguments.model), _sha256([arguments.model]), _shown(arguments.data, table),
-                    "" if _is_stream(arguments.data) else _sha256(input_files(arguments.data)),
+    is_read_once = arguments.data == STDIN or is_stream(arguments.data)
+    data = table.path if is_read_once else os.path.basename(os.path.normpath(arguments.data))  # without folders above
+    source = Source(os.path.basename(arguments.model), _sha256([arguments.model]), data,
+                    "" if is_read_once else _sha256(input_files(arguments.data)),
                     _name_of(table, target), rejected.n_rows, n_unlabelled, arguments.date or "", _NO_TARGET)
     facts = report_facts(rows, source)
     if arguments.json is not None:
@@ -61,22 +63,12 @@ def _name_of(table: Table, target: int | None) -> str:
     return table.columns[target] if table.columns else f"column {target}"
 
 
-def _shown(path: str, table: Table) -> str:
-    """The name of the data on the page, without the folders above it."""
-    return table.path if _is_stream(path) else os.path.basename(os.path.normpath(path))
-
-
-def _is_stream(path: str) -> bool:
-    return path == STDIN or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
-
-
 def _sha256(paths: list[str]) -> str:
     """The digest of the bytes of some files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with open(path, "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()
 
 
