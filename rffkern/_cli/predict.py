@@ -251,11 +251,8 @@ class Scorer:
             return ScoredBlock(b"", block.done, block.rejected, totals)
         rows = self.of_model.of(block)
         predicted, proba, covering = self.model._answers(rows, self.proba, self.coverage)
-        shown, shown_proba = predicted, proba
-        if self.digits is not None:
-            shown = predicted if self._has_labels else np.round(predicted, self.digits)
-            shown_proba = None if proba is None else np.round(proba, self.digits)
-        data = self.writer.rows(shown, shown_proba, block.kept, [
+        shown = predicted if self._has_labels else self._rounded(predicted)
+        data = self.writer.rows(shown, None if proba is None else self._rounded(proba), block.kept, [
             *self._quantiles(rows), *self._covering(covering), *self._reasons(rows)])
         totals.n_rows = len(block.X)
         totals.rounded.update(block.rounded)
@@ -269,12 +266,13 @@ class Scorer:
             totals.counts = count_rows(self.of_model.fitted_map, self.reference, self.of_model.raw(rows))
         return ScoredBlock(data, block.done, block.rejected, totals)
 
+    def _rounded(self, numbers: Double) -> Double:
+        """Numbers with the digits that are asked for."""
+        return numbers if self.digits is None else np.round(numbers, self.digits)
+
     def _quantiles(self, rows: Any) -> list[NDArray[Any]]:
         """A column for each quantile, if the model has several."""
-        if not several_quantiles(self.model):
-            return []
-        found = self.model.predict_quantiles(rows)
-        return [*(found if self.digits is None else np.round(found, self.digits)).T]
+        return [*self._rounded(self.model.predict_quantiles(rows)).T] if several_quantiles(self.model) else []
 
     def _covering(self, found: Any) -> list[NDArray[Any]]:
         """Columns of the ends of intervals, or of sets of labels as text."""
@@ -283,7 +281,7 @@ class Scorer:
         if self._has_labels:
             labels = [str(label).replace("\\", "\\\\").replace("|", "\\|") for label in self.model.classes_.tolist()]
             return [np.array(["|".join(itertools.compress(labels, chosen)) for chosen in found.tolist()], dtype=object)]
-        return [*(found if self.digits is None else np.round(found, self.digits)).reshape(len(found), -1).T]
+        return [*self._rounded(found).reshape(len(found), -1).T]
 
     def _reasons(self, rows: Any) -> list[NDArray[Any]]:
         """Names of the columns that contribute most to the scores, and their contributions, the largest first.
@@ -299,8 +297,7 @@ class Scorer:
             values = np.take_along_axis(values, of_likely[:, None, None], axis=2)[:, :, 0]
         order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, : self.n_reasons]
         names = np.array([f"{name}" for name in found.feature_names], dtype=object)
-        sizes = np.take_along_axis(values, order, axis=1)
-        sizes = sizes if self.digits is None else np.round(sizes, self.digits)
+        sizes = self._rounded(np.take_along_axis(values, order, axis=1))
         return [column for place, size in zip(order.T, sizes.T, strict=True) for column in (names[place], size)]
 
 
