@@ -24,11 +24,9 @@ from .._native.array_types import Double, NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError, RFFKernError
 from .cross_validation import N_FOLDS, cross_validated, folds_of
-from .fit import predictions_on, rows_to_fit, suitable_columns, train
-from .open_table import open_table
-from .output import Progress, UsageError, check_output, open_rejected, printable, say
-from .table import csv_format
-from .training_table import TrainingTable, column_roles, read_training
+from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
+from .output import Progress, UsageError, check_output, printable, say
+from .training_table import TrainingTable
 
 Fitted = tuple[Any, Callable[[TrainingTable], Predictions]]  # a model, and its predictions for a table
 
@@ -58,13 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and judge all models, and print a table of them."""
     if arguments.reject is not None:
         check_output(arguments.reject, arguments.data)
-    with open_rejected(arguments.reject) as rejected:
-        table = open_table(arguments.data, csv_format(arguments))
-        roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
-                             arguments.time, arguments.groups)
-        rows = read_training(table, roles, None if arguments.task is None else arguments.task == "classification",
-                             rejected, arguments.categorical)
-    rejected.report(len(rows.y))
+    table, _, rows = open_training(arguments, None if arguments.task is None else arguments.task == "classification",
+                                   arguments.categorical)
     if rows.has_labels and len(labels := np.unique(rows.y)) < 2:
         raise InvalidInputError(f"{table.path}: all rows have the label {str(labels[0])!r}: expected two labels or "
                                 "more, between which models can be compared")

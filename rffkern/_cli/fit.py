@@ -30,7 +30,7 @@ from ..errors import ColumnWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
 from .output import STDIN, Progress, UsageError, check_output, given_once, open_rejected, say
-from .table import BLOCK_ROWS, csv_format, shortened
+from .table import BLOCK_ROWS, Table, csv_format, shortened
 from .training_table import (
     Roles,
     TrainingTable,
@@ -63,13 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
 
     # The rows, and how the model reads their columns.
-    with open_rejected(arguments.reject) as rejected:
-        table = open_table(arguments.data, csv_format(arguments))
-        roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
-                             arguments.time, arguments.groups)
-        rows = read_training(table, roles, next(iter(models)) if len(models) == 1 else None, rejected,
-                             None if asked is None else categorical)  # without a map, all are numbers
-    rejected.report(len(rows.y))
+    table, roles, rows = open_training(arguments, next(iter(models)) if len(models) == 1 else None,
+                                       None if asked is None else categorical)  # without a map, all are numbers
     eval_rows = eval_path = None
     if arguments.eval is not None:
         other = open_table(arguments.eval, csv_format(arguments), table.columns or ())
@@ -130,6 +125,18 @@ def run(arguments: argparse.Namespace) -> None:
         _report(evaluation, which[name])
     if not evaluations:
         _report_held_out(model)
+
+
+def open_training(arguments: argparse.Namespace, classify: bool | None,
+                  categorical: list[str] | None) -> tuple[Table, Roles, TrainingTable]:
+    """The table of a command that trains, the roles of its columns, and its rows as `read_training` gives them."""
+    with open_rejected(arguments.reject) as rejected:
+        table = open_table(arguments.data, csv_format(arguments))
+        roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
+                             arguments.time, arguments.groups)
+        rows = read_training(table, roles, classify, rejected, categorical)
+    rejected.report(len(rows.y))
+    return table, roles, rows
 
 
 def _hold_out(arguments: argparse.Namespace, rows: TrainingTable, path: str) -> tuple[TrainingTable, TrainingTable]:
@@ -229,7 +236,7 @@ def _report_held_out(model: Any) -> None:
         say(line)
 
 
-def _metadata(arguments: argparse.Namespace, table: Any, roles: Roles, rows: TrainingTable,
+def _metadata(arguments: argparse.Namespace, table: Table, roles: Roles, rows: TrainingTable,
               scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What the model file says of the training: figures, and what options ask for; nothing of the clock or machine.
 
