@@ -11,13 +11,13 @@ from .._column_map.cells import (
     CATEGORY,
     DATE,
     EMPTY,
-    MISSING,
     NUMERIC,
     Reading,
     is_integer,
     is_missing,
     is_number,
     known_level,
+    plain_numbers,
     read_column,
     read_texts,
 )
@@ -239,7 +239,7 @@ class CsvParser:
         columns = [self.selection.features[k] for k in numeric]
         nullable = np.array([self.types[k].nullable for k in numeric], dtype=bool)
         if self.decimal == "." and numeric:  # the kernel refuses rows with another number of cells
-            X = _usable(_plain_numbers(texts, self.delimiter, self.n_columns, columns), nullable)
+            X = _usable(_kernel_numbers(texts, self.delimiter, self.n_columns, columns), nullable)
             if X is not None:
                 return X
         if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
@@ -342,7 +342,7 @@ def _usable(X: Double | None, nullable: NDArray[np.bool_]) -> Double | None:
     return X if usable.all() or (usable | (np.isnan(X) & nullable)).all() else None
 
 
-def _plain_numbers(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
+def _kernel_numbers(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
     """Columns of texts with so many cells each, or None if a cell of them is no plain number."""
     if not delimiter.isascii() or delimiter in _IN_NUMBERS:
         return None
@@ -353,7 +353,7 @@ def _plain_numbers(texts: list[str], delimiter: str, n_columns: int, columns: Se
 
 def _loaded(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
     """Columns of texts as numbers, or None if a cell is none."""
-    X = _plain_numbers(texts, delimiter, n_columns, columns)
+    X = _kernel_numbers(texts, delimiter, n_columns, columns)
     if X is not None:
         return X
     try:
@@ -377,9 +377,6 @@ def _with_nan(texts: list[str], delimiter: str) -> list[str]:
 
 # --- the cells of one column
 
-_MISSING_CELLS = frozenset(form for text in MISSING for form in (text, text.upper(), text.title())) | {"NaN", "NaT"}
-
-
 def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column | None:
     """A column, or None if a cell is not of its kind; `decimal` is the decimal point or comma."""
     if kind.kind == CATEGORY:
@@ -397,24 +394,9 @@ def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column
 
 def _numbers(texts: Sequence[str], decimal: str, with_marks: bool) -> Double | None:
     """Numbers, also with marks of thousands and so on, nan where missing; None if a cell is neither."""
-    joined = "".join(texts)
-    # Python's float reads 1_000 and the digits of other scripts, which are no numbers here.
-    if "_" in joined or not joined.isascii() or (decimal == "," and "." in joined):
-        return _each(texts, decimal, with_marks)
-    pointed = texts if decimal == "." else [text.replace(",", ".") for text in texts]
-    try:
-        values = np.fromiter(map(float, pointed), np.float64, len(texts))
-    except ValueError:
-        try:
-            present = ("nan" if text in _MISSING_CELLS else number for text, number in zip(texts, pointed, strict=True))
-            values = np.fromiter(map(float, present), np.float64, len(texts))
-        except ValueError:
-            return _each(texts, decimal, with_marks)
-    return None if (np.abs(values) > LARGEST_VALUE).any() else values
-
-
-def _each(texts: Sequence[str], decimal: str, with_marks: bool) -> Double | None:
-    """Numbers in all cells; each distinct cell is parsed once."""
+    plain = plain_numbers(texts, decimal)
+    if plain is not None:
+        return plain
     values = {text: _value(text.strip(), decimal, with_marks) for text in set(texts)}
     if None in values.values():
         return None

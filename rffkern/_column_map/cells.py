@@ -18,6 +18,8 @@ NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
 
 # How programs write a missing value, in lower case.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>", "-nan", "+nan", "?", "."))
+# The same in the cases that are usual.
+_MISSING_CELLS = frozenset(form for text in MISSING for form in (text, text.upper(), text.title())) | {"NaN", "NaT"}
 
 # What C's strtod reads, except hexadecimal numbers; `float` would also read 1_000 and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)",
@@ -437,7 +439,7 @@ def _inferred(texts: _Texts, dates: str | None, decimal: str) -> Reading | None:
 
 def _are_plain(texts: Sequence[str]) -> bool:
     """Whether all texts are plain numbers within the range."""
-    values = _plain_numbers(texts)
+    values = plain_numbers(texts)
     return values is not None and not np.isnan(values).any()
 
 
@@ -472,7 +474,7 @@ def _candidates(texts: _Texts, dates: str | None, decimal: str) -> dict[Reading,
 
 def read_column(cells: Sequence[str], reading: Reading) -> tuple[Double, list[str]]:
     """Values of numbers or dates, nan where missing, and the distinct cells that are neither, in their order."""
-    values = _plain_numbers(cells) if reading.kind == NUMERIC and reading.format == "" else None
+    values = plain_numbers(cells) if reading.kind == NUMERIC and reading.format == "" else None
     if values is not None:
         return values, []
     distinct = list(dict.fromkeys(cells))
@@ -491,7 +493,7 @@ def read_texts(texts: Sequence[str], reading: Reading) -> Double:
     """Values of texts without outer blanks; nan for those that are no values of the reading."""
     is_time, is_duration = reading.format == "time", reading.format == "duration"
     is_plain = reading.kind == NUMERIC and reading.format in ("", ".")
-    plain = _plain_numbers(texts) if is_plain else None
+    plain = plain_numbers(texts) if is_plain else None
     if plain is not None:
         return plain
     normal = normal_texts(texts)
@@ -531,16 +533,18 @@ def _numbers_of(texts: list[str], shape: str, format_: str) -> Double:
     return np.where(np.abs(values) <= LARGEST_VALUE, values, np.nan)
 
 
-def _plain_numbers(cells: Sequence[str]) -> Double | None:
-    """Plain numbers, nan where missing; None if a cell is neither, or too large."""
+def plain_numbers(cells: Sequence[str], decimal: str = ".") -> Double | None:
+    """Plain numbers with this decimal mark, nan where missing as is usual; None if a cell is neither, or too large."""
     joined = "".join(cells)
-    if "_" in joined or not joined.isascii():  # which Python's float reads
+    # Python's float reads 1_000 and the digits of other scripts, which are no numbers here.
+    if "_" in joined or not joined.isascii() or (decimal == "," and "." in joined):
         return None
+    pointed = cells if decimal == "." else [cell.replace(",", ".") for cell in cells]
     try:
-        values = np.fromiter(map(float, cells), np.float64, len(cells))
+        values = np.fromiter(map(float, pointed), np.float64, len(cells))
     except ValueError:
         try:
-            present = ("nan" if cell.strip().lower() in MISSING else cell for cell in cells)
+            present = ("nan" if cell in _MISSING_CELLS else number for cell, number in zip(cells, pointed, strict=True))
             values = np.fromiter(map(float, present), np.float64, len(cells))
         except ValueError:
             return None
