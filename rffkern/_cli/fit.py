@@ -308,17 +308,16 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
             params |= {} if columns is _DEFAULT else {"columns": columns}
             if arguments.time is not None and "validation" in model._param_names():
                 params = {"validation": "last"} | params
-            if arguments.max_seconds is not None and "max_seconds" not in model._param_names():
-                raise InvalidInputError(f"--max-seconds needs a model that is trained in rounds, which {name} is not: "
-                                        "leave it out, or choose another --model")
-            if arguments.checkpoint is not None and not {"warm_start", "n_estimators"} <= set(model._param_names()):
-                raise InvalidInputError(f"--checkpoint needs a model whose training goes on with the same bits, which "
-                                        f"{name} is not: leave it out, or choose another --model")
-            for option, parameter, given in (("--monotone", "monotone_constraints", arguments.monotone),
-                                             ("--additive", "interaction_constraints", arguments.additive)):
-                if given and parameter not in model._param_names():
-                    raise InvalidInputError(f"{option} needs Fourier boosting, which {name} is not: leave it out, or "
-                                            "choose another --model")
+            for option, is_given, needed, what in (
+                    ("--max-seconds", arguments.max_seconds is not None, {"max_seconds"},
+                     "a model that is trained in rounds"),
+                    ("--checkpoint", arguments.checkpoint is not None, {"warm_start", "n_estimators"},
+                     "a model whose training goes on with the same bits"),
+                    ("--monotone", bool(arguments.monotone), {"monotone_constraints"}, "Fourier boosting"),
+                    ("--additive", arguments.additive, {"interaction_constraints"}, "Fourier boosting")):
+                if is_given and not needed <= {*model._param_names()}:
+                    raise InvalidInputError(f"{option} needs {what}, which {name} is not: leave it out, or choose "
+                                            "another --model")
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
