@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from .._estimator.links import several_quantiles
+from .._files.archive import npy_prefix
 from .._native.array_types import Double, NDArray
 from .binary_table import import_pyarrow, type_of_column
 from .output import UsageError
@@ -149,14 +150,7 @@ class NpyWriter(NamedTuple):
         file.writelines(blocks)
         n_rows = (file.tell() - _NPY_HEADER_BYTES) // (self.dtype.itemsize * math.prod(self.row_shape))
         file.seek(0)
-        file.write(npy_header(self.dtype, (n_rows, *self.row_shape)))
-
-
-def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """The header of a .npy file, which always has the same length."""
-    text = f"{{'descr': {np.lib.format.dtype_to_descr(dtype)!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
-    return (b"\x93NUMPY\x01\x00" + (_NPY_HEADER_BYTES - 10).to_bytes(2, "little")
-            + text.ljust(_NPY_HEADER_BYTES - 11).encode("ascii") + b"\n")
+        file.write(npy_prefix(self.dtype.str, (n_rows, *self.row_shape)))
 
 
 class ArrowWriter(NamedTuple):

@@ -15,7 +15,8 @@ from helpers.processes import PATIENCE
 import rffkern
 from rffkern import GBRFF2Classifier, InvalidInputError, load, save
 from rffkern._cli.predict import Accuracy, RSquared
-from rffkern._cli.prediction_files import CsvWriter, NpyWriter, npy_header
+from rffkern._cli.prediction_files import CsvWriter, NpyWriter
+from rffkern._files.archive import npy_prefix
 
 
 def test_fit_and_predict(folder, table):
@@ -361,7 +362,7 @@ def test_npy_of_probabilities_holds_nothing_else():
 
 
 def test_the_header_of_many_rows_fits():
-    assert len(npy_header(np.dtype("<U1000000"), (10**15, 10**9))) == 128
+    assert len(npy_prefix("|b1", (0,))) == len(npy_prefix("<U1000000", (10**15, 10**9))) == 128
 
 
 def test_several_quantiles_are_columns(command, folder):
