@@ -236,7 +236,7 @@ def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS
         interval=f"{name}_interval(x, out + {k + a + 1 + c})" if e else "")
     with open(path, encoding="utf-8") as file, open(driver, "w", encoding="utf-8") as out:
         out.write(file.read() + content)
-    subprocess.run([_compiler() or "cc", *flags, driver, "-lm", "-o", program], check=True, capture_output=True)
+    subprocess.run([_found("cc") or "cc", *flags, driver, "-lm", "-o", program], check=True, capture_output=True)
     data = b"".join(
         struct.pack("I", len(cell) + 1) + cell if isinstance(cell, bytes) else
         struct.pack("=Id", 0, float("nan") if cell is None else cell)
@@ -245,8 +245,9 @@ def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS
     return _from_bytes(done.stdout, expected)
 
 
-def _compiler() -> str | None:
-    return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+def _found(program: str) -> str | None:
+    """Where a program is; of C any compiler."""
+    return next(filter(None, map(shutil.which, ("cc", "gcc", "clang") if program == "cc" else (program,))), None)
 
 
 _SCRIPT = """
@@ -385,11 +386,6 @@ def of_sql(found: Sequence[Sequence[Any]], keys: Sequence[Any], expected: Result
     return Results(numbers[:, a:], numbers[:, :a], [row[1] for row in ordered])
 
 
-def _statement(path: str) -> str:
-    with open(path, encoding="utf-8", newline="") as file:
-        return file.read()
-
-
 def run_sqlite(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS) -> Results:
     """Run it in Python's own SQLite."""
     import sqlite3
@@ -423,7 +419,8 @@ def run_duckdb(path: str, rows: Rows, expected: Results, options: Options = _DEF
 
 def _selected(connection: Any, path: str, expected: Results, options: Options) -> Results:
     """What the statement of a file selects from the table of a connection, in the order of its rows."""
-    found = connection.execute(_statement(path)).fetchall()
+    with open(path, encoding="utf-8", newline="") as file:
+        found = connection.execute(file.read()).fetchall()
     keys = connection.execute(f"SELECT {quoted(options['key'])} FROM {table_name(options['table'])}").fetchall()
     return of_sql(found, [key for key, in keys], expected)
 
@@ -441,13 +438,13 @@ class Engine(NamedTuple):
 
     def lacking(self) -> list[str]:
         """Programs and packages that it needs and that are not here."""
-        programs = [name for name in self.programs if (_compiler() if name == "cc" else shutil.which(name)) is None]
-        return [*programs, *(name for name in self.packages if importlib.util.find_spec(name) is None)]
+        return [*(name for name in self.programs if _found(name) is None),
+                *(name for name in self.packages if importlib.util.find_spec(name) is None)]
 
     def version(self) -> str:
         """Versions of what it needs."""
-        programs = [(_compiler() or name) if name == "cc" else name for name in self.programs]
-        told = [subprocess.run([name, "--version"], capture_output=True, text=True, check=False) for name in programs]
+        told = [subprocess.run([_found(name) or name, "--version"], capture_output=True, text=True, check=False)
+                for name in self.programs]
         found = [each.stdout.partition("\n")[0] for each in told]
         for name in self.packages:
             module = importlib.import_module(name)
