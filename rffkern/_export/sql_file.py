@@ -116,31 +116,31 @@ def sql_file(function: Function, table: str, key: str) -> str:
     if n_numbers > _MOST_NUMBERS:
         raise InvalidInputError(f"a SELECT would hold {n_numbers} numbers, which databases take minutes to read (more "
                                 f"than {_MOST_NUMBERS}); train a smaller model, or export it to another target")
-    stages = [*_raw(function, table_name(table), key)]
+    stages, z = [*_raw(function, table_name(table), key)], _columns("z", function.n_features)
     if function.mapping is None:
         features, source = [f"x{j} AS z{j}" for j in range(function.n_columns)], "rff_x"
     else:
         stages += _mapped(function.mapping)
-        features, source = [f"z{j}" for j in range(function.n_features)], "rff_z"
+        features, source = z, "rff_z"
     if function.bounds is not None:
         stages.append(_stage("rff_any", ["id", *features], source))
         lower, upper = ([*map(_exact, each.tolist())] for each in function.bounds.values())
-        clipped = [f"{write(CLIP, _WRITER, z=f'z{j}', lower=lower[j], upper=upper[j])} AS z{j}"
-                   for j in range(function.n_features)]
+        clipped = [f"{write(CLIP, _WRITER, z=each, lower=low, upper=high)} AS {each}"
+                   for each, low, high in zip(z, lower, upper, strict=True)]
         stages.append(_stage("rff_within", ["id", *clipped], "rff_any"))
-        features, source = [f"z{j}" for j in range(function.n_features)], "rff_within"
+        features, source = z, "rff_within"
     centers = [part.arrays["center"].tolist() for part in function.parts if "center" in part.arrays]
     apart = [f"{feature.split()[0]} - {_number(center)} AS u{j}"
              for each in centers[:1] for j, (feature, center) in enumerate(zip(features, each, strict=True))]
     stages.append(_stage("rff_row", ["id", *features, *apart], source))
     # A row that lacks a number gets nothing.
-    absent = "0e0 * " + _sum([f"z{j}" for j in range(function.n_features)])
+    absent = "0e0 * " + _sum(z)
     sums = [f"SELECT id, {', '.join(f'{_number(b)} + {absent}' for b in function.intercept.tolist())} FROM rff_row"]
     for part in function.parts:
         named, summed = part.of_kind(_PARTS)(part, n_outputs)
         stages += named
         sums.append(summed)
-    outputs = [f"h{k}" for k in range(n_outputs)]
+    outputs = _columns("h", n_outputs)
     stages.append(f"rff_sums (id, {', '.join(outputs)}) AS (\n" + "\nUNION ALL\n".join(sums) + ")")
     stages.append(_stage("rff_scores", ["id", *(f"CASE WHEN COUNT({h}) = COUNT(*) THEN SUM({h}) END AS {h}"
                                                 for h in outputs)], "rff_sums GROUP BY id"))
@@ -267,7 +267,7 @@ _DAYS = "weekday", "yearday"  # outputs whose place in their table is computed
 
 def _mapped(mapping: RowMap) -> Iterator[str]:
     """Tables rff_places of days, rff_m, of which missing values are neutral, and rff_z."""
-    outputs, source = [f"z{o}" for o in range(len(mapping.outputs))], "rff_x"
+    outputs, source = _columns("z", len(mapping.outputs)), "rff_x"
     days = sorted({(output.source, output.kind) for output in mapping.outputs if output.kind in _DAYS})
     if days:  # once, not in each branch of a search
         places = [f"{write(PLACES[kind], _WRITER, x=f'x{j}')} AS {kind}{j}" for j, kind in days]
