@@ -66,14 +66,15 @@ def map_training(model: Any, X: Any, y: Any, sample_weight: Any, division: Divis
                            else as_numeric(sample_weight, "sample_weight"))
         weights.reshape(-1)[division.held_out] = 0
         sample_weight = weights
-    columns, has_labels = model.columns, model._has_labels
+    columns = model.columns
     if columns == "search":
-        columns = searched_map(model, X, y, sample_weight, has_labels, division)
+        columns = searched_map(model, X, y, sample_weight, division)
     elif columns == "auto":
         columns = model._auto_map(X)
     if columns is None:
         return X, None
-    column_map, mapped = fit_copy(columns, X, y, sample_weight, has_labels, division, model._imputes(), model.n_jobs)
+    column_map, mapped = fit_copy(columns, X, y, sample_weight, model._has_labels, division, model._imputes(),
+                                  model.n_jobs)
     warn_of_columns(column_map._fitted_map())
     return mapped, column_map
 
@@ -142,15 +143,14 @@ class _Rows(NamedTuple):
         return None if (self.weights == 1).all() else self.weights
 
 
-def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool,
-                 division: Division) -> ColumnMap | None:
+def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, division: Division) -> ColumnMap | None:
     """A map that is not fitted, or None for columns as they are.
 
     What is wrong with X, y or the weights is left to the fit that follows to refuse.
     """
     first = model._auto_map(X)
     try:
-        rows = _sample_rows(X, y, sample_weight, has_labels, division)
+        rows = _sample_rows(X, y, sample_weight, model._has_labels, division)
     except InvalidInputError:
         return first
     numeric = any(column.kind in (NUMERIC, DATE) for column in rows.table.columns)

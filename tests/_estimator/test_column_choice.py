@@ -126,7 +126,7 @@ def test_held_out_rows_have_no_part_in_a_map(monkeypatch):
 
     monkeypatch.setattr(column_choice, "fit_copy", watched_fit)
     monkeypatch.setattr(ColumnMap, "_transform", recorded_transform)
-    column_choice.searched_map(boosted(), SKEWED, LABELS, None, True, Division())
+    column_choice.searched_map(boosted(), SKEWED, LABELS, None, Division())
     assert len(learned) == len(judged) == 10
     for one, other in zip(learned, judged, strict=True):
         assert len(one) == 560
