@@ -221,11 +221,11 @@ def _library(module: str, seed: int, threads: int | None, training: TrainingTabl
     make = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost, "sklearn": _hist_gradient_boosting}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, options, prepare = make[module](X, places, classes is not None, seed, threads)
-        model.fit(prepare(X), y, sample_weight=training.weights, **options)
+        model, options = make[module](X, places, classes is not None, seed, threads)
+        model.fit(_prepared(module, X, places), y, sample_weight=training.weights, **options)
 
     def predict(rows: TrainingTable) -> Predictions:
-        rows_of_model = prepare(_numbers_of(rows.raw()))
+        rows_of_model = _prepared(module, _numbers_of(rows.raw()), places)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if classes is None:
@@ -241,18 +241,24 @@ def _numbers_of(raw: Any) -> Double:
     return np.column_stack([column.values for column in raw.columns]).astype(np.float64)
 
 
-Library = tuple[Any, dict[str, Any], Callable[[Double], Any]]  # model, options of fit, and what it takes as rows
+def _prepared(module: str, X: Double, places: Sequence[int]) -> Any:
+    """Rows as a library takes them: CatBoost has categories as text, and a missing one is a category of its own."""
+    if module != "catboost" or not places:
+        return X
+    cells = X.astype(object)
+    for k in places:
+        cells[:, k] = [str(value) for value in X[:, k].tolist()]
+    return cells
 
 
-def _as_it_is(X: Double) -> Double:
-    return X
+Library = tuple[Any, dict[str, Any]]  # a model, and options of fit
 
 
 def _lightgbm(X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None) -> Library:
     from lightgbm import LGBMClassifier, LGBMRegressor
 
     model = (LGBMClassifier if is_class else LGBMRegressor)(random_state=seed, n_jobs=threads, verbose=-1)
-    return model, {"categorical_feature": list(places)} if places else {}, _as_it_is
+    return model, {"categorical_feature": list(places)} if places else {}
 
 
 def _xgboost(X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None) -> Library:
@@ -261,23 +267,15 @@ def _xgboost(X: Double, places: Sequence[int], is_class: bool, seed: int, thread
     types = ["c" if k in places else "q" for k in range(X.shape[1])]
     model = (XGBClassifier if is_class else XGBRegressor)(random_state=seed, n_jobs=threads, enable_categorical=True,
                                                            feature_types=types)
-    return model, {}, _as_it_is
+    return model, {}
 
 
 def _catboost(X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None) -> Library:
     from catboost import CatBoostClassifier, CatBoostRegressor
 
-    def prepare(rows: Double) -> Any:
-        if not places:
-            return rows
-        cells = rows.astype(object)
-        for k in places:
-            cells[:, k] = [str(value) for value in rows[:, k].tolist()]  # a missing one is a category of its own
-        return cells
-
     model = (CatBoostClassifier if is_class else CatBoostRegressor)(
         random_seed=seed, thread_count=-1 if threads is None else threads, verbose=0, allow_writing_files=False)
-    return model, {"cat_features": list(places)} if places else {}, prepare
+    return model, {"cat_features": list(places)} if places else {}
 
 
 def _hist_gradient_boosting(X: Double, places: Sequence[int], is_class: bool, seed: int,
@@ -286,7 +284,7 @@ def _hist_gradient_boosting(X: Double, places: Sequence[int], is_class: bool, se
 
     few = [k for k in places if not np.nanmax(X[:, k], initial=0) >= _MOST_CATEGORIES]  # others as ordered numbers
     cls = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
-    return cls(random_state=seed, categorical_features=few or None), {}, _as_it_is
+    return cls(random_state=seed, categorical_features=few or None), {}
 
 
 # --- what is printed
