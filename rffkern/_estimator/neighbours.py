@@ -81,10 +81,8 @@ class Neighbours:
         self.is_category = np.zeros(n_columns, dtype=bool)
         self._levels: list[tuple[str, ...]] = [()] * n_columns
         self.own = np.empty(n_columns) if row is None else row.astype(np.float64)
-        for j in range(n_columns if table is not None and self.fitted is not None else 0):
-            assert table is not None
-            assert self.fitted is not None
-            raw, fitted = table.columns[j], self.fitted.columns[j]
+        columns = [] if table is None or self.fitted is None else zip(table.columns, self.fitted.columns, strict=True)
+        for j, (raw, fitted) in enumerate(columns):
             if fitted.kind == CATEGORY and fitted.forms and raw.kind in (CATEGORY, NUMERIC):
                 raw, self.is_category[j] = category_of_numbers(raw), True
                 known = getattr(references[j], "levels", None) or fitted.levels

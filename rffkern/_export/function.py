@@ -263,9 +263,8 @@ def check_texts(function: Function, to: str, without: str = "") -> None:
                   for name, column in zip(function.column_names(), function.mapping.columns, strict=True)}
     for what, each in texts.items():
         for text in each:
-            if text.isascii() and not (without and without in text):
-                continue
-            if (without and without in text) or any("\ud800" <= character <= "\udfff" for character in text):
+            is_lone = not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+            if is_lone or (without and without in text):
                 raise InvalidInputError(f"{what}, {text!r}, has a character that no text of the target {to!r} has; "
                                         "export the model to 'numpy'")
 
