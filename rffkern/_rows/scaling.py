@@ -74,12 +74,7 @@ class ColumnSums(Protocol):
 
 def measure_scaling(X: Any, weights: RowWeights, standardize: bool = True, n_threads: int | None = None) -> Scaling:
     """Weighted mean and standard deviation of the columns of X, an array or RowBlocks, without outliers."""
-    return scaling_in_threads(X, weights, standardize, check_n_threads(n_threads, math.prod(X.shape)))
-
-
-def scaling_in_threads(X: Any, weights: RowWeights, standardize: bool, n_threads: int) -> Scaling:
-    """The same with a number of threads that suits X."""
-    columns = RowSums(X, weights, n_threads)
+    columns = RowSums(X, weights, check_n_threads(n_threads, math.prod(X.shape)))
     scaling = scaling_from(columns, standardize)
     return _of_inliers(columns, scaling) if standardize else scaling
 

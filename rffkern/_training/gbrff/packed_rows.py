@@ -16,7 +16,7 @@ from ..._estimator.checkpoints import RowFingerprints
 from ..._native import gbrff, scoring
 from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import RowBlocks
-from ..._rows.scaling import Scaling, scaling_in_threads
+from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, StreamedTiles, aligned, in_precision, pack, tiled
 from ..._rows.training_rows import Training
@@ -275,7 +275,7 @@ class LocalData:
 
     def scaling(self, standardize: bool) -> Scaling:
         """Mean and spread of the columns."""
-        return scaling_in_threads(self._X, self._weights, standardize, self._n_threads)
+        return measure_scaling(self._X, self._weights, standardize, self._n_jobs)
 
     def pack(self, loss: type[Any], n_components: int, scaling: Scaling, max_samples: int | None, precision: str,
              single_length: float, rng: "np.random.Generator") -> Any:

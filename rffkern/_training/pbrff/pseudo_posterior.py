@@ -13,7 +13,7 @@ from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
 from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import NUMBERS, row_slices
-from ..._rows.scaling import Scaling, scaling_in_threads
+from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from ..._rows.training_rows import LabelledRows, Training
@@ -66,8 +66,7 @@ def learn_kernels(model: Any, training: Training,
     """
     rows = training.rows
     standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = scaling_in_threads(rows.X, rows.weights, standardize,
-                                 check_n_threads(model.n_jobs, math.prod(rows.X.shape)))
+    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
     gamma = resolved_gamma(model.gamma, model.kernel, standardize, scaling)
     choose = random_landmarks if model.landmarks == "random" else kmeans_landmarks
     landmarks = choose(rows, scaling, model.n_landmarks, rng)
