@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from .._protocol.arguments import Check, check_all, choice, distinct, number
+from .._protocol.arguments import Check, choice, distinct, number
 from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
 from .._rows.groups import Division
@@ -239,9 +239,6 @@ class ColumnMap(Parametrised):
         "reason" why it is dropped.
         """
         return self._fitted_map().describe()
-
-    def _check_params(self) -> None:
-        check_all(self._parameters, self)
 
     def _fitted_map(self) -> FittedMap:
         fitted_map = getattr(self, "_fitted", None)

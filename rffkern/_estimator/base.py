@@ -7,7 +7,6 @@ import numpy as np
 
 from .._model.expansion import Expansion
 from .._native.array_types import Double, NDArray
-from .._protocol.arguments import check_all
 from .._protocol.parameters import Parametrised, not_fitted
 from .._rows.row_blocks import RowBlocks
 from .._rows.sparse_rows import SparseRows, is_sparse
@@ -93,10 +92,6 @@ class Model(Parametrised):
         of_tables = self.columns is not None
         return Tags(estimator_type=None, target_tags=TargetTags(required=True),
                     input_tags=InputTags(allow_nan=of_tables, string=of_tables, categorical=of_tables, sparse=True))
-
-    def _check_params(self) -> None:
-        """Check all parameters; a family whose parameters depend on each other extends this."""
-        check_all(self._parameters, self)
 
     def _keep(self, fitted: Fitted) -> None:
         """Replace all attributes at once: an interrupt, or another thread, finds the old model or the new one."""

@@ -89,12 +89,6 @@ def of_class(class_name: str, *words: str) -> Check:
     return Check(", ".join(f'"{word}"' for word in words) + f", {class_name} or None", check)
 
 
-def check_all(checks: Iterable[tuple[str, Check, Any]], owner: object) -> None:
-    """Check attributes of an object, in the order of some (name, check, anything)."""
-    for name, check, _ in checks:
-        check(name, getattr(owner, name))
-
-
 def check_random_state(name: str, value: Any) -> None:
     """Refuse what is no seed, Generator, RandomState or None."""
     is_seed = isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0

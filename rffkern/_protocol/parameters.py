@@ -222,6 +222,11 @@ class Parametrised:
         """Return what scikit-learn asks for: which arguments it is to hand on to which method."""
         return requests_of(self)
 
+    def _check_params(self) -> None:
+        """Check all parameters, in their order; a class whose parameters depend on each other extends this."""
+        for name, check, _ in self._parameters:
+            check(name, getattr(self, name))
+
     @classmethod
     def _param_names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
