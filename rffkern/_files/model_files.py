@@ -318,18 +318,19 @@ def _map_from_params(entry: Any) -> Any:
     return column_map
 
 
-def _columns_from_json(entry: Any, feature_names: Any, numbers: Double, reference: Any) -> Any:
+def _map_of_file(header: Header, arrays: Mapping[str, Double]) -> Any:
     """A fitted ColumnMap."""
     from .._column_map.fitted_map import FittedMap
 
+    entry = header["columns"]
     require(isinstance(entry, dict) and set(entry) == {"params", "columns"} and isinstance(entry["columns"], list),
             "the columns are malformed")
-    names = _names_from_json(feature_names, len(entry["columns"]))
+    names = _names_from_json(header["feature_names"], len(entry["columns"]))
     column_map = _map_from_params(entry["params"])
-    frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], numbers)
+    frozen = FittedMap.from_header(None if names is None else tuple(names), entry["columns"], arrays["columns"])
     require(all(is_printable(text) for column in frozen.columns for text in column.kept_texts),
             "levels have control characters")
-    column_map._keep(frozen, reference)
+    column_map._keep(frozen, header.get("reference"))
     return column_map
 
 
@@ -395,8 +396,7 @@ def _build(contents: Contents, n_bytes: int) -> Any:
         require(header["class"] == _MAP_CLASS, "class and family do not agree")
         require(tuple(arrays) == ("columns",) and header["params"] == {} and header["classes"] is None,
                 "a ColumnMap has columns alone")
-        return _columns_from_json(header["columns"], header["feature_names"], arrays["columns"],
-                                  header.get("reference"))
+        return _map_of_file(header, arrays)
     require(name in FAMILIES, f"the family {shown(header['family'])} is not known")
     return _build_model(FAMILIES[str(name)], header, arrays, n_bytes)
 
@@ -423,8 +423,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     column_map = None
     if header["columns"] is not None:
         require("columns" in arrays, "the numbers of the columns are missing")
-        column_map = _columns_from_json(header["columns"], header["feature_names"], arrays["columns"],
-                                  header.get("reference"))
+        column_map = _map_of_file(header, arrays)
     expansion = _build_expansion(arrays, cls._parts,
                                  (*cls._fitted_curves, *(["columns"] if column_map is not None else [])))
     params = header["params"]
