@@ -1,6 +1,7 @@
 """The rows that `rffkern fit` trains on: the roles of columns, all rows of a table, and what the columns contain."""
 
 import contextlib
+import itertools
 import math
 import sys
 import tempfile
@@ -52,6 +53,9 @@ from .table import (
 # Integers are labels if they have at most so many distinct values, and these occur twice on average.
 MAX_INTEGER_LABELS = 20
 
+# Options that may name one column: rows may be in order of a feature, and times and groups need not be learned from.
+_SHARED = {("--drop", "--time"), ("--features", "--time"), ("--drop", "--groups"), ("--time", "--groups")}
+
 OfRows: TypeAlias = NDArray[Any] | None  # a number for each row
 
 
@@ -68,31 +72,23 @@ class Roles(NamedTuple):
 def column_roles(table: Table, target: str | None, weight: str | None, features: Sequence[str],
                  dropped: Sequence[str], time: str | None = None, group: str | None = None) -> Roles:
     """The roles that the options of `rffkern fit` ask for; the target is the last column that they do not name."""
-    weights, groups, times = ([] if name is None else [column_index(table, name)] for name in (weight, group, time))
-    options = {"--drop": column_indices(table, dropped), "--features": column_indices(table, features),
-               "--weight": weights}
-    if target is not None:
-        options["--target"] = [column_index(table, target)]
-    else:
-        named = {j for columns in (*options.values(), groups, times) for j in columns}
-        rest = [j for j in range(table.n_columns) if j not in named]
-        options["--target"] = [] if table.has_labels else rest[-1:]
-    option_of: dict[int, str] = {}
-    for option, columns in options.items():
-        for j in columns:
-            if option_of.setdefault(j, option) != option:
-                raise UsageError(f"{option} and {option_of[j]} must name different columns, got "
-                                 f"{column_label(j, table.columns)} for both")
-    for option, columns, allowed in (("--time", times, ("--drop", "--features")), ("--groups", groups, ("--drop",))):
-        for j in columns:
-            if option_of.get(j, "--drop") not in allowed:
-                raise UsageError(f"{option} and {option_of[j]} must name different columns, got "
-                                 f"{column_label(j, table.columns)} for both")
-    rest = [j for j in range(table.n_columns) if j not in option_of and j not in groups]
-    trained = sorted(options["--features"]) if features else rest
-    if not trained or not (options["--target"] or table.has_labels):
+    columns_of = {"--drop": column_indices(table, dropped), "--features": column_indices(table, features)} | {
+        option: [] if name is None else [column_index(table, name)] for option, name in (
+            ("--weight", weight), ("--target", target), ("--time", time), ("--groups", group))}
+    if target is None and not table.has_labels:
+        named = {*itertools.chain(*columns_of.values())}
+        columns_of["--target"] = [j for j in range(table.n_columns) if j not in named][-1:]
+    for (other, columns), (option, more) in itertools.combinations(columns_of.items(), 2):
+        both = [j for j in more if j in columns]
+        if both and (other, option) not in _SHARED:
+            raise UsageError(f"{option} and {other} must name different columns, got "
+                             f"{column_label(both[0], table.columns)} for both")
+    taken = {j for option, columns in columns_of.items() if option != "--time" for j in columns}
+    trained = sorted(columns_of["--features"]) or [j for j in range(table.n_columns) if j not in taken]
+    if not trained or not (columns_of["--target"] or table.has_labels):
         raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
-    return Roles(trained, *(next(iter(each), None) for each in (options["--target"], weights, times, groups)))
+    return Roles(trained, *(next(iter(columns_of[option]), None)
+                            for option in ("--target", "--weight", "--time", "--groups")))
 
 
 def matching_roles(roles: Roles, table: Table, other: Table) -> Roles:
