@@ -2,6 +2,7 @@
 
 import math
 import os
+from contextlib import ExitStack
 
 from .._native.simd import OWN_THREADS
 from .._protocol.arguments import check_jobs
@@ -17,21 +18,12 @@ _import_pid = os.getpid()
 _chosen: int | None = None  # by `set_num_threads`
 
 
-class _Choice:
-    """Takes a number of threads back at the end of a `with` block."""
-
-    def __init__(self, before: int | None) -> None:
-        self._before = before
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *error: object) -> None:
-        global _chosen
-        _chosen = self._before
+def _choose(n_jobs: int | None) -> None:
+    global _chosen
+    _chosen = n_jobs
 
 
-def set_num_threads(n_jobs: int | None) -> _Choice:
+def set_num_threads(n_jobs: int | None) -> ExitStack:
     """Set how many threads are used where `n_jobs` is None or -1.
 
     Parameters
@@ -57,9 +49,10 @@ def set_num_threads(n_jobs: int | None) -> _Choice:
     ...     show_config("dicts")["threads"]
     1
     """
-    global _chosen
-    choice, _chosen = _Choice(_chosen), check_jobs("n_jobs", n_jobs)
-    return choice
+    at_end = ExitStack()
+    at_end.callback(_choose, _chosen)
+    _choose(check_jobs("n_jobs", n_jobs))
+    return at_end
 
 
 def _read_words(path: str) -> list[str]:
