@@ -71,11 +71,9 @@ class FittedMap(NamedTuple):
 
     def output_names(self) -> list[str]:
         """Names of the mapped columns."""
-        names = []
-        for name, column in zip(self.column_names(), self.columns, strict=True):
-            for form, output in column.outputs:
-                names.append(f"{name}={output}" if form == "levels" else f"{name}_{output or form}")
-        return names
+        return [f"{name}={output}" if form == "levels" else f"{name}_{output or form}"
+                for name, column in zip(self.column_names(), self.columns, strict=True)
+                for form, output in column.outputs]
 
     def describe(self) -> list[dict[str, object]]:
         """A row for each form of each column, and for each column that is dropped."""

@@ -45,12 +45,13 @@ def sample_of(values: Double, weights: Double | None = None) -> dict[str, Any]:
     n_rows = len(values)
     if weights is None and n_rows <= MOST_QUANTILES:
         return {"rows": n_rows, "values": _rounded(values)}
-    w = np.ones(n_rows) if weights is None else weights[order]
-    n_rows = max(1, int(w.sum() ** 2 / (w**2).sum()))  # of equal weight that say as much
-    levels = _levels(min(n_rows, MOST_QUANTILES), n_rows)
-    shares = (np.cumsum(w) - w / 2) / w.sum()
     if weights is None:
         shares = np.arange(1, n_rows + 1) / (n_rows + 1)
+    else:
+        w = weights[order]
+        n_rows = max(1, int(w.sum() ** 2 / (w**2).sum()))  # of equal weight that say as much
+        shares = (np.cumsum(w) - w / 2) / w.sum()
+    levels = _levels(min(n_rows, MOST_QUANTILES), n_rows)
     return {"rows": n_rows, "values": _rounded(_interpolated(levels, shares, values))}
 
 

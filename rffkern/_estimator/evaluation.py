@@ -54,7 +54,8 @@ class Predictions(NamedTuple):
         if self.classes is not None:
             return record_of_labels(own_probabilities(self.truth, self.predicted), weights, source)
         predicted = np.atleast_2d(self.predicted.T)
-        return record_of_targets(predicted, self.truth.T - predicted, weights, len(self.quantiles or "1") == 1, source)
+        is_one = self.quantiles is None or len(self.quantiles) == 1  # else each quantile has residuals of its own
+        return record_of_targets(predicted, self.truth.T - predicted, weights, is_one, source)
 
     def constant(self) -> Metrics:
         """Metrics of the best constants with hindsight, on which no model gains by chance.

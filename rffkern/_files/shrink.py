@@ -317,12 +317,9 @@ def _times(factors: Double, coefficients: Double, terms: Indices) -> Double:
 
 def _scaled(terms: Expansion, factors: Double) -> list[Part]:
     """The parts of some terms, each times its factor."""
-    parts, start = [], 0
-    for part in terms.parts:
-        own = factors[start : start + part.n_terms]
-        start += part.n_terms
-        parts.append(part._with_coefficients(partial(_times, own)))
-    return parts
+    ends = np.cumsum([part.n_terms for part in terms.parts])
+    return [part._with_coefficients(partial(_times, own))
+            for part, own in zip(terms.parts, np.split(factors, ends[:-1]), strict=True)]
 
 
 def _rounded(whole: Expansion, parts: Any, intercept: Double) -> Expansion:
