@@ -391,7 +391,8 @@ class Classifier(Predictor):
         predicted = now.predict(X)
         y = now._checked_truth(y, len(predicted))
         if not np.isin(y, now.classes_).any():
-            raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_[0]!r}, got {y[0]!r}")
+            raise InvalidInputError(f"y must hold labels of the model, such as {now.classes_.tolist()[0]!r}, got "
+                                    f"{y.tolist()[0]!r}")
         return float(check_weights(sample_weight, y.size).mean(predicted == y))
 
 

@@ -155,7 +155,7 @@ def test_missing_labels_of_pandas():
 
 def test_score_of_labels_of_another_kind():
     model = GBRFF2Classifier(n_estimators=2, random_state=0).fit(X, y)
-    with pytest.raises(InvalidInputError, match="y must hold labels of the model"):
+    with pytest.raises(InvalidInputError, match=r"y must hold labels of the model, such as -1, got '1'$"):
         model.score(X, y.astype(str))
 
 
