@@ -30,6 +30,8 @@ from .table import (
     infer_types,
 )
 
+ARROW_ENDINGS = (".parquet", ".feather", ".arrow")
+
 
 class ArrayTable:
     """Rows of a .npy file, which stay in the file until they are read, or of a .npz, which is read at once.

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import InvalidInputError
-from .binary_table import ArrayTable, ArrowTable
+from .binary_table import ARROW_ENDINGS, ArrayTable, ArrowTable
 from .csv_table import CsvTable
 from .csv_text import BINARY_MARKS
 from .output import STDIN, say
 from .table import Block, CsvFormat, Selection, Table, column_index
-
-_ARROW = (".parquet", ".feather", ".arrow")
 
 # First bytes of files, and the ending that such a file should have.
 _MARKS = {**BINARY_MARKS, b"\x1f\x8b": ".csv.gz"}
@@ -75,7 +73,7 @@ def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
         format_of_name = found
     if format_of_name in (".npy", ".npz"):
         return ArrayTable(path)
-    if format_of_name in _ARROW:
+    if format_of_name in ARROW_ENDINGS:
         return ArrowTable(path, is_parquet=format_of_name == ".parquet", dates=form.dates)
     if stream or format_of_name in (".csv", ".csv.gz"):
         return CsvTable(path, form, names)

@@ -11,9 +11,9 @@ from typing import Any
 
 from .._files.atomic_file import atomic_write
 from ..errors import InvalidInputError
+from .binary_table import ARROW_ENDINGS
 from .open_table import ending, input_files, open_files
 from .output import JsonLog, Progress, UsageError, check_output, say
-from .prediction_files import ARROW_ENDINGS
 from .table import CsvFormat, Selection, Table, csv_format
 
 

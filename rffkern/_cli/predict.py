@@ -20,6 +20,7 @@ from .._estimator.metrics import label_codes
 from .._files.atomic_file import atomic_write, is_stream
 from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError, TrainingStateError
+from .binary_table import ARROW_ENDINGS
 from .jobs import map_in_processes
 from .model_rows import ModelRows, load_predictor, open_for, written_as
 from .output import (
@@ -34,7 +35,7 @@ from .output import (
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
-from .prediction_files import ARROW_ENDINGS, Writer, make_writer
+from .prediction_files import Writer, make_writer
 from .table import Block, Table, column_index, column_indices, targets_of, warn_rounded
 
 

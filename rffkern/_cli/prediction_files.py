@@ -11,11 +11,9 @@ import numpy as np
 from .._estimator.links import several_quantiles
 from .._files.archive import npy_prefix
 from .._native.array_types import Double, NDArray
-from .binary_table import import_pyarrow, type_of_column
+from .binary_table import ARROW_ENDINGS, import_pyarrow, type_of_column
 from .output import UsageError
 from .table import Table
-
-ARROW_ENDINGS = (".parquet", ".feather", ".arrow")
 
 _QUOTED = re.compile('[,"\r\n]').search
 _NPY_HEADER_BYTES = 128  # whatever the number of rows turns out to be
