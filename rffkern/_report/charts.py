@@ -15,8 +15,7 @@ def reliability_chart(facts: Facts) -> str:
     plot.y_axis([0, 0.25, 0.5, 0.75, 1])
     plot.line([(0, 0), (1, 1)], "zero")
     bins = facts["bins"]
-    plot.whiskers([(each["probability"], each["share"] - 2 * each["standard_error"],
-                    each["share"] + 2 * each["standard_error"]) for each in bins], "error")
+    plot.error_bars([(each["probability"], each["share"], each["standard_error"]) for each in bins])
     plot.line([(each["probability"], each["share"]) for each in bins], "line")
     plot.dots([(each["probability"], each["share"]) for each in bins], "large")
     plot.x_axis(at=[0, 0.25, 0.5, 0.75, 1])
@@ -53,9 +52,7 @@ def residual_chart(facts: Facts) -> str:
     plot.y_axis()
     plot.line([(x[0], 0), (x[1], 0)], "zero")
     plot.whiskers([(each["prediction"], *each["quantiles"]) for each in bins], "range")
-    plot.whiskers([(each["prediction"], each["mean"] - 2 * each["standard_error"],
-                    each["mean"] + 2 * each["standard_error"]) for each in bins if each["standard_error"] is not None],
-                  "error")
+    plot.error_bars([(each["prediction"], each["mean"], each["standard_error"]) for each in bins])
     plot.dots([(each["prediction"], each["mean"]) for each in bins], "large")
     plot.x_axis(facts["predicted"])
     plot.text(plot.left + 4, plot.top + 8, "residual")
@@ -67,7 +64,7 @@ def coverage_chart(points: Sequence[tuple[float, float, float | None]], label: s
     plot = Plot((0, 1), (0, 1), height=260)
     plot.y_axis([0, 0.25, 0.5, 0.75, 1])
     plot.line([(0, 0), (1, 1)], "zero")
-    plot.whiskers([(x, y - 2 * error, y + 2 * error) for x, y, error in points if error is not None], "error")
+    plot.error_bars(points)
     plot.dots([(x, y) for x, y, _ in points], "large")
     plot.x_axis(label, [0, 0.25, 0.5, 0.75, 1])
     return plot.svg("observed share over the share that was asked for")

@@ -126,6 +126,10 @@ class Plot:
         path = "".join(f"M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}" for x, low, high in bars)
         self.add(f'<path class="{kind}" d="{path}"/>')
 
+    def error_bars(self, points: Iterable[tuple[float, float, float | None]]) -> None:
+        """Twice the standard error above and below points (x, y, error), where it is known."""
+        self.whiskers([(x, y - 2 * error, y + 2 * error) for x, y, error in points if error is not None], "error")
+
     def rug(self, values: Iterable[float]) -> None:
         """A short line below the plot for each value of the data."""
         path = "".join(f"M{x:.1f} {self.bottom}v-5" for x in dict.fromkeys(round(self.x(value), 1) for value in values))
