@@ -100,6 +100,12 @@ class BaseLearner:
         growth = min(1 + self._n_terms / _GROWTH_TERMS, self._rate_growth)
         return min(growth * self._first_rate, max(self._first_rate, 1.0))
 
+    @property
+    def relevance_shares(self) -> Double:
+        """Relevances over their sum, (n_sources,); 0 before the first term."""
+        shares: Double = self.relevances / max(self.relevances.sum(), 1e-300)
+        return shares
+
     def record_term(self, term: Any, step: float) -> None:
         """Count a term that a round has added with a step."""
         raise NotImplementedError
@@ -143,8 +149,8 @@ class BaseLearner:
         weights, equal_share = self.relevances, _EQUAL_SHARE if self._n_terms >= _FEWEST_TERMS else 1.0
         if self._screened is not None:  # chances by screening count as much as the relevances of 10 terms
             of_screening = _FEWEST_TERMS / (_FEWEST_TERMS + self._n_terms)
-            shares = self.relevances / max(self.relevances.sum(), 1e-300)
-            weights, equal_share = of_screening * self._screened + (1 - of_screening) * shares, _EQUAL_SHARE
+            weights = of_screening * self._screened + (1 - of_screening) * self.relevance_shares
+            equal_share = _EQUAL_SHARE
         if self._constraints is not None:  # 0 for columns that the term must not read, so that nothing is equal for all
             weights = self._constraints.chances(weights, equal_share, self.facts.keeps_order, rng)
             equal_share = 0.0

@@ -162,7 +162,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     gains = {learner.name: max(learner.total_gain, 0.0) for learner in learners}
     total = sum(gains.values())
     gain_shares = {name: gain / total if total else 1 / len(gains) for name, gain in gains.items()}
-    relevances = {learner.name: learner.relevances / max(learner.relevances.sum(), 1e-300) for learner in learners}
+    relevances = {learner.name: learner.relevance_shares for learner in learners}
     return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores,
                None if unseen is None or patience is None else unseen.scores, checkpoint, is_complete,
                {learner.name: learner.choices for learner in learners}, rng)
@@ -375,8 +375,8 @@ def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequ
                 return bag
             steps.append((None, 0.0) if term is None else
                          _add_term(rows, learners[type(term)], rng, is_first=not steps)[:2])
-        relevances = {each.name: each.relevances / max(each.relevances.sum(), 1e-300) for each in learners.values()}
-        return bag._replace(steps=steps, relevances=relevances)
+        return bag._replace(steps=steps,
+                            relevances={each.name: each.relevance_shares for each in learners.values()})
 
     return run_in_threads([partial(train, bag) for bag in bags], n_threads, stop)
 

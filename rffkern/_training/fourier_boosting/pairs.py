@@ -38,7 +38,7 @@ def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: 
               Checkpoint(np.random.default_rng(0)), lambda *_: not limit.is_over())
 
     # Columns in fewer bins; of a wide table those of largest relevance.
-    relevances = sum(learner.relevances / max(learner.relevances.sum(), 1e-300) for learner in learners)
+    relevances = sum((learner.relevance_shares for learner in learners), np.zeros(columns.n_sources))
     n_outputs, sources = len(rows.sample.scores), columns.sources[columns.binned]
     usable = np.flatnonzero(columns.usable[columns.binned])
     ranked = usable[np.argsort(-relevances[sources[usable]], kind="stable")]
