@@ -254,7 +254,6 @@ class TreeLearner(BaseLearner):
         if sizes.samples_outputs:
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
         self._bin_counts, self._signs = columns.bin_counts, columns.signs[columns.binned]
-        self._keeps_values_in_order = bool(self._signs.any())
         self._sources = columns.sources[columns.binned]
         self._usable = columns.usable[columns.binned]
         self._all_outputs = np.arange(len(rows.sample.scores))
@@ -281,13 +280,13 @@ class TreeLearner(BaseLearner):
                 bins, self._bin_counts, self._signs, gradient, hessian, candidates, self._depth, LEAF_RIDGE, n_train,
                 columns, threshold_bins, self._gains, values, self._scratch, rows.sample.n_threads):
             return None
-        term = TreeTerm(columns, threshold_bins, values)
-        if self._keeps_values_in_order and self._signs[columns].any():
-            gradients, hessians = rows.leaf_sums(term.columns, threshold_bins)
+        term, has_order = TreeTerm(columns, threshold_bins, values), self._signs[columns].any()
+        # Values by all outputs and all training rows, where the tree was grown for some outputs or on a sample.
+        if has_order or n_outputs < len(self._all_outputs) or rows.sample is not rows:
+            gradients, hessians = rows.leaf_sums(columns, threshold_bins)
             weights = hessians + LEAF_RIDGE
-            term = term._replace(values=monotone_values(gradients / weights, weights, term, self._signs))
-        else:
-            term = rows.with_leaf_values(term, LEAF_RIDGE)
+            values = gradients / weights
+            term = term._replace(values=monotone_values(values, weights, term, self._signs) if has_order else values)
         rows.set_direction(term)
         return term
 

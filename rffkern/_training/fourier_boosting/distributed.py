@@ -36,7 +36,7 @@ from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, un
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, Reason, resolve_hyperparameters
 from .stacking import reason_not_to_stack, stack_kernel_ridge
-from .terms import Term, TreeTerm
+from .terms import Term
 from .training_rows import (
     Bins,
     Columns,
@@ -462,11 +462,6 @@ class PartitionedRows:
     def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
         """The sample."""
         return self.sample.tree_rows(candidates, outputs)
-
-    def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
-        """A tree with the values of its leaves by all training rows."""
-        gradient, hessian = self.leaf_sums(tree.columns, tree.threshold_bins)
-        return tree._replace(values=gradient / (hessian + ridge))
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""

@@ -15,7 +15,7 @@ from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE
 from .constraints import Constraints
 from .losses import LossData
-from .terms import Term, TreeTerm
+from .terms import Term
 
 Bins = NDArray[np.uint8]
 Flags: TypeAlias = bool | Mask  # of all columns, or (n_columns,)
@@ -336,9 +336,6 @@ class BaggedRows(Protocol):
         are those of some outputs.
         """
 
-    def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
-        """A tree with the values of its leaves by all training rows: G / (H + ridge)."""
-
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
 
@@ -426,13 +423,6 @@ class LocalRows:
         if len(outputs) < len(gradient):
             gradient, hessian = gradient[outputs], hessian[outputs]
         return self.bins, gradient, hessian, self.n_train
-
-    def with_leaf_values(self, tree: TreeTerm, ridge: float) -> TreeTerm:
-        """A tree with the values of its leaves for all outputs; one that was grown for all, as it is."""
-        if tree.values.shape[1] == len(self.scores):
-            return tree
-        gradient, hessian = self.leaf_sums(tree.columns, tree.threshold_bins)
-        return tree._replace(values=gradient / (hessian + ridge))
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
