@@ -122,10 +122,10 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         checkpoints.append(Checkpoint(np.random.default_rng(seed)))
         bag_folds.append((bag, seed, None if evaluation else (int(fold_seeds[group]), sizes.n_folds, fold)))
 
-    def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[EvaluationRows]]:
+    def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[TableRows]]:
         validation, *others = evaluation_tables or [None]
         return (PartitionedRows(table, validation, bag_folds[bag], data, sizes.max_samples),
-                [EvaluationRows(each, bag_folds[bag], True) for each in others])
+                [TableRows(each, bag_folds[bag], True) for each in others])
 
     common = Table(columns, scaling, sources, n_raw_columns, np.empty((1, 0)), np.empty(0), data,
                    np.empty(0, dtype=np.intp), (), None, model.n_jobs)  # without rows, which stay where they are
@@ -383,13 +383,13 @@ class BoostedPartition:
 # Where the fit runs.
 
 
-class EvaluationRows:
-    """Rows in partitions of an additional evaluation set, which follow the rounds of a bag."""
+class TableRows:
+    """The rows of a table in partitions, which follow the rounds of a bag: all its rows, or an evaluation set alone."""
 
     scores = None  # stay where they are
 
     def __init__(self, table: PartitionedTable, bag_fold: tuple[int, int, Fold], is_evaluation: bool) -> None:
-        self._table = table
+        self.table = table
         table.command("begin", *bag_fold, is_evaluation)
         n_training_rows, totals = zip(*table.query("n_rows_and_totals"), strict=True)
         self.n_training_rows: Sequence[int] = n_training_rows
@@ -404,9 +404,14 @@ class EvaluationRows:
     def add_step(self, step: float) -> Losses:
         """Add a multiple of the term to the scores; return the new losses."""
         if step:
-            self._table.command("add_step", self._term, step)
-        self.losses = Losses.of_sums(_add_pairs(self._table.query("loss_sums")), self.totals)
+            self.table.command("add_step", self._term, step)
+        self.sums = _add_pairs(self.table.query("loss_sums"))
+        self.losses = Losses.of_sums(self.sums, self.totals)
         return self.losses
+
+    def sums_after_unit_step(self) -> list[float]:
+        """Sums of the losses after a step of 1, which is taken back."""
+        return _add_pairs(self.table.query("loss_sums_after_unit_step", self._term))
 
 
 def _add_pairs(pairs: Sequence[Sequence[float]]) -> list[float]:
@@ -426,20 +431,19 @@ class PartitionedRows:
 
     def __init__(self, table: PartitionedTable, validation: PartitionedTable | None,
                  bag_fold: tuple[int, int, Fold], data: LossData, max_samples: int) -> None:
-        self._table, self._data, self.has_unit_hessian = table, data, data.loss.facts.has_unit_hessian
-        self._tables = [table] if validation is None else [table, validation]
-        parts = [EvaluationRows(each, bag_fold, each is validation) for each in self._tables]
-        self._totals = _add_pairs([part.totals for part in parts])
-        self.sample = _joined(
-            table.query("sample", table.shares(_sample_size(max_samples, table.n_features), parts[0].n_training_rows)),
-            data, np.random.default_rng(bag_fold[1]))
-        self._term: Term | None = None
-        self.losses = self._read_losses()
+        self._table, self.has_unit_hessian = table, data.loss.facts.has_unit_hessian
+        tables = [table] if validation is None else [table, validation]
+        self._parts = [TableRows(each, bag_fold, each is validation) for each in tables]
+        n_most = _sample_size(max_samples, table.n_features)
+        self.sample = _joined(table.query("sample", table.shares(n_most, self._parts[0].n_training_rows)), data,
+                              np.random.default_rng(bag_fold[1]))
+        self.losses = self._losses_of([part.sums for part in self._parts])
 
     def set_direction(self, term: Term) -> None:
         """Let the next steps add multiples of a term."""
-        self._term = term
         self.sample.set_direction(term)
+        for part in self._parts:
+            part.set_direction(term)
 
     def best_step(self) -> float:
         """The multiple of lowest loss on the sample."""
@@ -449,15 +453,14 @@ class PartitionedRows:
         """Add a multiple of the term to the scores."""
         if step:
             self.sample.add_step(step)
-            for table in self._tables:
-                table.command("add_step", self._term, step)
-        self.losses = self._read_losses()
+        for part in self._parts:
+            part.add_step(step)
+        self.losses = self._losses_of([part.sums for part in self._parts])
         return self.losses
 
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
-        return Losses.of_sums(_add_pairs([_add_pairs(table.query("loss_sums_after_unit_step", self._term))
-                                          for table in self._tables]), self._totals)
+        return self._losses_of([part.sums_after_unit_step() for part in self._parts])
 
     def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
         """The sample."""
@@ -479,17 +482,16 @@ class PartitionedRows:
 
     def validation_scores(self) -> None:
         """Let the scores of the validation rows be kept where they are."""
-        for table in self._tables:
-            table.command("keep_validation_scores")
+        for part in self._parts:
+            part.table.command("keep_validation_scores")
 
     def restore(self, scores: Any) -> Losses:
         """Bags go on from no earlier fit."""
         raise NotImplementedError
 
-    def _read_losses(self) -> Losses:
-        """The losses of all rows."""
-        return Losses.of_sums(_add_pairs([_add_pairs(table.query("loss_sums")) for table in self._tables]),
-                              self._totals)
+    def _losses_of(self, sums: Sequence[Sequence[float]]) -> Losses:
+        """The losses of all rows from the sums of the parts."""
+        return Losses.of_sums(_add_pairs(sums), _add_pairs([part.totals for part in self._parts]))
 
 
 def _sample_size(max_samples: int, n_columns: int) -> int:
