@@ -291,28 +291,6 @@ def check_report_numbers(numbers: Double, has_kernels: bool) -> None:
         raise ValueError("the report on kernel ridge is malformed")
 
 
-def reason_not_to_try(kernel_ridge: str | bool, has_loss: bool, n_rows: int, n_columns: int, is_sparse: bool = False,
-                      is_constrained: bool = False, was_stopped: bool = False, has_memory: bool = True
-                      ) -> Reason | None:
-    """Why kernel ridge regression is not tried, by the parameter `kernel_ridge`; None where it is."""
-    if kernel_ridge is False:
-        return Reason.OFF
-    if is_sparse:
-        return Reason.SPARSE
-    if not has_loss:
-        return Reason.LOSS
-    if n_rows < FEWEST_ROWS or (kernel_ridge == "auto" and n_columns > COLUMNS_PER_ROW * n_rows):
-        return Reason.FEW
-    if kernel_ridge == "auto" and (n_rows * n_columns > MOST_NUMBERS or (
-            n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)):
-        return Reason.MANY
-    if not has_memory:
-        return Reason.MEMORY
-    if is_constrained:
-        return Reason.CONSTRAINTS
-    return Reason.STOPPED if was_stopped else None
-
-
 def _check_quantiles(name: str, value: Any) -> None:
     """Accept a quantile, or several in ascending order."""
     several = value if isinstance(value, (tuple, list)) else (value,)

@@ -31,7 +31,16 @@ from ..kernel_ridge.regions import divide, undivided
 from .boosting import Bag
 from .kernel_trial import Gain, KernelRows, KernelTrial, boosting_work
 from .losses import Loss, LossData
-from .parameters import Hyperparameters, KernelRidgeReport, Reason, reason_not_to_try, report_numbers
+from .parameters import (
+    COLUMNS_PER_ROW,
+    FEWEST_ROWS,
+    MOST_NUMBERS,
+    MOST_WORK,
+    Hyperparameters,
+    KernelRidgeReport,
+    Reason,
+    report_numbers,
+)
 from .training_rows import Columns, RowOrder, Table
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
@@ -84,11 +93,23 @@ def reason_not_to_stack(model: Any, loss: Loss, columns: Columns, n_rows: int, w
 
     `was_stopped` says whether the callback or the time has ended the bags.
     """
-    return reason_not_to_try(
-        model.kernel_ridge, loss.facts.allows_stacking, n_rows, len(columns.values),
-        is_sparse=columns.sparse is not None,
-        is_constrained=columns.constraints is not None and not columns.constraints.allow_kernels,
-        was_stopped=was_stopped, has_memory=has_memory)
+    n_columns, is_auto = len(columns.values), model.kernel_ridge == "auto"
+    if model.kernel_ridge is False:
+        return Reason.OFF
+    if columns.sparse is not None:
+        return Reason.SPARSE
+    if not loss.facts.allows_stacking:
+        return Reason.LOSS
+    if n_rows < FEWEST_ROWS or (is_auto and n_columns > COLUMNS_PER_ROW * n_rows):
+        return Reason.FEW
+    if is_auto and (n_rows * n_columns > MOST_NUMBERS or (
+            n_rows <= MOST_ROWS and n_rows**2 * (2.0 * n_columns + 16) > MOST_WORK)):
+        return Reason.MANY
+    if not has_memory:
+        return Reason.MEMORY
+    if columns.constraints is not None and not columns.constraints.allow_kernels:
+        return Reason.CONSTRAINTS
+    return Reason.STOPPED if was_stopped else None
 
 
 def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],

@@ -2,6 +2,7 @@
 
 import math
 import pathlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,13 +19,13 @@ from rffkern import (
 from rffkern._files.archive import decode, encode
 from rffkern._training.fourier_boosting import parameters, stacking
 from rffkern._training.fourier_boosting.kernel_trial import KernelTrial
+from rffkern._training.fourier_boosting.losses import class_loss
 from rffkern._training.fourier_boosting.parameters import (
     LOG_LINKS,
     LOSSES,
     KernelRidgeReport,
     Reason,
     check_report_numbers,
-    reason_not_to_try,
     report_numbers,
 )
 from rffkern._training.fourier_boosting.stacking import StackedRegression, stack_classes, stack_values
@@ -100,7 +101,9 @@ def test_other_losses_have_none(loss):
     ("auto", 100, 400, None), ("auto", 100, 401, Reason.FEW), (True, 100, 401, None),
     (True, 9, 1, Reason.FEW), (True, 10, 1, None)])
 def test_numbers_of_rows_that_it_is_tried_on(kernel, n_rows, n_columns, reason):
-    assert reason_not_to_try(kernel, True, n_rows, n_columns) is reason
+    model, columns = SimpleNamespace(kernel_ridge=kernel), SimpleNamespace(
+        values=np.empty((n_columns, 0)), sparse=None, constraints=None)
+    assert stacking.reason_not_to_stack(model, class_loss(2), columns, n_rows, was_stopped=False) is reason
 
 
 @pytest.fixture
