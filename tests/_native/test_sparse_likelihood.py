@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern._native import sparse
-from rffkern._training.kernel_ridge.kernel_matrix import NO_DECLINES, DenseSystem, in_panels
+from rffkern._training.kernel_ridge.kernel_matrix import DenseSystem, in_panels
 
 WIDE = sparse.PANEL_COLUMNS
 
@@ -35,10 +35,10 @@ def test_kernel_matrix(seed, n_rows, n_features, shape):
         np.testing.assert_allclose(declines[apart], expected[apart] / distance[apart], rtol=1e-9, atol=1e-13)
         assert (declines[~apart] == 0).all()
     alone = np.full((n_rows, n_rows), np.nan)
-    sparse.kernel_matrix(packed(scaled), centers, alone, NO_DECLINES, number, False, 1)
+    sparse.kernel_matrix(packed(scaled), centers, alone, np.empty((0, 0)), number, False, 1)
     assert alone.tobytes() == matrix.tobytes()
     lower = np.full((n_rows, n_rows), np.nan)
-    sparse.kernel_matrix(packed(scaled), centers, lower, NO_DECLINES, number, True, 1)
+    sparse.kernel_matrix(packed(scaled), centers, lower, np.empty((0, 0)), number, True, 1)
     np.testing.assert_array_equal(np.tril(lower), np.tril(matrix))
 
 

@@ -23,8 +23,6 @@ LARGEST_SINGLE_LENGTH = 300.0
 # Rows that are copied at once.
 _BLOCK_ROWS = 8 * TILE
 
-NO_DECLINES = np.empty((0, 0))
-
 # Share of k(x, x) that the noise must have for factors in single precision: what rounding changes in the matrix is then
 # a hundredth of the noise.
 _LEAST_NOISE_IN_SINGLE = 1e-3
@@ -181,16 +179,15 @@ class DenseKernels:
         self._tiles, self.dtype = aligned(self._raw_tiles.shape, dtype), dtype
         self._n_threads = check_n_threads(n_threads, len(centers) * rows.size)
 
-    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real = NO_DECLINES,
+    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real | None = None,
              lower: bool = False) -> None:
-        """Fill a matrix (n_centers, n_samples) with kernels, and another with their declines, kernel / r.
+        """Fill a matrix (n_centers, n_samples) with kernels, and one of declines, if given, with kernel / r.
 
-        Both have the dtype of the kernels; `NO_DECLINES` for none.  With `lower`, what is above the diagonal is
-        arbitrary.
+        Both have the dtype of the kernels.  With `lower`, what is above the diagonal is arbitrary.
         """
         scale = UNITS[SHAPES[shape]] * inverse_lengths
         np.multiply(self._raw_tiles, scale[:, None], out=self._tiles, casting="same_kind")
-        if declines is NO_DECLINES:
+        if declines is None:
             declines = np.empty((0, 0), self.dtype)
         sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(self.dtype, copy=False), matrix, declines,
                              SHAPES[shape], lower, self._n_threads)

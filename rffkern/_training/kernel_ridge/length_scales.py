@@ -16,7 +16,7 @@ from ..._estimator.monitor import Steps
 from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import no_scaling
 from ..._rows.weights import RowWeights
-from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, KernelMatrix, in_panels
+from .kernel_matrix import DenseKernels, DenseSystem, KernelMatrix, in_panels
 from .ridge_systems import solve_systems
 
 N_FOLDS = 5
@@ -168,9 +168,9 @@ def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
     n_features, n_outputs = rows.X.shape[1], len(rows.targets)
     rows = rows.first(max(1, min(len(rows.X), FEW_ROWS, _MOST_PRODUCTS // (n_outputs * (n_features + 1)))))
     kernels, system = DenseKernels(rows.X, rows.X, rows.n_threads), DenseSystem(len(rows.X), rows.n_threads)
-    declines = np.empty_like(system.matrix) if shape == "exponential" else NO_DECLINES
+    declines = np.empty_like(system.matrix) if shape == "exponential" else None
     kernels.fill(choice.inverse, shape, system.matrix, declines)
-    if shape != "exponential":
+    if declines is None:  # of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor
         declines = system.matrix.copy()
     system.matrix.flat[:: len(rows.X) + 1] += choice.reg_lambda / rows.weights
     equal = normalised(np.ones(n_features), rows.X, rows.weights)

@@ -15,7 +15,7 @@ from ..._native import solvers
 from ..._native.array_types import Double, Mask
 from ..._rows.tiles import DOUBLE
 from .kernel import Kernel
-from .kernel_matrix import NO_DECLINES, DenseKernels, DenseSystem, in_panels, precision_beside
+from .kernel_matrix import DenseKernels, DenseSystem, in_panels, precision_beside
 
 # Rows the likelihood is maximised on: few of them first, then more, from where the search on few has ended.
 FEW_ROWS = 256
@@ -93,7 +93,7 @@ class Likelihood:
         if self.dtype != dtype:
             self._allocate(dtype)
         self._kernels.fill(np.exp(logs[3:]), self._shape, self._matrix,
-                           self._declines if self._shape == "exponential" else NO_DECLINES)
+                           self._declines if self._shape == "exponential" else None)
         covariance = np.multiply(self._matrix, dtype.type(amplitude), out=self._system.matrix)
         covariance += dtype.type(bias)
         covariance.flat[:: len(covariance) + 1] += dtype.type(noise + self._least_noise)
