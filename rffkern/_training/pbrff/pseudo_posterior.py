@@ -12,7 +12,7 @@ from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
 from ..._native.array_types import Double, NDArray
-from ..._rows.row_blocks import NUMBERS, row_slices
+from ..._rows.row_blocks import row_slices
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
@@ -43,8 +43,7 @@ class LandmarkKernels(NamedTuple):
         scratch = aligned((n_threads, len(posterior) * TILE), tiles.dtype)
         for place, block in tiles.blocks():
             rows = out[place.start * TILE : place.stop * TILE]
-            is_short = len(block) * omegas.size <= _REPORTED_WORK
-            for part in [slice(0, len(block))] if is_short else _reported("features", len(block), omegas.size):
+            for part in _reported("features", len(block), omegas.size):
                 pbrff.landmark_features(block[part], omegas, shifts, posterior,
                                         rows[part.start * TILE : part.stop * TILE], scratch, n_threads)
         return out
@@ -99,8 +98,7 @@ def _mean_cosines(tiles: Tiles, rows: LabelledRows, landmarks: Landmarks, omegas
         block_targets = np.ascontiguousarray(targets[:, place])
         partial_sums = np.empty((-(-len(block) * TILE // scoring.STRIP_ROWS), sums.size))
         each = n_components * block.size // TILE
-        is_short = len(codes) * each <= _REPORTED_WORK
-        for part in [slice(0, len(codes))] if is_short else _reported("posterior", len(codes), each):
+        for part in _reported("posterior", len(codes), each):
             terms = slice(part.start * n_components, part.stop * n_components)
             read = slice(terms.start, terms.stop + scoring.TERM_MULTIPLES[0])  # in whole multiples
             pbrff.weighted_cosines(block, block_targets, codes[part], padded[read], shifts[read], n_components,
@@ -118,7 +116,7 @@ def _half_turns(omegas: Double, phases: Double, dtype: np.dtype[Any]) -> tuple[N
     n_padded = -(-n_terms // multiple) * multiple + multiple
     padded, shifts = np.zeros((n_padded, omegas.shape[2]), dtype), np.zeros(n_padded, dtype)
     terms = omegas.reshape(n_terms, -1)
-    for rows in [slice(n_terms)] if terms.size <= NUMBERS else row_slices(terms.shape):
+    for rows in row_slices(terms.shape):
         padded[:n_terms][rows] = terms[rows] / np.pi
     shifts[:n_terms] = phases.reshape(n_terms) / np.pi
     return padded, shifts
