@@ -12,9 +12,9 @@ from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import Double, NDArray
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, RandomSource, choice, number
-from ..kernel_ridge.kernel import KERNEL_PARAMETER
+from ..kernel_ridge.kernel import KERNEL_PARAMETER, given_kernel
 from ..kernel_ridge.parameters import shares_of_columns
-from .training import CURVES, restored, train
+from .training import train
 
 Selection: TypeAlias = Literal["random", "max-res", "mp", "boost", "ald", "ran"]
 KernelSpec: TypeAlias = Literal["auto", "likelihood"] | dict[str, Any]
@@ -122,13 +122,14 @@ class _SparseKernelMachine(Model):
 
     _parts = ("kernels",)
     _rare_parameters = ("max_samples", "validation_fraction", "warm_start", "max_seconds")
-    _fitted_curves = CURVES
+    _fitted_curves = ("train_loss_", "eval_loss_", "kernel_parameters_")
     _arguments = {
         "X": shared.ARGUMENTS["X"].described(
             "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
             "read block by block; the rows are packed in memory."),
         "eval_set": eval_sets(shared.ARGUMENTS["eval_set"].text)}
 
+    n_estimators: int
     basis_size: int
     max_samples: int | None
     kernel: Any
@@ -181,7 +182,19 @@ class _SparseKernelMachine(Model):
 
     def _restored(self, expansion: Any, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:
-        return super()._restored(expansion, arrays, classes) | restored(self, expansion, arrays)
+        train_loss, eval_loss, kernel_parameters = (arrays[name] for name in self._fitted_curves)
+        if train_loss.ndim != 1 or train_loss.size == 0 or eval_loss.ndim != 1 or (
+                eval_loss.size not in (0, train_loss.size)):
+            raise ValueError("loss curves do not agree in number")
+        n_rounds = int(eval_loss.argmin()) if eval_loss.size else train_loss.size - 1
+        if expansion.n_terms > n_rounds * self.basis_size or n_rounds > self.n_estimators:
+            raise ValueError("centers, rounds and basis_size do not agree")
+        if kernel_parameters.shape != (3 + expansion.n_features,) or not (kernel_parameters[[0, 1]] > 0).all() or (
+                kernel_parameters[2] < 0 or not (kernel_parameters[3:] > 0).all()):
+            raise ValueError("kernel parameters are malformed")
+        if isinstance(self.kernel, dict):
+            given_kernel(self.kernel, expansion.n_features)
+        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds}
 
 
 class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):

@@ -1,6 +1,6 @@
 """Training of a sparse kernel machine on checked rows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,14 +24,12 @@ from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import measure_scaling
 from ..._rows.training_rows import TargetRows
 from ...errors import InvalidInputError
-from ..kernel_ridge.kernel import Kernel, given_kernel
+from ..kernel_ridge.kernel import Kernel
 from .basis_selection import BaseLearner, combine
 from .ensemble import make_ensemble
 from .kernel_choice import choose_kernel
 from .least_squares import Coefficients
 from .leave_one_out import calibrated_scores
-
-CURVES = ("train_loss_", "eval_loss_", "kernel_parameters_")
 
 
 class TrainingState(NamedTuple):
@@ -163,20 +161,3 @@ def first_coefficients(groups: Sequence[Coefficients], n_learners: int) -> Doubl
         found.append(group.at(n_here))
         n_learners -= n_here
     return np.concatenate(found)
-
-
-def restored(model: Any, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
-    """Fitted attributes that follow from a file; ValueError if its parts contradict each other."""
-    train_loss, eval_loss, kernel_parameters = (arrays[name] for name in CURVES)
-    if train_loss.ndim != 1 or train_loss.size == 0 or eval_loss.ndim != 1 or (
-            eval_loss.size not in (0, train_loss.size)):
-        raise ValueError("loss curves do not agree in number")
-    n_rounds = int(eval_loss.argmin()) if eval_loss.size else train_loss.size - 1
-    if expansion.n_terms > n_rounds * model.basis_size or n_rounds > model.n_estimators:
-        raise ValueError("centers, rounds and basis_size do not agree")
-    if kernel_parameters.shape != (3 + expansion.n_features,) or not (kernel_parameters[[0, 1]] > 0).all() or (
-            kernel_parameters[2] < 0 or not (kernel_parameters[3:] > 0).all()):
-        raise ValueError("kernel parameters are malformed")
-    if isinstance(model.kernel, dict):
-        given_kernel(model.kernel, expansion.n_features)
-    return {"n_estimators_": n_rounds}
