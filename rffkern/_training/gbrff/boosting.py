@@ -74,9 +74,10 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
     omegas = draw_omegas(model.kernel, gamma, rngs[1], shape)
 
     # H = H_0 at all rows.
+    loss = _loss_of(model)
     outputs, evaluation, intercepts, samples = data.pack(
-        _loss_of(model), n_components, scaling, model.max_samples, model.precision,
-        largest_single_length(gamma, model.kernel), rngs[2])
+        loss, n_components, scaling, model.max_samples, model.precision, largest_single_length(gamma, model.kernel),
+        rngs[2])
     search = _search_of(model, data, samples, omegas, gamma, scaling, rngs[3])
     del data  # only the packed rows are needed from here on
     all_rows = [*outputs, *(rows for of_set in evaluation.values() for rows in of_set)]
@@ -103,10 +104,9 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
     attributes = monitor.curves() | {
         "n_estimators_": len(kept), "n_components_": n_components, "n_iter_": search.n_iterations,
         "feature_importances_": feature_importances(kept, monitor.train_loss, scaling.deviations, column_map)}
-    if model.family in ("gbrff1", "gbrff2"):
-        has_bound = getattr(model, "step", "closed") == "closed"
-        attributes["convergence_bound_"] = convergence_bound(rounds, intercepts, model.learning_rate) if has_bound \
-            else np.zeros(0)
+    if loss is not SquaredRows:
+        attributes["convergence_bound_"] = (convergence_bound(rounds, intercepts, model.learning_rate)
+                                            if loss is ExponentialRows else np.zeros(0))
     if model.family != "gbrff2":
         attributes["landmarks_"] = fitted_landmarks([[h for h, _ in terms] for terms in kept], omegas, scaling)
     expansion = _to_expansion(kept, omegas.shape, scaling, center + scale * intercepts, scale)
