@@ -41,9 +41,9 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
     Returns
     -------
     rows : indices of rows of weight > 0 that bags of each kind have held out
-    scores : array of shape (n_outputs, n_padded)
-        Their means over these bags, padded to whole tiles.
-    unseen : array of shape (n_outputs, n_rows)
+    scores : array of shape (n_outputs, n_rows)
+        Their means over these bags.
+    unseen : array of this shape
         The same of scores after rounds that other rows have chosen.
     shares : array of shape (n_bags,), of each bag in the mean
     excess : array of shape (n_outputs,)
@@ -60,12 +60,12 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
 
     sums = sums_of(lambda bag: bag.validation_scores)
     means = [each.taken(np.flatnonzero(weights[each.rows])) for each in sums]
-    rows, scores = means[0].rows, pad_to_tiles(means[0].means())
+    rows, scores = means[0].rows, means[0].means().astype(np.float32)
     shares = np.full(len(bags), 1 / len(bags))
     if n_tree_bags:
         rows, own, of_trees = np.intersect1d(rows, means[1].rows, assume_unique=True, return_indices=True)
-        scores, tree_scores = (pad_to_tiles(each.taken(some).means()) for each, some in zip(means, (own, of_trees),
-                                                                                            strict=True))
+        scores, tree_scores = (each.taken(some).means().astype(np.float32)
+                               for each, some in zip(means, (own, of_trees), strict=True))
         differences, share = tree_scores - scores, _MIDDLE_SHARE
         if len(rows):
             known = data.targets[rows], weights[rows]
@@ -134,19 +134,11 @@ class ScoreSums(NamedTuple):
         return excess
 
 
-def pad_to_tiles(scores: Double) -> Single:
-    """Scores in single precision, padded to whole tiles."""
-    n_rows = scores.shape[1]
-    padded = np.zeros((len(scores), -(-n_rows // TILE) * TILE), dtype=np.float32)
-    padded[:, :n_rows] = scores
-    return padded
-
-
 def inverse_temperature(data: LossData, scores: Single, targets: Single, weights: Double) -> float:
     """The factor of largest likelihood on the scores of classes; 1 for other losses.
 
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
-    section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows, padded to whole tiles.
+    section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows.
     """
     if data.loss.link != "softmax" or not len(weights):
         return 1.0
@@ -156,12 +148,9 @@ def inverse_temperature(data: LossData, scores: Single, targets: Single, weights
 
 
 def _noise(data: LossData, scores: Single, targets: Single, weights: Double) -> float:
-    """What a degree of freedom gains by chance in a row: 1 for probabilities that are right, the variance of residuals.
-
-    `scores` are padded to whole tiles, and change by rounding alone.
-    """
+    """What a degree of freedom gains by chance: 1 for probabilities that are right, the variance of residuals."""
+    scores, (padded_targets, weight) = _on_tiles(scores), _on_tiles([targets, weights])
     gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
-    padded_targets, weight = _padded(targets, weights, scores.shape[1])
     boosting.update(data.loss.kernel, data.parameters, scores, np.zeros_like(scores), 0.0, padded_targets, weight,
                     weight[:0], scores.shape[1], gradient, hessian, 1)
     is_counted = weight > 0  # weights far below the largest one are 0 in single precision, as are those of the padding
@@ -169,20 +158,21 @@ def _noise(data: LossData, scores: Single, targets: Single, weights: Double) -> 
     return float(squares.sum() / max(hessian.sum(dtype=np.float64), 1e-30))
 
 
-def _padded(targets: Single, weights: Double, n_padded: int) -> tuple[Single, Single]:
-    """Targets and weights in single precision, padded to whole tiles."""
-    padded = np.zeros((2, n_padded), dtype=np.float32)
-    padded[:, : len(weights)] = targets, weights
-    return padded[0], padded[1]
+def _on_tiles(values: Any) -> Single:
+    """Numbers of rows, (any, n_rows), in single precision, padded to whole tiles."""
+    n_rows = len(values[0])
+    padded = np.zeros((len(values), -(-n_rows // TILE) * TILE), dtype=np.float32)
+    padded[:, :n_rows] = values
+    return padded
 
 
 def _lowest(data: LossData, scores: Single, directions: Single, targets: Single, weights: Double, low: float,
             high: float, middle: float, prior_rows: float, step_of: Callable[[float], float] = float) -> float:
     """The place between two whose step along directions has the lowest loss, with a prior around a middle step.
 
-    Each row of the prior has the derivative (step - middle).  Scores and directions are padded to whole tiles.
+    Each row of the prior has the derivative (step - middle).
     """
-    padded_targets, weight = _padded(targets, weights, scores.shape[1])
+    scores, directions, (padded_targets, weight) = map(_on_tiles, (scores, directions, [targets, weights]))
     prior = prior_rows * float(weight[weight > 0].mean())
     for _ in range(_N_HALVINGS):
         place = (low + high) / 2
@@ -203,10 +193,9 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
     regression").  Departure: validation rows of one bag stand for rows that none has seen.
     """
     shifts = np.zeros(len(data.intercept))
-    n_rows = len(weights)
-    if data.loss.estimates_quantiles and n_rows:
+    if data.loss.estimates_quantiles and len(weights):
         shifts[:] = [weighted_quantile(-each.astype(np.float64), weights, float(quantile))
-                     for each, quantile in zip(scores[:, :n_rows], data.parameters, strict=True)]
+                     for each, quantile in zip(scores, data.parameters, strict=True)]
     return shifts
 
 

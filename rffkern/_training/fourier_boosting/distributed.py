@@ -29,7 +29,7 @@ from ..distributed.partitions import (
     refuse_values,
 )
 from .boosting import Callback, Checkpoint, train_bags
-from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, pad_to_tiles, quantile_shifts
+from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
 from .fit import check_callback, describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
@@ -141,8 +141,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     score_sums = ScoreSums.joined(parts)
     targets, initial_scores, weights = (np.concatenate(each, axis=-1) for each in of_rows)
     means, excess = score_sums.means(), score_sums.excess_variance(len(bags))
-    factor = inverse_temperature(data, pad_to_tiles(means), targets, weights)
-    quantiles = quantile_shifts(data, pad_to_tiles(means), weights)
+    scores = means.astype(np.float32)
+    factor, quantiles = inverse_temperature(data, scores, targets, weights), quantile_shifts(data, scores, weights)
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
     reason = reason_not_to_stack(model, loss, columns, n_rows, was_stopped or timed_out, n_bytes <= training.memory)
     held = common._replace(data=data._replace(targets=targets, initial_scores=initial_scores), weights=weights)
@@ -152,8 +152,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                         [seed for _, seed, _ in bag_folds])
         is_counted = held.weights[rows] > 0
         rows, means = rows[is_counted], means[:, is_counted]
-    stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, pad_to_tiles(means)), factor, limit,
-                               training.solve)
+    stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, means.astype(np.float32)), factor,
+                               limit, training.solve)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     record = out_of_fold_record(
         stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,

@@ -159,7 +159,6 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
            solve: Solve) -> Stack:
     data, columns, weights, is_forced = table.data, table.columns, table.weights, model.kernel_ridge is True
     rows, scores = out_of_fold
-    scores = scores[:, : len(rows)]
     kernel_rows = _kernel_rows(model, table, bags, orders, rows)
 
     def weighed(which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
