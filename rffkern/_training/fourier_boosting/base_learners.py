@@ -264,9 +264,10 @@ class TreeLearner(BaseLearner):
         candidates = (self._sample_columns(rng)[self._sources] & self._usable).nonzero()[0]
         if not len(candidates):
             return None
-        outputs = self._sample_outputs(rows.sample, rng)
-        bins, gradient, hessian, n_train = rows.tree_rows(candidates, outputs)
-        n_outputs = len(outputs)
+        sample, outputs = rows.sample, self._sample_outputs(rows.sample, rng)
+        gradient, hessian, n_train, n_outputs = sample.gradient, sample.hessian, sample.n_train, len(outputs)
+        if n_outputs < len(gradient):
+            gradient, hessian = gradient[outputs], hessian[outputs]
         self._cost = n_outputs * (n_train * self._depth * (_HISTOGRAM_COST * len(candidates) + _ROW_COST)
                                   + (_BIN_COST << self._depth) * len(candidates))
         columns, threshold_bins = np.empty((2, self._depth), dtype=np.intp)
@@ -277,12 +278,12 @@ class TreeLearner(BaseLearner):
             of_all = boosting.store_size(n_train, n_outputs, len(self._sources), self._depth)
             self._scratch = np.empty(max(size, of_all))
         if not boosting.grow_tree(
-                bins, self._bin_counts, self._signs, gradient, hessian, candidates, self._depth, LEAF_RIDGE, n_train,
-                columns, threshold_bins, self._gains, values, self._scratch, rows.sample.n_threads):
+                sample.bins, self._bin_counts, self._signs, gradient, hessian, candidates, self._depth, LEAF_RIDGE,
+                n_train, columns, threshold_bins, self._gains, values, self._scratch, sample.n_threads):
             return None
         term, has_order = TreeTerm(columns, threshold_bins, values), self._signs[columns].any()
         # Values by all outputs and all training rows, where the tree was grown for some outputs or on a sample.
-        if has_order or n_outputs < len(self._all_outputs) or rows.sample is not rows:
+        if has_order or n_outputs < len(self._all_outputs) or sample is not rows:
             gradients, hessians = rows.leaf_sums(columns, threshold_bins)
             weights = hessians + LEAF_RIDGE
             values = gradients / weights

@@ -335,16 +335,15 @@ def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     share = np.count_nonzero(sample.weight[: sample.n_train]) / (_SCREENED_ROWS_PER_COLUMN * n_columns)
     if share >= 1:
         return None
-    n_outputs = len(sample.scores)
-    bins, gradient, hessian, n_train = rows.tree_rows(np.arange(len(columns.binned)), np.arange(n_outputs))
+    n_outputs, gradient, hessian, n_train = len(sample.scores), sample.gradient, sample.hessian, sample.n_train
     bin_counts, sources, signs = columns.bin_counts, columns.sources[columns.binned], columns.signs[columns.binned]
     column, threshold = np.empty((2, 1), dtype=np.intp)
     gain, values = np.zeros(1), np.empty((2, n_outputs))
     scratch = np.empty(boosting.store_size(n_train, n_outputs, 1, 1))
     gains = np.zeros(n_columns)
     for candidate, source in enumerate(sources):
-        boosting.grow_tree(bins, bin_counts, signs, gradient, hessian, np.array([candidate]), 1, LEAF_RIDGE, n_train,
-                           column, threshold, gain, values, scratch, 1)
+        boosting.grow_tree(sample.bins, bin_counts, signs, gradient, hessian, np.array([candidate]), 1, LEAF_RIDGE,
+                           n_train, column, threshold, gain, values, scratch, 1)
         gains[source] = max(gains[source], gain[0])
     # What a degree of freedom gains by chance.
     squares = np.einsum("kn,kn->k", gradient[:, :n_train], gradient[:, :n_train], dtype=np.float64)

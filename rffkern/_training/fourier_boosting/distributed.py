@@ -38,7 +38,6 @@ from .parameters import LOG_LINKS, Reason, resolve_hyperparameters
 from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .terms import Term
 from .training_rows import (
-    Bins,
     Columns,
     LocalRows,
     Losses,
@@ -461,10 +460,6 @@ class PartitionedRows:
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
         return self._losses_of([part.sums_after_unit_step() for part in self._parts])
-
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
-        """The sample."""
-        return self.sample.tree_rows(candidates, outputs)
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""

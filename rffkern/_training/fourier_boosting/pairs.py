@@ -39,14 +39,13 @@ def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: 
 
     # Columns in fewer bins; of a wide table those of largest relevance.
     relevances = sum((learner.relevance_shares for learner in learners), np.zeros(columns.n_sources))
-    n_outputs, sources = len(rows.sample.scores), columns.sources[columns.binned]
+    sample, sources = rows.sample, columns.sources[columns.binned]
     usable = np.flatnonzero(columns.usable[columns.binned])
     ranked = usable[np.argsort(-relevances[sources[usable]], kind="stable")]
-    candidates = np.sort(ranked[: max(2, math.isqrt(2 * _MOST_TABLES // n_outputs))])
-    bins, *of_loss, n_train = rows.tree_rows(candidates, np.arange(n_outputs))
-    some = slice(min(n_train, _MOST_ROWS))
-    gradient, hessian = (each[:, some].astype(np.float64) for each in of_loss)
-    codes = [_coarse(bins[candidate, some]) for candidate in candidates]
+    candidates = np.sort(ranked[: max(2, math.isqrt(2 * _MOST_TABLES // len(sample.scores)))])
+    some = slice(min(sample.n_train, _MOST_ROWS))
+    gradient, hessian = (each[:, some].astype(np.float64) for each in (sample.gradient, sample.hessian))
+    codes = [_coarse(sample.bins[candidate, some]) for candidate in candidates]
 
     gains = np.zeros((columns.n_sources, columns.n_sources))
     for first, second in itertools.combinations(range(len(codes)), 2):

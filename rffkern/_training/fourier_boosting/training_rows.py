@@ -329,13 +329,6 @@ class BaggedRows(Protocol):
     def loss_after_unit_step(self) -> Losses:
         """The losses after a step of 1, which is taken back."""
 
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
-        """Rows to grow a tree on: bins, gradient, Hessian, n_train.
-
-        Bins have a row for each column that has some, but need be filled for `candidates` alone; gradient and Hessian
-        are those of some outputs.
-        """
-
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
 
@@ -416,13 +409,6 @@ class LocalRows:
         losses = self.add_step(1.0)
         self.add_step(-1.0)
         return losses
-
-    def tree_rows(self, candidates: Indices, outputs: Indices) -> tuple[Bins, Single, Single, int]:
-        """All rows."""
-        gradient, hessian = self.gradient, self.hessian
-        if len(outputs) < len(gradient):
-            gradient, hessian = gradient[outputs], hessian[outputs]
-        return self.bins, gradient, hessian, self.n_train
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
         """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
