@@ -21,7 +21,7 @@ class Loss(NamedTuple):
     """A loss: the compiled object, the constant scores to start from, and a factor on the penalties of the schedule."""
 
     compiled: rffnet.Loss
-    start: Callable[[Double, RowWeights, int], Double]  # of (targets, weights, n_outputs), to shape (n_outputs,)
+    start: Callable[[Double, RowWeights], Double]  # of targets and weights, to shape (n_outputs,)
     penalty_factor: float = 1.0
 
     def of_rows(self, scores: Double, targets: Double) -> Double:
@@ -44,26 +44,26 @@ def classification_loss(n_outputs: int) -> Loss:
     """Return the logistic loss for the one score of two classes, and the multinomial one for more."""
     if n_outputs == 1:
         return Loss(rffnet.Logistic(), _log_odds, _PENALTY_OF_CLASSES)
-    return Loss(rffnet.Softmax(), _log_shares, _PENALTY_OF_CLASSES)
+    return Loss(rffnet.Softmax(), partial(_log_shares, n_classes=n_outputs), _PENALTY_OF_CLASSES)
 
 
-def _means(targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+def _means(targets: Double, weights: RowWeights) -> Double:
     means: Double = weights.mean(targets)
     return means
 
 
-def _quantiles(targets: Double, weights: RowWeights, n_outputs: int, share: float) -> Double:
+def _quantiles(targets: Double, weights: RowWeights, share: float) -> Double:
     return np.array([weighted_quantile(column, weights.each, share) for column in targets.T])
 
 
-def _log_odds(targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+def _log_odds(targets: Double, weights: RowWeights) -> Double:
     """Of targets -1 and 1; 0 if a class is missing, because its share is then unknown."""
     mean: Double = weights.mean(targets)
     return 2 * np.arctanh(np.where(np.abs(mean) < 1, mean, 0))
 
 
-def _log_shares(targets: Double, weights: RowWeights, n_outputs: int) -> Double:
+def _log_shares(targets: Double, weights: RowWeights, n_classes: int) -> Double:
     """Of class indices; 0 if a class is missing."""
-    total = np.bincount(targets[:, 0].astype(np.intp), weights.values, n_outputs)
+    total = np.bincount(targets[:, 0].astype(np.intp), weights.values, n_classes)
     logarithms = np.log(np.maximum(total, 0.5))  # half a row stands for a class of hardly any weight
-    return logarithms - logarithms.mean() if total.all() else np.zeros(n_outputs)
+    return logarithms - logarithms.mean() if total.all() else np.zeros(n_classes)

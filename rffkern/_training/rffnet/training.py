@@ -221,7 +221,7 @@ def _initial_state(model: Any, rows: TargetRows, training: Training, scaling: Sc
     offsets = rng.uniform(0, 2 * math.pi, n_terms)
     # Distances between typical rows are then about the length scale of the kernel.
     relevance = 1 / math.sqrt(max(int(np.count_nonzero(scaling.inverse_scale)), 1))
-    start = loss.start(rows.values, rows.weights, training.center.size)
+    start = loss.start(rows.values, rows.weights)
     network = Network(omegas, offsets, relevance, start, np.float64 if model.precision == "double" else np.float32)
     return TrainingState(training.names, network, scaling, training.center, training.scale, n_samples, n_samples,
                          np.empty(0, np.intp))
