@@ -90,7 +90,7 @@ class Explainer:
         for part in expansion.parts:
             made: list[Any]
             if isinstance(part, LinearTerms):
-                made = [_Lines(part, expansion.center, sources, n_columns, background)]
+                made = [_Lines(part, expansion.center, sources, background)]
             elif isinstance(part, TreeTerms):
                 made = [_Trees(part, sources, background)]
             elif isinstance(part, FourierTerms):
@@ -142,7 +142,7 @@ class Explainer:
             part.add_to(found, rows, n_threads)
         scores = kernels._scorer.score(rows, n_threads) - sum(part.base_values for part in parts)
         sizes = np.abs(found)
-        read = np.unique(np.concatenate(parts[0]._columns))
+        read = np.unique(np.concatenate([columns for _, columns, _ in parts[0]._blocks]))
         sizes[:, read] += 1e-300  # also where all values are 0
         return found + sizes / sizes.sum(axis=1, keepdims=True) * (scores - found.sum(axis=1))[:, None]
 
@@ -176,10 +176,8 @@ def mixture(shape: str) -> list[tuple[float, float]]:
 class _Lines:
     """Linear terms: a column counts for its own, less the mean."""
 
-    def __init__(self, part: LinearTerms, center: Double, sources: Indices, n_columns: int,
-                 background: Background) -> None:
-        self._coefficients, self._center = part.coefficients, center
-        self._sources = sources
+    def __init__(self, part: LinearTerms, center: Double, sources: Indices, background: Background) -> None:
+        self._coefficients, self._center, self._sources = part.coefficients, center, sources
         products = self._products(background.rows)
         self._means = np.einsum("rjo,jr->jo", products, background.shares[sources])
         self.base_values = self._means.sum(axis=0)
@@ -209,8 +207,8 @@ class _Products:
                  numbers: Double, centers: Double | None, lows: Double | None, highs: Double | None, turns: Double,
                  weights: Double) -> None:
         self._sources, self._background, self._center = sources, background, center
-        self._blocks: list[tuple[ProductTerms, Double | None]] = []  # and means of factors, of a product of marginals
-        self._columns: list[Indices] = []  # raw columns of the factors of each block
+        # Terms, the raw columns of their factors, and the means of these where the background is a product.
+        self._blocks: list[tuple[ProductTerms, Indices, Double | None]] = []
         self.base_values: Double = np.zeros(weights.shape[1])
         order = np.argsort(sources, kind="stable")
         terms, places = np.nonzero(reads[:, order])
@@ -228,16 +226,14 @@ class _Products:
             of_factors = slice(ends[start], ends[stop])
             bounds = np.append(firsts, len(terms))[ends[start] : ends[stop] + 1]
             some = slice(bounds[0], bounds[-1])
-            at = terms[some], entries[some]
-            none = np.empty(0)
+            at, none = (terms[some], entries[some]), np.empty(0)
+            own_ends, own_columns = ends[start : stop + 1] - ends[start], columns[firsts[of_factors]]
+            own_turns, own_weights = (np.ascontiguousarray(each[start:stop]) for each in (turns, weights))
             self._add_block(ProductTerms(
-                len(sources), len(background.shares), ends[start : stop + 1] - ends[start],
-                columns[firsts[of_factors]], bounds - bounds[0], entries[some], numbers[at],
-                none if centers is None else centers[at], none if lows is None else lows[at],
-                none if highs is None else highs[at], np.ascontiguousarray(turns[start:stop]),
-                np.ascontiguousarray(weights[start:stop])),
-                ends[start : stop + 1] - ends[start], columns[firsts[of_factors]], turns[start:stop],
-                weights[start:stop])
+                len(sources), len(background.shares), own_ends, own_columns, bounds - bounds[0], entries[some],
+                numbers[at], none if centers is None else centers[at], none if lows is None else lows[at],
+                none if highs is None else highs[at], own_turns, own_weights),
+                own_ends, own_columns, own_turns, own_weights)
             start = stop
 
     def _add_block(self, terms: ProductTerms, ends: Indices, columns: Indices, turns: Double, weights: Double) -> None:
@@ -250,8 +246,7 @@ class _Products:
         if len(turns):
             products = (products * (turns[:, 0] + 1j * turns[:, 1])).real
         self.base_values += np.einsum("t,to->o", products.mean(axis=0), weights)
-        self._blocks.append((terms, means if self._background.is_product else None))
-        self._columns.append(columns)
+        self._blocks.append((terms, columns, means if self._background.is_product else None))
 
     def _means(self, terms: ProductTerms, columns: Indices) -> Double:
         """Means (n_backgrounds, n_parts, n_factors) of the factors at the background; one of a product of marginals."""
@@ -269,7 +264,7 @@ class _Products:
     def add_to(self, values: Double, rows: Double, n_threads: int, with_pairs: bool = False) -> None:
         """Add the Shapley values of rows, or the interactions of pairs, to those of other parts."""
         rows = self._rows_of(rows)
-        for (terms, means), columns in zip(self._blocks, self._columns, strict=True):
+        for terms, columns, means in self._blocks:
             terms.add_values(rows, self._means(terms, columns) if means is None else means, *rules_of(terms.most),
                              with_pairs, values, np.empty((n_threads, terms.scratch_size(with_pairs))), n_threads)
 
