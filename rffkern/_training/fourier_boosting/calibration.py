@@ -228,15 +228,13 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
     w = None if (weights == weights[0]).all() else weights
     if data.loss.link == "softmax":
         proba = probabilities(SoftmaxLink(), scores.T)
-        codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
-        found = Predictions(codes, proba, w, np.arange(proba.shape[1]), groups=groups)
+        found = Predictions(data.codes(rows), proba, w, np.arange(proba.shape[1]), groups=groups)
         return found.record(source) | {"figures": {**Evaluation.of(found).figures(), "guess": found.guess()}}
     if data.loss.link == "log":
         unit: Double = np.exp(center)[:, None]
         targets, predictions = unit * data.targets[rows].astype(np.float64), unit * np.exp(scores)
     else:
-        values: Double = data.intercept[:, None] - data.initial_scores[:, rows].astype(np.float64)
-        targets = center[:, None] + scale[:, None] * values
+        targets = center[:, None] + scale[:, None] * data.values(rows)
         predictions = targets + scale[:, None] * scores
     with np.errstate(over="ignore"):
         residuals = targets - predictions

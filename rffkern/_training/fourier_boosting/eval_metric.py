@@ -52,16 +52,16 @@ def validation_metrics(eval_metric: Callable[..., Any], orders: Sequence[RowOrde
             return None
         codes_or_values = table.targets[:, rows]
         truth = in_units(codes_or_values) if classes is None else classes[codes_or_values[0].astype(np.intp)]
-        # What scores are less: the targets of values.
-        offsets = (data.intercept[:, None] - data.initial_scores[:, rows]).astype(np.float64)
+        values = data.values(rows)  # which scores are less, if they are of values
 
         def predictions(scores: Any) -> Double:
             own = order.validation_scores(scores).astype(np.float64)
             if link == "softmax":
                 proba = probabilities(SoftmaxLink(), own.T)
                 return proba[:, 1] if len(own) == 1 else proba
-            found: Double = in_units(offsets + own) if link == "identity" else np.exp(center[:, None] + own)[0]
-            return found
+            if link == "identity":
+                return in_units(values + own)
+            return np.exp(center[:, None] + own)[0]
 
         def metric(scores: Any) -> tuple[str, float, float]:
             found = eval_metric(truth, predictions(scores),

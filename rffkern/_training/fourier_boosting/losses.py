@@ -127,6 +127,15 @@ class LossData(NamedTuple):
     strata: Double  # (n_rows,) what folds are balanced by
     least_losses: Double  # (n_rows,) the least possible loss of a row, which the kernels do not subtract
 
+    def codes(self, rows: Indices) -> Indices:
+        """Class indices of some rows; of two classes the kernels take -1 and 1."""
+        return np.maximum(self.targets[rows].astype(np.intp), 0)
+
+    def values(self, rows: Indices) -> Double:
+        """Values of some rows, (n_outputs, n_rows), which their scores are less."""
+        values: Double = self.intercept[:, None] - self.initial_scores[:, rows]
+        return values
+
 
 def _spread(values: Double, weights: Double) -> float:
     """1.4826 times the median distance from the median, the standard deviation of normal values; 1 where it is 0."""

@@ -356,7 +356,7 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
         share, loss_without, loss_with = stack_values(margins, predictions - regression_targets(data, rows), weights)
         terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
     else:
-        codes = np.maximum(data.targets[rows].astype(np.intp), 0)  # of two classes they are -1 and 1
+        codes = data.codes(rows)
         slope, own_shifts = calibrated(predictions, codes, weights)
         own_scores = slope * predictions + own_shifts[:, None]
         of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
@@ -375,7 +375,7 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
 def regression_targets(data: LossData, rows: Indices) -> Double:
     """What a regression learns, (n_outputs, n_rows): signs of classes, one against the rest, or values."""
     if data.loss.link == "identity":
-        return data.intercept[:, None] - data.initial_scores[:, rows]
+        return data.values(rows)
     classes = np.arange(1, 2) if len(data.intercept) == 1 else np.arange(len(data.intercept))
     return np.where(data.targets[rows] == classes[:, None], 1.0, -1.0)
 
