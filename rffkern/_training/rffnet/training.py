@@ -96,10 +96,8 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
         scaling, n_restarts = state.scaling, 1
     best_loss, best, timed_out = math.inf, None, False
     for restart in range(1, n_restarts + 1):
-        if state is None:
-            start = _initial_state(model, rows, training, scaling, loss, rng)._replace(validation_rows=validation_rows)
-        else:
-            start = state.continued(training, n_samples)._replace(n_samples=n_samples, validation_rows=validation_rows)
+        start = (_initial_state(model, rows, training, scaling, loss, rng) if state is None else
+                 state.continued(training, n_samples))._replace(n_samples=n_samples, validation_rows=validation_rows)
         network, batch_size = start.network, min(model.batch_size, len(members))
         objective = Objective(network, loss, scaling, batch_size, model.n_jobs)
 
