@@ -172,7 +172,7 @@ class KernelTrial:
             if stage and (done + cost > budget or len(self._rows.rows) <= _STAGES[stage - 1]):
                 break
             done += cost
-            measured = self._measure(regions, self._choose(regions, size))
+            measured = self._measure(regions, self._choose(regions))
             if measured is not None:
                 before, gain = gain, measured
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
@@ -193,18 +193,19 @@ class KernelTrial:
 
         In between, the search for length scales goes on with more rows.
         """
-        n_rows = len(self._rows.rows)
-        for size in (_STAGES[0], _STAGES[-1]):
-            if size == _STAGES[-1] and self._searches:
-                found = self._choice_of(self._searches[self.shape].on_all_rows())
-                if n_rows > 2 * _SEARCHED:  # they lie closer together than those of the search
-                    found = self.choice._replace(relevances=found.relevances)
-                self.choice, self._size = found, 1
-            if self._size < min(size, n_rows):
-                self._choose(_Regions(self._rows, self._divisions[size], size), size)
+        n_rows, smallest, largest = len(self._rows.rows), _STAGES[0], _STAGES[-1]
+        if not self._size:
+            self._choose(_Regions(self._rows, self._divisions[smallest], smallest))
+        if self._searches:
+            found = self._choice_of(self._searches[self.shape].on_all_rows())
+            if n_rows > 2 * _SEARCHED:  # they lie closer together than those of the search
+                found = self.choice._replace(relevances=found.relevances)
+            self.choice, self._size = found, 1
+        if self._size < min(largest, n_rows):
+            self._choose(_Regions(self._rows, self._divisions[largest], largest))
 
-    def _choose(self, regions: "_Regions", size: int) -> dict[str, Choice]:
-        """Choose scale and lambda on regions of a size, from those of smaller ones on, and first the kernel.
+    def _choose(self, regions: "_Regions") -> dict[str, Choice]:
+        """Choose scale and lambda on some regions, from the choice on smaller ones on, and first the kernel.
 
         Returns
         -------
@@ -216,7 +217,7 @@ class KernelTrial:
         else:
             found = {shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}
         self.shape, self.choice = min(found.items(), key=lambda each: each[1].loss)
-        self._size = size
+        self._size = regions.size
         return {shape: choice for shape, choice in found.items()
                 if choice.loss <= (1 + _MOST_WORSE) * self.choice.loss}
 
@@ -288,7 +289,7 @@ class _Regions:
     """Some regions of a size, spread over the table."""
 
     def __init__(self, kernel_rows: KernelRows, division: Division, size: int) -> None:
-        self._rows, self._division = kernel_rows, division
+        self._rows, self._division, self.size = kernel_rows, division, size
         self._indices = division.some(_N_REGIONS)
         regions = [division.regions[index] for index in self._indices]
         most_rows = int(_MOST_SIZES * size)
