@@ -149,10 +149,13 @@ class Monitor:
         """Number of rounds to keep: those up to the lowest evaluation loss, or all."""
         return self.eval_loss.index(min(self.eval_loss)) if self.eval_loss else len(self.train_loss) - 1
 
-    def record(self, train_loss: float, eval_loss: float | None,
-               eval_losses: Mapping[str, float] | None = None) -> bool:
-        """Record the losses after a round (the first call: before any); return whether to continue."""
-        for name, loss in (eval_losses or {}).items():
+    def record(self, train_loss: float, eval_losses: Mapping[str, float]) -> bool:
+        """Record the losses after a round (the first call: before any); return whether to continue.
+
+        Of evaluation sets the first one decides.
+        """
+        eval_loss = next(iter(eval_losses.values()), None)
+        for name, loss in eval_losses.items():
             self.eval_losses.setdefault(name, []).append(loss)
         self.train_loss.append(train_loss)
         if eval_loss is not None:

@@ -10,7 +10,7 @@ from rffkern._estimator.monitor import Monitor, RoundInfo, Steps, listening, pri
 def run(monitor, train, held_out=None):
     """Record losses until the monitor says to stop; return how many were taken."""
     for n, loss in enumerate(train):
-        if not monitor.record(loss, None if held_out is None else held_out[n]):
+        if not monitor.record(loss, {} if held_out is None else {"valid_0": held_out[n]}):
             return n + 1
     return len(train)
 
@@ -26,9 +26,9 @@ def test_all_rounds_without_held_out_rows():
 def test_nobody_has_asked_to_stop_before_the_first_round():
     monitor = Monitor(3, callback=lambda info: True)
     assert not monitor.asked_to_stop
-    assert monitor.record(1.0, None)
+    assert monitor.record(1.0, {})
     assert not monitor.asked_to_stop
-    assert not monitor.record(0.9, None)
+    assert not monitor.record(0.9, {})
     assert monitor.asked_to_stop
 
 
@@ -48,7 +48,7 @@ def test_rows_that_are_fitted():
     monitor = Monitor(100)
     assert run(monitor, [1.0, 1e-31, 1e-32]) == 2
     assert not monitor.asked_to_stop
-    assert Monitor(100).record(1e-31, None), "before the first round nothing is finished"
+    assert Monitor(100).record(1e-31, {}), "before the first round nothing is finished"
 
 
 def test_callback():

@@ -122,8 +122,7 @@ def run_rounds(rounds: list[Round], outputs: Sequence[Any], evaluation: Mapping[
     which the first decides when to stop.
     """
     def record_losses() -> bool:
-        losses = {name: _mean_loss(of_set) for name, of_set in evaluation.items()}
-        return monitor.record(_mean_loss(outputs), next(iter(losses.values()), None), losses)
+        return monitor.record(_mean_loss(outputs), {name: _mean_loss(of_set) for name, of_set in evaluation.items()})
 
     continues = not monitor.has_finished() if monitor.train_loss else record_losses()
     while continues:

@@ -108,12 +108,12 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
         schedule = Schedule(network, stages, _first(losses, train_loss))
         monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose,
                           unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch", limit=limit)
-        monitor.record(train_loss, _first(losses), losses)
+        monitor.record(train_loss, losses)
         continues = True
         while continues:
             epoch = shuffled_epoch(rows, members, batch_size, rng)
             train_loss, losses, wants_more = _train_epoch(objective, schedule, epoch, validation, model.reg_l1, limit)
-            continues = monitor.record(train_loss, _first(losses), losses) and wants_more
+            continues = monitor.record(train_loss, losses) and wants_more
         del objective  # its scratch, before that of the next restart
         if best is None or schedule.lowest < best_loss:
             best_loss, best = schedule.lowest, (start, schedule.best, monitor)

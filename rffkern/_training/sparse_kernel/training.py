@@ -115,8 +115,7 @@ def train(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
                           (rng.bit_generator.state, kernel, ensemble.state(), [*counts]))
 
     def record_losses() -> bool:
-        losses = ensemble.eval_losses
-        return monitor.record(ensemble.loss, losses[0] if losses else None, dict(zip(sets, losses, strict=True)))
+        return monitor.record(ensemble.loss, dict(zip(sets, ensemble.eval_losses, strict=True)))
 
     # Rounds.
     writer = CheckpointWriter(model, _STATE_TYPES)
