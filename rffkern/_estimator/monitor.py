@@ -126,14 +126,19 @@ class RoundInfo(NamedTuple):
     bag: int = 0  # the index of the model that is trained, of several whose mean is the model
 
 
+def check_callback(callback: Any) -> None:
+    """InvalidInputError unless it is callable or None."""
+    if callback is not None and not callable(callback):
+        raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
+
+
 class Monitor:
     """Loss curves, the best round, and whether to go on."""
 
     def __init__(self, n_estimators: int, early_stopping_rounds: int | None = None,
                  callback: Callable[[RoundInfo], Any] | None = None, verbose: int = 0, unit: str = "round",
                  limit: TimeLimit | None = None) -> None:
-        if callback is not None and not callable(callback):
-            raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
+        check_callback(callback)
         self.n_estimators, self.early_stopping_rounds = n_estimators, early_stopping_rounds
         self.callback, self.verbose = callback, verbose
         self.unit = unit  # what a line of progress begins with

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._estimator.base import Fitted
 from ..._estimator.links import quantiles_of
-from ..._estimator.monitor import TimeLimit
+from ..._estimator.monitor import TimeLimit, check_callback
 from ..._native.array_types import Double, Indices, Mask, NDArray, Single
 from ..._protocol.arguments import check_rng
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
@@ -31,7 +31,7 @@ from ..distributed.partitions import (
 from .boosting import Callback, Checkpoint, train_bags
 from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
-from .fit import check_callback, describe_columns, function_of_bags
+from .fit import describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, Reason, resolve_hyperparameters

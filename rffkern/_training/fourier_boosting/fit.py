@@ -15,7 +15,7 @@ from ..._estimator.checkpoints import (
     state_to_continue,
 )
 from ..._estimator.links import quantiles_of
-from ..._estimator.monitor import TimeLimit
+from ..._estimator.monitor import TimeLimit, check_callback
 from ..._model.expansion import Expansion
 from ..._model.parts import PARTS, KernelTerms, Part
 from ..._native.array_types import Double, Indices, Mask, NDArray
@@ -166,12 +166,6 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         state = state._replace(params=fixed_params(model), prints=prints, checkpoints=[
             bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
     return Fitted(names, classes, expansion, attributes, state if model.warm_start else None, column_map, reference)
-
-
-def check_callback(callback: Any) -> None:
-    """InvalidInputError unless it is callable or None."""
-    if callback is not None and not callable(callback):
-        raise InvalidInputError(f"callback must be callable or None, got {type(callback).__name__}")
 
 
 def _groups_to_train_on(numbers: Indices, sample_weight: Any, n_train: int) -> Indices:
