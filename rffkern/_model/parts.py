@@ -105,7 +105,7 @@ class Part(Immutable):
         return read
 
     def _take(self, chosen: Indices) -> "Part":
-        """The part of some terms alone."""
+        """The part of some terms alone, if it has several."""
         raise NotImplementedError
 
     def _plus(self, other: Any) -> "Part":
@@ -263,9 +263,6 @@ class LinearTerms(Part):
     def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
         read: NDArray[np.bool_] = np.logical_or.reduce(self.coefficients != 0, axis=1)
         return read
-
-    def _take(self, chosen: Indices) -> "LinearTerms":
-        return self
 
     def _of_columns(self, columns: Indices) -> "LinearTerms":
         """The same over some columns alone."""
