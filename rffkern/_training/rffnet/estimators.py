@@ -22,7 +22,7 @@ from ..._rows.training_rows import Training, check_more_labels
 from ..._rows.validation import to_array
 from ...errors import InvalidInputError
 from .losses import Loss, classification_loss, regression_loss
-from .rows import LARGEST_VALIDATION
+from .rows import n_validation_rows
 from .training import counted_epochs, fit_network, partial_fit_network
 
 _N_COMPONENTS = Parameter(
@@ -201,7 +201,7 @@ class _RFFNet(Model):
         weight = np.ones(n_samples) if sample_weight is None else to_array(sample_weight, "sample_weight").ravel()
         positive = np.flatnonzero(weight)
         order = copy.deepcopy(rng).permutation(len(positive))
-        return positive[order[: min(int(self.validation_fraction * len(positive)), LARGEST_VALIDATION)]]
+        return positive[order[: n_validation_rows(len(positive), 1, self.validation_fraction)]]
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
                   classes: NDArray[Any] | None) -> dict[str, Any]:

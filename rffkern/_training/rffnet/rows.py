@@ -12,8 +12,7 @@ from ..._rows.training_rows import LabelledRows, TargetRows, Training
 Units = tuple[Double, Double]  # (center, scale) of the targets, each (n_outputs,)
 
 # Limits on the validation rows, and on the numbers in them.
-LARGEST_VALIDATION = 1 << 16
-_LARGEST_VALIDATION_NUMBERS = 1 << 24
+_LARGEST_VALIDATION, _LARGEST_VALIDATION_NUMBERS = 1 << 16, 1 << 24
 
 # An epoch passes over few rows several times, until it has taken at least this many steps.
 _STEPS_PER_EPOCH = 32
@@ -46,7 +45,7 @@ def taken(rows: TargetRows, indices: Indices) -> TargetRows:
 
 def n_validation_rows(n_samples: int, n_features: int, fraction: float) -> int:
     """Return how many of so many rows to validate on."""
-    return min(int(fraction * n_samples), LARGEST_VALIDATION, _LARGEST_VALIDATION_NUMBERS // n_features)
+    return min(int(fraction * n_samples), _LARGEST_VALIDATION, _LARGEST_VALIDATION_NUMBERS // n_features)
 
 
 def shuffled_epoch(rows: TargetRows, members: Indices, batch_size: int,
