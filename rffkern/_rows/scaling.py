@@ -41,6 +41,13 @@ class Scaling(NamedTuple):
     deviations: Double  # (n_features,), of the scaled columns: 1 or 0 where they are standardised
     farthest: float = math.inf  # bound on values in units of the scaling, if some column has outliers
 
+    def raw(self, values: NDArray[Any], columns: Any = slice(None)) -> Double:
+        """Raw values from scaled ones of some columns; of columns that do not vary, from 0, the center."""
+        units = np.where(self.inverse_scale > 0, self.inverse_scale, 1.0)[columns]
+        with np.errstate(over="ignore"):
+            raw: Double = values / units + self.center[columns]
+        return raw
+
     def clip_outliers(self, X: Any) -> Any:
         """Rows, an array or RowBlocks, with outliers clipped.
 

@@ -320,10 +320,7 @@ class TreeLearner(BaseLearner):
         split = np.array([tree.columns for tree in trees])
         split_columns = columns.binned[split].astype(np.float64)
         thresholds = edges[split, np.array([tree.threshold_bins for tree in trees])]
-        raw = split_columns.astype(np.intp)
-        width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[raw]
-        with np.errstate(over="ignore"):
-            thresholds = np.clip(thresholds / width + scaling.center[raw], -UNREACHED, UNREACHED)
+        thresholds = scaling.raw(thresholds, split_columns.astype(np.intp)).clip(-UNREACHED, UNREACHED)
         values = reachable_values(split_columns, thresholds, (step * scale * tree.values for tree, step, _ in steps),
                                   trees[0].values.shape[1])
         return TreeTerms(split_columns, thresholds, values), [t for *_, t in steps]

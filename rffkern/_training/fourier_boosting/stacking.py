@@ -305,10 +305,9 @@ class StackedRegression:
 
     def kernel_terms(self, scaling: Scaling, factors: Double) -> KernelTerms:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
-        width, columns = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0), self._rows.columns
         return kernel_terms(self.regressions, self._division, scaling,
                             self.choice.inverse * scaling.inverse_scale, self.shape,
-                            lambda centers: columns.values[:, centers].T / width + scaling.center, factors)
+                            lambda centers: scaling.raw(self._rows.columns.values[:, centers].T), factors)
 
     def covers(self, rows: Indices) -> Mask:
         """Whether rows fall into regions that are learned."""

@@ -297,9 +297,7 @@ def kernel_terms(regressions: Regressions, division: Division, scaling: Scaling,
     """The sum of kernels times factors, of raw rows; `raw_rows` reads centers, thresholds are in scaled units."""
     is_used = regressions.coefficients.any(axis=0)
     starts = np.concatenate([[0], np.cumsum(is_used)])[regressions.starts]
-    width = np.where(scaling.inverse_scale > 0, scaling.inverse_scale, 1.0)[division.columns]
-    with np.errstate(over="ignore"):
-        thresholds = np.clip(division.thresholds / width + scaling.center[division.columns], -UNREACHED, UNREACHED)
+    thresholds = scaling.raw(division.thresholds, division.columns).clip(-UNREACHED, UNREACHED)
     return KernelTerms(raw_rows(regressions.centers[is_used]),
                        (factors[:, None] * regressions.coefficients[:, is_used]).T, inverse_length_scales,
                        [float(SHAPES[kernel])], division.columns, thresholds, starts)
