@@ -5,18 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..._estimator.parameters import (
-    COLUMNS,
-    EXPANSION_,
-    N_FEATURES_IN_,
-    N_JOBS,
-    PRECISION,
-    RANDOM_STATE,
-    STANDARDIZE,
-    VERBOSE,
-    Attribute,
-    Parameter,
-)
+from ..._estimator import parameters as shared
+from ..._estimator.parameters import Attribute, Parameter
 from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import Double, NDArray
 from ..._native.sparse import SHAPES
@@ -72,23 +62,25 @@ KERNEL = (
     Parameter("tol", number(float, 1e-12, 1),
               "Iterations end when |b - A x| <= tol |b| for each system of equations A x = b."),
     Parameter("max_iter", number(int, 0, 10**6), "Largest number of iterations."),
-    STANDARDIZE.described("Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  "
-                          "Prediction takes raw rows either way."),
-    PRECISION.described(
+    shared.STANDARDIZE.described(
+        "Learn on columns of mean 0 and variance 1, in whose units length scales are then given.  Prediction takes raw "
+        "rows either way."),
+    shared.PRECISION.described(
         "Precision in which kernels are computed and kept; all sums over rows are double.  In single precision the "
         'values of the solution are those of double precision to about 1e-6, or 1e-4 for smooth kernels.  "single" '
         "becomes \"double\" where rows lie too far from the center of the data for their distances to be resolved."),
 )
 REST = (
-    COLUMNS,
-    RANDOM_STATE.described("Source of one `permutation` of the rows, which are in the same order folds, landmarks and "
-                           "the rows that length scales are chosen on."),
-    N_JOBS,
-    VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
+    shared.COLUMNS,
+    shared.RANDOM_STATE.described(
+        "Source of one `permutation` of the rows, which are in the same order folds, landmarks and the rows that "
+        "length scales are chosen on."),
+    shared.N_JOBS,
+    shared.VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
 )
 ATTRIBUTES = (
-    EXPANSION_.described("The trained function of a raw row, with a term for each row that a region learns from; "
-                         "immutable."),
+    shared.EXPANSION_.described(
+        "The trained function of a raw row, with a term for each row that a region learns from; immutable."),
     Attribute("length_scale_", "array of shape (n_features,)",
               "Length scales, in units of the columns that learning takes place in."),
     Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
@@ -100,7 +92,7 @@ ATTRIBUTES = (
               "For each column of the table, its share in the squared distances between rows: the variance of their "
               "values over the square of the length scale, divided by its sum over columns.  Columns that a map makes "
               "of one count together."),
-    N_FEATURES_IN_,
+    shared.N_FEATURES_IN_,
 )
 
 
