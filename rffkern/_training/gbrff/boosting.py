@@ -28,15 +28,12 @@ from ..._rows.scaling import Scaling
 from ..spectral import draw_omegas, largest_single_length, resolved_gamma
 from .losses import ExactStepRows, ExponentialRows, LocalRows, SquaredRows
 from .packed_rows import LocalData
-from .weak_learners import CosineSearch, LandmarkSearch, WeakLearner, fitted_landmarks
+from .weak_learners import CosineSearch, LandmarkSearch, Round, WeakLearner, fitted_landmarks
 
 Callback = Callable[[RoundInfo], Any]
-Round = Sequence[tuple[WeakLearner, float]]  # what a round adds to each output: v alpha_t h_t
-
 
 # Sources of random draws, in the order of their use: rows held out, omegas, order of the rows, landmarks.
 N_SOURCES = 4
-
 
 _STATE_TYPES = Checkpoint, RowFingerprints, WeakLearner
 
@@ -108,7 +105,7 @@ def boost(model: Any, data: Any, callback: Callback | None, rngs: Sequence["np.r
         attributes["convergence_bound_"] = (convergence_bound(rounds, intercepts, model.learning_rate)
                                             if loss is ExponentialRows else np.zeros(0))
     if model.family != "gbrff2":
-        attributes["landmarks_"] = fitted_landmarks([[h for h, _ in terms] for terms in kept], omegas, scaling)
+        attributes["landmarks_"] = fitted_landmarks(kept, omegas, scaling)
     expansion = _to_expansion(kept, omegas.shape, scaling, center + scale * intercepts, scale)
     return Fitted(names, classes, expansion, attributes, state, column_map, reference)
 

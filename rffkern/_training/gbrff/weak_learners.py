@@ -40,6 +40,9 @@ class WeakLearner(NamedTuple):
     landmark: Double | None = None  # (n_features,) standardised, where more than its phases is known
 
 
+Round = Sequence[tuple[WeakLearner, float]]  # what a round adds to each output: v alpha_t h_t
+
+
 class CosineSearch:
     """Lines 6 and 7 of Algorithm 3: the phase b of the drawn omega at the global minimum, then a descent over omega."""
 
@@ -155,10 +158,10 @@ def _padded(n_numbers: int, multiple: int) -> int:
     return -(-n_numbers // multiple) * multiple
 
 
-def fitted_landmarks(learners: Sequence[Sequence[WeakLearner]], omegas: Double, scaling: Scaling) -> Double:
+def fitted_landmarks(rounds: Sequence[Round], omegas: Double, scaling: Scaling) -> Double:
     """Landmarks of the rounds kept in feature units, (n_rounds, n_features) or (n_rounds, n_outputs, n_features)."""
-    n_rounds, (n_outputs, n_components, n_features) = len(learners), omegas.shape[1:]
-    every = [learner for round_learners in learners for learner in round_learners]
+    n_rounds, (n_outputs, n_components, n_features) = len(rounds), omegas.shape[1:]
+    every = [learner for terms in rounds for learner, _ in terms]
     if all(learner.landmark is not None for learner in every):
         x = np.reshape([learner.landmark for learner in every], (n_rounds, n_outputs, n_features))
     else:
