@@ -31,6 +31,10 @@ _FIRST_SCALES = {"exponential": 1.0, "gaussian": 2.0}
 # Share by which the losses of both kernels, on the rows that their scales are chosen on, differ for gains to decide.
 _MOST_WORSE = 0.05
 
+# Equal relevances are tried on so many rows at most: small regions of more rows flatter them.  They are taken where
+# they gain less than those of the terms by no more than this many standard errors.
+_MOST_ROWS_OF_EQUAL, _ERRORS_OF_EQUAL = 1024, 0.5
+
 # Length scales of values are searched on so many rows at most, of at most so many columns, and where there are so many
 # rows for each column.  Noise of the search is this share of the variance at least: less says little of length scales,
 # and takes double precision.  Of the prior around the length scales of the terms, this is the spread of logarithms.
@@ -86,6 +90,11 @@ class Gain(NamedTuple):
         return (self.without - self.stacked) / max(self.without, np.finfo(np.float64).tiny)
 
     @property
+    def error_of_share(self) -> float:
+        """Its standard error."""
+        return self.standard_error / max(self.without, np.finfo(np.float64).tiny)
+
+    @property
     def is_enough(self) -> bool:
         """Whether this is enough to keep it."""
         gain = self.without - self.stacked
@@ -108,7 +117,8 @@ class KernelRows(NamedTuple):
     folds: Indices  # (n_training,)
     n_folds: int  # folds that predictions leave out: 0, 1, ..
     shuffled: Indices  # places of training rows in random order
-    relevances: Double  # of columns: 1 / length scale^2 in proportion to them
+    relevances: Double  # of columns, by the terms: 1 / length scale^2 in proportion to them
+    equal_relevances: Double  # the same for all columns
     are_labels: bool
     n_jobs: int | None
     keeps_folds: bool  # whether scale and lambda are chosen on validation rows of bags, too
@@ -178,8 +188,7 @@ class KernelTrial:
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
                 expected = self._expected(gain, before, size)
                 is_enough = expected.is_enough
-                error = STANDARD_ERRORS * gain.standard_error / max(gain.without, np.finfo(np.float64).tiny)
-                possible = expected.share + error
+                possible = expected.share + STANDARD_ERRORS * gain.error_of_share
                 is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
                 budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
                 if is_enough:  # or all rows are learned from, which costs far more than to look once more
@@ -204,33 +213,50 @@ class KernelTrial:
         if self._size < min(largest, n_rows):
             self._choose(_Regions(self._rows, self._divisions[largest], largest))
 
-    def _choose(self, regions: "_Regions") -> dict[str, Choice]:
+    def _choose(self, regions: "_Regions") -> list[dict[str, Choice]]:
         """Choose scale and lambda on some regions, from the choice on smaller ones on, and first the kernel.
 
         Returns
         -------
-        dict from kernels to their choices
-            The best one, and the other where its loss is not much larger.
+        list of dicts from kernels to their choices
+            With the relevances of the terms, and with equal ones where these are tried: the best kernel, and the other
+            where its loss is not much larger.
         """
         if self._size:
-            found = {self.shape: regions.choose(self.shape, self.choice, _STEP)}
+            found = [{self.shape: regions.choose(self.shape, self.choice, _STEP)}]
         else:
-            found = {shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}
-        self.shape, self.choice = min(found.items(), key=lambda each: each[1].loss)
+            found = [{shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}]
+            if not self._searches and len(self._rows.rows) <= _MOST_ROWS_OF_EQUAL:
+                found.append({shape: regions.choose(shape, Choice(self._rows.equal_relevances, scale, _FIRST_LAMBDA),
+                                                    _FIRST_STEP) for shape, scale in _FIRST_SCALES.items()})
         self._size = regions.size
-        return {shape: choice for shape, choice in found.items()
-                if choice.loss <= (1 + _MOST_WORSE) * self.choice.loss}
+        least = [min(choice.loss for choice in each.values()) for each in found]
+        self.shape, self.choice = min(found[int(np.argmin(least))].items(), key=lambda each: each[1].loss)
+        return [{shape: choice for shape, choice in each.items() if choice.loss <= (1 + _MOST_WORSE) * loss}
+                for each, loss in zip(found, least, strict=True)]
 
-    def _measure(self, regions: "_Regions", candidates: Mapping[str, Choice]) -> Gain | None:
-        """The gain on regions of the candidate that gains most; None where none of their rows was scored."""
-        best: Gain | None = None
-        for shape, choice in candidates.items():
-            places, predictions = regions.predict(shape, choice, self._out_of_fold)
-            if len(places):
-                gain = self._gain_of(places, predictions)
-                if best is None or gain.share > best.share:
-                    best, self.shape, self.choice = gain, shape, choice
-        return best
+    def _measure(self, regions: "_Regions", candidates: Sequence[Mapping[str, Choice]]) -> Gain | None:
+        """The gain on regions of the candidate that gains most; None where none of their rows was scored.
+
+        Relevances of the terms owe something to all rows, held out or not, and what the bags know they tell again: of
+        equal relevances a gain that is enough, and less by chance alone, counts for more.
+        """
+        best: list[tuple[Gain, str, Choice]] = []
+        for each in candidates:
+            measured = [(gain, shape, choice) for shape, choice in each.items()
+                        if (gain := self._gain_on(regions, shape, choice)) is not None]
+            best += [max(measured, key=lambda found: found[0].share)] if measured else []
+        if not best:
+            return None
+        of_terms, of_equal = best[0][0], best[-1][0]
+        allowed = _ERRORS_OF_EQUAL * of_terms.error_of_share if of_equal.is_enough else 0.0
+        gain, self.shape, self.choice = best[-1 if of_equal.share >= of_terms.share - allowed else 0]
+        return gain
+
+    def _gain_on(self, regions: "_Regions", shape: str, choice: Choice) -> Gain | None:
+        """The gain on regions; None where none of their rows was scored."""
+        places, predictions = regions.predict(shape, choice, self._out_of_fold)
+        return self._gain_of(places, predictions) if len(places) else None
 
     def _first_choice(self, regions: "_Regions", shape: str) -> Choice:
         """The scale and lambda of a kernel on the first regions."""

@@ -245,15 +245,17 @@ def _kernel_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence
     used = orders[0].rows[orders[0].used]
     shuffled = np.searchsorted(learned, used[np.isin(used, learned)])
     some = shuffled[:FEW_ROWS]
-    relevances = normalised(relevances_of(bags, columns), columns.values[:, learned[some]].T.astype(np.float64),
-                            weights[some])
+    X = columns.values[:, learned[some]].T.astype(np.float64)
+    relevances, equal = (normalised(each, X, weights[some])
+                         for each in (relevances_of(bags, columns), np.ones(X.shape[1])))
     if columns.constraints is not None:  # no kernel reads what has an order
         relevances *= ~columns.constraints.ordered[columns.sources]
+        equal *= ~columns.constraints.ordered[columns.sources]
     # The last rows or whole groups, which bags hold out, choose the scale of relevances and lambda too; otherwise rows
     # drawn at random do.
     keeps_folds = not table.evaluation and (model.validation == "last" or table.groups is not None)
     return KernelRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, n_folds, shuffled,
-                      relevances, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
+                      relevances, equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
 class StackedRegression:

@@ -182,6 +182,39 @@ def test_of_kernels_that_are_close_the_one_that_gains_more_is_kept(trials, monke
     assert again.run(1.0)[0] is None  # of no kernel
 
 
+@pytest.mark.parametrize(("gain_of_equal", "error", "is_equal"), [
+    (0.3, 0.01, True), (0.26, 0.1, True), (0.24, 0.1, False), (0.02, 1.0, False)])
+def test_equal_relevances_are_taken_where_they_gain_as_much_but_for_chance(trials, monkeypatch, gain_of_equal, error,
+                                                                           is_equal):
+    """In the last case, where those of the terms gain .3, they do not gain enough to be kept."""
+    FourierBoostingClassifier(**SHORT).fit(X[:500], BOARD[:500])
+    monkeypatch.setattr(kernel_trial, "_MOST_WORSE", 1e9)
+    trial = trials[0][0]
+    gains = iter([0.3, 0.3, gain_of_equal, gain_of_equal])  # of both kernels
+    again = KernelTrial(trial._rows._replace(relevances=np.array([0.9, 0.1])), trial._out_of_fold,
+                        lambda *_: Gain(100, 1.0, 1 - next(gains), error))
+    again.run(1.0)
+    assert (np.ptp(again.choice.relevances) == 0) == is_equal
+
+
+def test_equal_relevances_are_not_tried_of_many_rows_or_where_length_scales_are_searched(trials):
+    FourierBoostingClassifier(**SHORT).fit(X, BOARD)
+    FourierBoostingRegressor(**SHORT).fit(X[:500], SMOOTH[:500])
+    FourierBoostingClassifier(**SHORT).fit(X[:500], BOARD[:500])
+    candidates = [trial._choose(kernel_trial._Regions(trial._rows, trial._divisions[256], 256))
+                  for trial in (KernelTrial(each._rows, each._out_of_fold, each._gain_of) for each, *_ in trials)]
+    assert [len(each) for each in candidates] == [1, 1, 2]
+
+
+def test_columns_that_are_alike_have_equal_relevances(trials):
+    """Of a ball in eight dimensions, which terms of few rounds see along some columns more than along others."""
+    rows = np.random.default_rng(3).normal(size=(400, 8))
+    model = FourierBoostingClassifier(**SHORT).fit(rows, (rows**2).sum(axis=1) > 7.3)
+    assert model.kernel_ridge_report_.kept
+    assert np.ptp(model.expansion_.kernels.inverse_length_scales * rows.std(axis=0)) < 1e-6
+    assert trials[0][0].choice.relevances.std() < 1e-2
+
+
 def test_length_scales_of_values_are_searched(trials, monkeypatch):
     """Two columns count for nothing, which terms say less clearly."""
     rows = np.random.default_rng(1).uniform(-1, 1, (700, 5))
