@@ -374,7 +374,8 @@ EXPERIMENTS = {
                                 run_toy, report_toys, draw=figures.toys),
     "kernels": Experiment(
         "Other shift-invariant kernels: accuracy of 100 landmarks",
-        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else FEW_SETS, method=list(KERNEL_CLASSES),
+        # of no paper, and 144 cells a split: two splits are enough to see that no kernel is ahead
+        lambda seeds, quick: cells(seeds[:2], set=QUICK_SETS[:1] if quick else FEW_SETS, method=list(KERNEL_CLASSES),
                                    kernel=KERNELS[:2] if quick else KERNELS),
         run_kernel, report_kernels),
     "2019-table-2": Experiment(
