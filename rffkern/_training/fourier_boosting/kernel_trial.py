@@ -31,8 +31,8 @@ _FIRST_SCALES = {"exponential": 1.0, "gaussian": 2.0}
 # Share by which the losses of both kernels, on the rows that their scales are chosen on, differ for gains to decide.
 _MOST_WORSE = 0.05
 
-# Equal relevances are tried on so many rows at most: small regions of more rows flatter them.  They are taken where
-# they gain less than those of the terms by no more than this many standard errors.
+# Equal relevances are tried for one output and on so many rows at most: small regions of more rows flatter them.  They
+# are taken where they gain less than those of the terms by no more than this many standard errors.
 _MOST_ROWS_OF_EQUAL, _ERRORS_OF_EQUAL = 1024, 0.5
 
 # Length scales of values are searched on so many rows at most, of at most so many columns, and where there are so many
@@ -226,7 +226,7 @@ class KernelTrial:
             found = [{self.shape: regions.choose(self.shape, self.choice, _STEP)}]
         else:
             found = [{shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}]
-            if not self._searches and len(self._rows.rows) <= _MOST_ROWS_OF_EQUAL:
+            if not self._searches and len(self._rows.targets) == 1 and len(self._rows.rows) <= _MOST_ROWS_OF_EQUAL:
                 found.append({shape: regions.choose(shape, Choice(self._rows.equal_relevances, scale, _FIRST_LAMBDA),
                                                     _FIRST_STEP) for shape, scale in _FIRST_SCALES.items()})
         self._size = regions.size

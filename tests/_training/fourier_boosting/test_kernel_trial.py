@@ -197,13 +197,14 @@ def test_equal_relevances_are_taken_where_they_gain_as_much_but_for_chance(trial
     assert (np.ptp(again.choice.relevances) == 0) == is_equal
 
 
-def test_equal_relevances_are_not_tried_of_many_rows_or_where_length_scales_are_searched(trials):
+def test_equal_relevances_are_tried_of_two_classes_and_few_rows(trials):
     FourierBoostingClassifier(**SHORT).fit(X, BOARD)
+    FourierBoostingClassifier(**SHORT).fit(X[:500], BOARD[:500] + (X[:500, 0] > 6))
     FourierBoostingRegressor(**SHORT).fit(X[:500], SMOOTH[:500])
     FourierBoostingClassifier(**SHORT).fit(X[:500], BOARD[:500])
     candidates = [trial._choose(kernel_trial._Regions(trial._rows, trial._divisions[256], 256))
                   for trial in (KernelTrial(each._rows, each._out_of_fold, each._gain_of) for each, *_ in trials)]
-    assert [len(each) for each in candidates] == [1, 1, 2]
+    assert [len(each) for each in candidates] == [1, 1, 1, 2]
 
 
 def test_columns_that_are_alike_have_equal_relevances(trials):
