@@ -1,6 +1,7 @@
 """The rounds of one bag, and all bags on threads."""
 
 import copy
+import itertools
 import math
 import sys
 import threading
@@ -107,12 +108,13 @@ class Bag(NamedTuple):
 def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
               n_rounds: int, patience: int | None, checkpoint: Checkpoint,
               after_round: Callable[[int, Losses, Callable[[], Checkpoint]], bool],
-              metric: Callable[[Any], float] | None = None) -> Bag:
+              metric: Callable[[Any], float] | None = None, least_fall: float = 0.0) -> Bag:
     """Boost up to so many rounds in all, from a checkpoint on.
 
     With patience, rounds end that many after the lowest validation loss, or `metric` of the validation scores where
-    there is one, and those up to it are kept.  A checkpoint where they have ended has no more.  `evaluation_sets`
-    decide nothing.  `after_round` says whether to go on; it may call its last argument for a checkpoint.
+    there is one, and those up to it are kept; or where the lowest loss has fallen in as many rounds by less than
+    `least_fall`, a share of the first loss.  A checkpoint where they have ended has no more.  `evaluation_sets` decide
+    nothing.  `after_round` says whether to go on; it may call its last argument for a checkpoint.
     """
     rng, steps, best = copy.deepcopy(checkpoint.rng), [*checkpoint.steps], checkpoint.best_round
     validation_scores, unseen = checkpoint.validation_scores, checkpoint.unseen
@@ -128,6 +130,14 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
             unseen = UnseenScores(validation_scores, rows.half_sums)
     curve = [*checkpoint.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
     lowest = curve[best].validation if metric is None else metric(validation_scores)
+    lows = [*itertools.accumulate((losses.validation for losses in curve), min)]
+
+    def has_ended() -> bool:
+        """Whether more rounds would not help."""
+        if patience is not None and len(steps) >= patience and (
+                len(steps) - best >= patience or lows[-1 - patience] - lows[-1] < least_fall * lows[0]):
+            return True
+        return len(steps) > 0 and rows.losses.train < _LOSS_FLOOR
 
     def checkpoint_of(scores: Any, others: Sequence[Any]) -> Checkpoint:
         return Checkpoint(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores, unseen,
@@ -136,7 +146,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     def checkpoint_now() -> Checkpoint:
         return checkpoint_of(rows.scores.copy(), [each.scores.copy() for each in evaluation_sets])
 
-    while len(steps) < n_rounds and not _has_ended(len(steps), best, patience, rows.losses):
+    while len(steps) < n_rounds and not has_ended():
         learner = _sample_learner(learners, len(steps), rng)
         before = rows.losses
         term, step, after = _add_term(rows, learner, rng, is_first=not steps)
@@ -147,6 +157,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         learner.record_gain(before.validation - after.validation)
         steps.append((term, step))
         curve.append(_with_evaluation(after, evaluation_sets))
+        lows.append(min(lows[-1], after.validation))
         value = after.validation if metric is None else metric(rows.validation_scores())
         if value < lowest:
             lowest, best, validation_scores = value, len(steps), rows.validation_scores()
@@ -154,7 +165,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         if not after_round(len(steps), after, checkpoint_now):
             break
 
-    is_complete = len(steps) >= n_rounds or _has_ended(len(steps), best, patience, rows.losses)
+    is_complete = len(steps) >= n_rounds or has_ended()
     checkpoint = checkpoint_of(rows.scores, [each.scores for each in evaluation_sets])
     n_kept = best
     if patience is None:
@@ -224,12 +235,6 @@ def _with_evaluation(losses: Losses, evaluation_sets: Sequence[Any]) -> Losses:
     return losses._replace(evaluation=tuple(each.losses.validation for each in evaluation_sets))
 
 
-def _has_ended(n_rounds: int, best: int, patience: int | None, losses: Losses) -> bool:
-    """Whether more rounds would not help a bag, which has had some."""
-    has_stalled = patience is not None and n_rounds - best >= patience
-    return n_rounds > 0 and (has_stalled or losses.train < _LOSS_FLOOR)
-
-
 def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
                open_rows: Callable[[int, int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
                limit: TimeLimit, save: Callable[[Callable[[], Sequence[Checkpoint]], bool], None] | None = None,
@@ -283,7 +288,8 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
             return not (stop.is_set() or end.is_over())
 
         trained = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, latest[bag],
-                            after_round, None if metric is None else measure)
+                            after_round, None if metric is None else measure,
+                            sizes.least_fall if metric is None else 0.0)
         if trained.checkpoint is not None and (save is not None or not trained.is_complete):
             latest[bag] = trained.checkpoint
         if save is not None:

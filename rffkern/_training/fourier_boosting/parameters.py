@@ -38,6 +38,10 @@ _LEAST_HELD_OUT = 0.8
 # The default number of bags of up to 1,000 rows.
 _MOST_BAGS = 10
 
+# Share of the first validation loss by which that of classes must fall in `patience` rounds: where classes are
+# separable, it falls for ever.
+_LEAST_FALL = 3e-4
+
 # Any number of rows.
 _ALL_ROWS = 1 << 62
 
@@ -141,6 +145,7 @@ class Hyperparameters(NamedTuple):
     rate_growth: float = 1.0  # times the first rate of a base learner, which its rate grows to
     max_samples: int = _ALL_ROWS  # rows of the descent of a Fourier term
     n_tree_bags: int = 0  # of the bags, the last, whose rounds add trees alone
+    least_fall: float = 0.0  # share of the first validation loss by which it must fall in `patience` rounds
 
 
 def _between(low: float, high: float, share: float) -> float:
@@ -193,6 +198,8 @@ def resolve_hyperparameters(model: Any, n_rows: int, loss: str, n_outputs: int =
         sizes = sizes._replace(n_folds=round(n_folds) if is_whole else n_folds)
     if not isinstance(model.early_stopping_rounds, str):
         sizes = sizes._replace(patience=model.early_stopping_rounds)
+    elif loss in ("log_loss", "softmax"):
+        sizes = sizes._replace(least_fall=_LEAST_FALL)
     if model.learning_rate != "auto":
         factor = float(model.learning_rate) / sizes.fourier_rate
         sizes = sizes._replace(fourier_rate=sizes.fourier_rate * factor, tree_rate=sizes.tree_rate * factor)
@@ -406,7 +413,8 @@ PARAMETERS = (
         "each round; None for all.  Steps, trees and updates use all rows."),
     Parameter("early_stopping_rounds", number(int, 1, optional=True, word="auto"),
               "Rounds without a lower validation loss, or `eval_metric` of `fit`, after which a bag ends; its rounds "
-              'up to the lowest are kept.  "auto" is 100 for up to 1,000 rows and 200 for 3,000 or more.  If None, all '
+              'up to the lowest are kept.  "auto" is 100 for up to 1,000 rows and 200 for 3,000 or more, and ends a bag '
+              "of classes also where the loss falls in these by less than 0.0003 of what it was at first.  If None, all "
               "rounds are kept."),
     Parameter("validation_fraction", number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, in each class, that a bag holds out where there is no `eval_set`.  Bags hold out "

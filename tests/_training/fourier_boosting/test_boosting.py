@@ -129,6 +129,19 @@ def test_rounds_that_follow_go_on_with_the_halves():
     assert member.unseen_scores.tolist() == [[5, 4, 4, 5]]
 
 
+def test_a_loss_that_falls_by_too_little_ends_a_bag():
+    """In three rounds, of the first loss; and no sooner where a part of the rounds was in another call."""
+    losses = [10, 5, 4.5, 4.2, 4.1, 4.05, 4.02, 4.01, 4.0, 3.9]
+    member = boost_bag(StubState(losses), [], [StubKind("fourier")], 9, 3, Checkpoint(np.random.default_rng(0)),
+                       lambda *_: True, least_fall=0.02)
+    assert [len(member.steps), member.is_complete] == [6, True]  # 4.2 - 4.02 < 0.2
+    assert member.validation_scores == 4.02
+    before = train(StubState(losses[:6]), [StubKind("fourier")], 5).checkpoint
+    more = boost_bag(StubState(losses[5:]), [], [StubKind("fourier")], 9, 3, before, lambda *_: True, least_fall=0.02)
+    assert [len(more.steps), more.is_complete] == [6, True]
+    assert len(train(StubState(losses), [StubKind("fourier")], 9).steps) == 9
+
+
 def test_a_member_that_never_gains_keeps_nothing():
     member = train(StubState([1, 2, 2, 2, 2]), [StubKind("fourier")], 4)
     assert (member.steps, len(member.losses)) == ([], 1)

@@ -110,6 +110,14 @@ def test_an_eval_set_stops_all_members():
         model.fit(X[10:], unseen[10:], eval_set=(X[:10], unseen[:10]))
 
 
+def test_separable_classes_do_not_take_all_rounds():
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    models = [FourierBoostingClassifier(random_state=0, kernel_ridge=False, early_stopping_rounds=patience).fit(
+        X, np.digitize(X[:, 0], [-1, 1])) for patience in (100, "auto")]
+    n_terms = [model.expansion_.n_terms for model in models]
+    assert n_terms[1] < 0.5 * n_terms[0]
+
+
 @pytest.mark.parametrize("target", [np.full(600, 7.0), np.zeros(600)], ids=["seven", "zero"])
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "quantile", "poisson"])
 def test_a_constant_target_is_predicted(loss, target):

@@ -68,7 +68,7 @@ def test_parameters_take_the_place_of_rules():
     found = resolve_hyperparameters(model, 400, "values")
     assert (found.n_bags, found.n_folds, found.patience) == (3, 4, None)
     plain = resolve_hyperparameters(FourierBoostingRegressor(max_samples=None), 400, "log_loss")
-    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01)
+    assert plain == defaults_for(400)._replace(amplitude_ridge=0.01, least_fall=0.0003)
     assert resolve_hyperparameters(FourierBoostingRegressor(), 2, "values").n_folds == 2
 
 
@@ -98,3 +98,10 @@ def test_beside_bags_of_trees_there_are_more_bags(n_rows, n_bags, n_tree_bags):
 def test_the_share_of_held_out_rows_is_what_is_asked(share, n_folds):
     found = resolve_hyperparameters(FourierBoostingRegressor(validation_fraction=share), 400, "values").n_folds
     assert (found, type(found)) == (n_folds, type(n_folds))
+
+
+def test_only_bags_of_classes_end_where_the_loss_falls_by_little():
+    found = [resolve_hyperparameters(model, 500, loss).least_fall for model, loss in (
+        (FourierBoostingClassifier(), "log_loss"), (FourierBoostingClassifier(), "softmax"),
+        (FourierBoostingClassifier(early_stopping_rounds=100), "log_loss"), (FourierBoostingRegressor(), "values"))]
+    assert found == [0.0003, 0.0003, 0, 0]
