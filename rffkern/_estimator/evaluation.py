@@ -27,7 +27,12 @@ _CLEAR = 2.0  # standard errors, by which a difference is taken for more than ch
 _DOUBT = "; these rows do not show that the model is better than a guess"
 
 _NAMES = {"roc_auc": "ROC AUC", "r2": "R^2", "mae": "mean absolute error", "rmse": "root mean squared error",
-          "brier": "Brier score", "pinball": "pinball loss"}
+          "brier": "Brier score", "pinball": "pinball loss", "d2": "D^2", "deviance": "mean deviance"}
+
+# What is best without looking at rows, by the metric that judges numbers; and the share that is explained of it.
+_GUESSES = {"rmse": "guessing the mean", "deviance": "guessing the mean", "mae": "guessing the median",
+            "pinball": "the best constant"}
+SHARES = {"rmse": "r2", "deviance": "d2"}
 
 
 class Predictions(NamedTuple):
@@ -39,6 +44,8 @@ class Predictions(NamedTuple):
     classes: NDArray[Any] | None = None  # of a classifier
     quantiles: tuple[float, ...] | None = None  # that are estimated
     groups: NDArray[Any] | None = None  # of rows that are alike; their names
+    metric: str = "rmse"  # of numbers that are no quantiles: what the model minimises
+    power: float | None = None  # of the "deviance"
 
     def metrics(self) -> Metrics:
         """Metrics of the model."""
@@ -46,7 +53,7 @@ class Predictions(NamedTuple):
             return classification_metrics(self.truth, self.predicted, self.weights)
         if self.quantiles is not None:
             return quantile_metrics(self.truth, self.predicted, self.quantiles, self.weights)
-        return regression_metrics(self.truth, self.predicted, self.weights)
+        return regression_metrics(self.truth, self.predicted, self.weights, self.power)
 
     def record(self, source: str) -> dict[str, Any]:
         """What a model keeps of rows that it was not trained on, for intervals and sets."""
@@ -60,7 +67,7 @@ class Predictions(NamedTuple):
     def constant(self) -> Metrics:
         """Metrics of the best constants with hindsight, on which no model gains by chance.
 
-        They are the shares of the classes, the quantiles, or the mean for "r2" and "rmse" and the median for "mae".
+        They are the shares of the classes, the quantiles, or the median for "mae" and the mean for other metrics.
         """
         def of_constants(values: Any) -> Metrics:
             return self._replace(predicted=np.broadcast_to(values, (len(self.truth), len(values)))).metrics()
@@ -88,7 +95,8 @@ def predictions_of(model: Any, X: Any, y: NDArray[Any], weights: Double | None =
     if quantiles is not None and y.ndim == 1:
         predicted = model.predict_quantiles(X) if len(quantiles) > 1 else model.predict(X)[:, None]
         return Predictions(y, predicted, weights, None, quantiles)
-    return Predictions(y, model.predict(X), weights)
+    metric, power = model._error_metric()
+    return Predictions(y, model.predict(X), weights, metric=metric, power=power)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -125,8 +133,15 @@ class Evaluation(NamedTuple):
         return cls(predictions, metrics, constant)
 
     def figures(self) -> dict[str, Any]:
-        """What a file and JSON have of them."""
-        return figures(self.metrics, self.constant)
+        """What a file and JSON have of them; of numbers also "judged_by", the metric that the model minimises.
+
+        It is "rmse" where targets have no deviance.
+        """
+        found = figures(self.metrics, self.constant)
+        if self.predictions.classes is not None:
+            return found
+        metrics = ("mae", "pinball") if self.predictions.quantiles is not None else (self.predictions.metric, "rmse")
+        return {**found, "judged_by": next((name for name in metrics if name in found), metrics[-1])}
 
     def tables(self) -> dict[str, Any]:
         """The confusion table, and how probabilities compare with shares; empty without classes."""
@@ -177,13 +192,12 @@ def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:
             return f"{said}; its probabilities are better than the shares of the labels: log loss " \
                    f"{_pair(figures, 'log_loss')}, and {_short(constant['log_loss'])} of these"
         return said + _DOUBT
-    if "pinball" in figures:
-        said, judged = (f"the best constant has a pinball loss of {_short(constant['pinball'])} on {where}; the model "
-                        f"one of {_pair(figures, 'pinball')}"), "pinball"
-    else:
-        r2 = f"R^2 {_pair(figures, 'r2')}" if "r2" in figures else "R^2 is not defined for a single row"
-        said, judged = (f"guessing the median is off by {_short(constant['mae'])} on average on {where}; the model by "
-                        f"{_pair(figures, 'mae')} ({r2})"), "rmse"
+    judged = figures["judged_by"]
+    said = (f"{_GUESSES[judged]} has a {metric_name(judged)} of {_short(constant[judged])} on {where}; the model "
+            f"one of {_pair(figures, judged)}")
+    if share := SHARES.get(judged):
+        said += (f" ({metric_name(share)} {_pair(figures, share)})" if share in figures else
+                 f" ({metric_name(share)} is not defined for a single row)")
     return said if _is_better(figures, judged) else said + _DOUBT
 
 

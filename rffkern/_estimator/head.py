@@ -4,13 +4,12 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from .evaluation import metric_name, with_error
+from .evaluation import SHARES, metric_name, with_error
 from .links import quantiles_of
 
 _KEPT = {"held_out": "held-out rows", "cross_validation": "rows in cross-validation", "eval": "evaluation rows",
          "out_of_fold": "rows held out in training"}
 _MOST_NAMED = 4
-_SHOWN = ("accuracy", "r2", "pinball")  # one of them is shown of the figures that a file keeps
 
 
 def task_of(model: Any) -> str:
@@ -61,8 +60,9 @@ def head_html(model: Any) -> str:
         entries["training rows"] = f"{rows:,}"
     entries["terms"] = ", ".join(f"{count:,} {kind}" for kind, count in terms_of(model).items())
     for which, found in kept_figures(model).items():
-        name = next((name for name in _SHOWN if isinstance(found.get(name), float)), None)
-        if name is not None:
+        judged = found.get("judged_by", "accuracy")
+        name = SHARES.get(judged, judged)
+        if isinstance(found.get(name), float):
             errors, constant = found.get("standard_errors", {}), found.get("constant", {})
             guess = f", of a guess {constant[name]:.4g}" if name in constant else ""
             entries[f"{metric_name(name)} on {found.get('rows', 0):,} {_KEPT[which]}"] = \

@@ -57,7 +57,7 @@ class Metric(NamedTuple):
 Metrics: TypeAlias = dict[str, Metric]
 
 # Metrics of which more is better; less is of all others.
-ASCENDING = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "r2")
+ASCENDING = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "d2", "r2")
 
 
 def _mean(values: Double, weights: Double) -> Metric:
@@ -247,21 +247,60 @@ def class_shares(codes: Indices, n_classes: int, weights: Any = None) -> Double:
 
 # --- numbers
 
-def regression_metrics(targets: Double, predictions: Double, weights: Any = None) -> Metrics:
-    """Metrics of predicted numbers: "r2", "mae", the mean absolute error, and "rmse"; means over several targets.
-
-    "r2" is missing of a single row, which has no variance that could be explained.
+def regression_metrics(targets: Double, predictions: Double, weights: Any = None,
+                       power: float | None = None) -> Metrics:
+    """Metrics of predicted numbers; means over several targets.
 
     Parameters
     ----------
     targets, predictions : arrays of shape (n_samples,) or (n_samples, n_targets)
     weights : array of shape (n_samples,) or None
+    power : float from 1 to 2, or None
+        Of `tweedie_deviances`, None where they do not judge the predictions.
+
+    Returns
+    -------
+    dict
+        With a power "d2", the share of the deviance from the mean that is explained, and "deviance", its mean, where
+        targets `have_deviances`; "r2"; "mae", the mean absolute error; and "rmse".  "d2" and "r2" are missing of a
+        single row, which has nothing that could be explained.
     """
     w = _weights(weights, len(targets))
     pairs = list(zip(np.atleast_2d(targets.T), np.atleast_2d(predictions.T), strict=True))
-    metrics = {} if np.count_nonzero(w) < 2 else {"r2": mean_of([_r2(y, f, w) for y, f in pairs])}
+    is_single, metrics = np.count_nonzero(w) < 2, {}
+    if power is not None and have_deviances(targets, power):
+        metrics = {} if is_single else {"d2": mean_of([_d2(y, f, w, power) for y, f in pairs])}
+        metrics["deviance"] = mean_of([_mean(tweedie_deviances(y, f, power), w) for y, f in pairs])
+    if not is_single:
+        metrics["r2"] = mean_of([_r2(y, f, w) for y, f in pairs])
     return metrics | {"mae": mean_of([_mean(np.abs(y - f), w) for y, f in pairs]),
                       "rmse": mean_of([_rmse(y, f, w) for y, f in pairs])}
+
+
+def have_deviances(targets: Double, power: float) -> bool:
+    """Whether the Tweedie distribution of a power has these targets: > 0 of gamma, 2, and >= 0 below."""
+    return bool((targets > 0 if power == 2 else targets >= 0).all())
+
+
+def tweedie_deviances(targets: Double, means: Double, power: float) -> Double:
+    """The deviance of each row from its mean, of the Poisson distribution (power 1), gamma (2), or one in between.
+
+    With targets y and means f it is 2 (y log(y / f) - y + f), 2 (log(f / y) + y / f - 1), or for another power p
+
+        2 (y^(2 - p) / ((1 - p) (2 - p)) - y f^(1 - p) / (1 - p) + f^(2 - p) / (2 - p)),
+
+    as in `mean_tweedie_deviance` of scikit-learn.  A mean that is rounded to 0 counts as the least normal number.
+    """
+    y, f = targets, np.maximum(means, np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # of 0 log 0, and of means that are too large
+        if power == 1:
+            halves = np.where(y > 0, y * (np.log(y) - np.log(f)), 0.0) - y + f
+        elif power == 2:
+            halves = np.log(f) - np.log(y) + y / f - 1
+        else:
+            halves = (y ** (2 - power) / ((1 - power) * (2 - power)) - y * f ** (1 - power) / (1 - power)
+                      + f ** (2 - power) / (2 - power))
+        return np.maximum(2 * halves, 0)  # by rounding
 
 
 def _unit(y: Double, f: Double) -> float:
@@ -270,14 +309,25 @@ def _unit(y: Double, f: Double) -> float:
 
 
 def _r2(y: Double, f: Double, w: Double) -> Metric:
-    """1 - E[(y - f)^2] / E[(y - E y)^2]; of a constant target 1 where all are predicted exactly, else 0."""
     unit = _unit(y, f)
-    squares, spread = ((y - f) / unit) ** 2, ((y - np.average(y, weights=w)) / unit) ** 2
-    missed, variance = np.average(squares, weights=w), np.average(spread, weights=w)
-    if variance == 0:
-        return Metric(float(missed == 0), np.zeros(len(y)), w)
-    ratio = missed / variance
-    return Metric(float(1 - ratio), (ratio * (spread - variance) - (squares - missed)) / variance, w)
+    return _explained(((y - f) / unit) ** 2, ((y - np.average(y, weights=w)) / unit) ** 2, w)
+
+
+def _d2(y: Double, f: Double, w: Double, power: float) -> Metric:
+    mean = np.full(len(y), np.average(y, weights=w))
+    return _explained(tweedie_deviances(y, f, power), tweedie_deviances(y, mean, power), w)
+
+
+def _explained(losses: Double, of_mean: Double, w: Double) -> Metric:
+    """1 - E[losses] / E[losses of the mean]; of a constant target 1 where all are predicted exactly, else 0.
+
+    The mean has the least of these losses, so that it counts as fixed in the influence.
+    """
+    missed, most = np.average(losses, weights=w), np.average(of_mean, weights=w)
+    if most == 0:
+        return Metric(float(missed == 0), np.zeros(len(losses)), w)
+    ratio = missed / most
+    return Metric(float(1 - ratio), (ratio * (of_mean - most) - (losses - missed)) / most, w)
 
 
 def _rmse(y: Double, f: Double, w: Double) -> Metric:
@@ -300,14 +350,15 @@ def quantile_metrics(targets: Double, predictions: Double, quantiles: Sequence[f
     Returns
     -------
     dict
-        "pinball", the mean over rows and quantiles q of max(q (y - f), (q - 1) (y - f)); and for each quantile
-        "below_q", the share of rows at or below it, which is to be q.
+        "pinball", the mean over rows and quantiles q of max(q (y - f), (q - 1) (y - f)); for each quantile "below_q",
+        the share of rows at or below it, which is to be q; and of the median alone "mae", the mean absolute error.
     """
     w = _weights(weights, len(targets))
     losses = [pinball(targets, f, q) for f, q in zip(predictions.T, quantiles, strict=True)]
     below = {f"below_{q:g}": _mean((targets <= f).astype(np.float64), w)
              for f, q in zip(predictions.T, quantiles, strict=True)}
-    return {"pinball": _mean(np.mean(losses, axis=0), w), **below}
+    of_median = {"mae": _mean(np.abs(targets - predictions[:, 0]), w)} if tuple(quantiles) == (0.5,) else {}
+    return {**of_median, "pinball": _mean(np.mean(losses, axis=0), w), **below}
 
 
 def pinball(targets: Double, predictions: Double, quantile: float) -> Double:

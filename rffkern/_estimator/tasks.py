@@ -451,9 +451,9 @@ class Regressor(Predictor):
         """Targets that a snapshot predicts, shape (n_samples, n_targets)."""
         return self._targets_of(self._raw_scores(X))
 
-    def _error_metric(self) -> str:
-        """The metric that predictions which are no quantiles are judged by."""
-        return "rmse"
+    def _error_metric(self) -> tuple[str, float | None]:
+        """The metric that judges predictions which are no quantiles: what the model minimises; power of a deviance."""
+        return "rmse", None
 
     def _targets_of(self, scores: Double) -> Double:
         """Targets (n_samples, n_targets) from scores."""

@@ -24,6 +24,7 @@ from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import (
     Metric,
     classification_metrics,
+    have_deviances,
     known_label_codes,
     quantile_metrics,
     regression_metrics,
@@ -67,7 +68,7 @@ class Shrunk(NamedTuple):
 
     model: Any  # of the class of the whole one
     size: int  # bytes of its file
-    loss: str  # which loss it is: "log_loss", "rmse", "mae" or "pinball"
+    loss: str  # which loss it is: "log_loss", "rmse", "mae", "deviance" or "pinball"
     curve: list[Step]  # the whole model, then smaller and smaller ones
 
 
@@ -97,8 +98,8 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     -------
     Shrunk
         `model`; `size` of its file in bytes; `loss`, the name of the loss: the log loss of classes, the pinball loss of
-        quantiles, "mae" where the absolute error was learned, else "rmse"; `curve`, with `n_bytes`, `n_terms`, `loss`,
-        `change` and `change_error` of models from the whole one to the smallest.
+        quantiles, else the "rmse", "mae" or "deviance" of `rffkern evaluate`; `curve`, with `n_bytes`, `n_terms`,
+        `loss`, `change` and `change_error` of models from the whole one to the smallest.
 
     Raises
     ------
@@ -174,7 +175,9 @@ class _Rows:
         elif self.quantiles:
             self.loss = "pinball"
         else:
-            self.loss = model._error_metric()
+            self.loss, self.power = model._error_metric()
+            if self.power is not None and not have_deviances(self.truth, self.power):
+                self.loss = "rmse"
         self._first: Metric | None = None
 
     def step(self, expansion: Expansion, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Step, Any]:
@@ -198,7 +201,7 @@ class _Rows:
             return classification_metrics(truth, probabilities(self.model._link(), scores), weights)["log_loss"]
         if self.quantiles:
             return quantile_metrics(truth[:, 0], np.sort(scores, axis=1), self.quantiles, weights)["pinball"]
-        return regression_metrics(truth, self.model._targets_of(scores), weights)[self.loss]
+        return regression_metrics(truth, self.model._targets_of(scores), weights, self.power)[self.loss]
 
 
 def halves(places: Indices) -> tuple[Indices, Indices]:

@@ -179,7 +179,8 @@ class LabelledRows:
             return Evaluation.of(Predictions(self.codes, predicted, None, self.model.classes_))
         if self.quantiles:
             return Evaluation.of(Predictions(self.targets[:, 0], predicted, None, None, self.quantiles))
-        return Evaluation.of(Predictions(self.targets, predicted, None))
+        metric, power = self.model._error_metric()
+        return Evaluation.of(Predictions(self.targets, predicted, None, metric=metric, power=power))
 
     @cached_property
     def evaluation(self) -> Evaluation:

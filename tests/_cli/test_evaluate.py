@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 from helpers.command_line import write_csv
 
-from rffkern import FourierBoostingRegressor, GBRFF2Classifier, InvalidInputError, load, save
+from rffkern import (
+    FourierBoostingRegressor,
+    GBRFF2Classifier,
+    GBRFFRegressor,
+    InvalidInputError,
+    KernelRidgeRegressor,
+    RFFNetRegressor,
+    SparseKernelRegressor,
+    load,
+    save,
+)
 from rffkern._cli.cross_validation import folds_of
 from rffkern._cli.training_table import TrainingTable
-from rffkern._estimator.evaluation import Evaluation, Predictions, joined, with_error
-from rffkern._estimator.metrics import classification_metrics, label_codes
+from rffkern._estimator.evaluation import Evaluation, Predictions, joined, predictions_of, with_error
+from rffkern._estimator.metrics import classification_metrics, label_codes, regression_metrics
 
 
 def evaluated(command, *arguments):
@@ -52,13 +62,55 @@ def test_a_regression_and_quantiles(command, folder, table):
     assert found["r2"] == pytest.approx(mean.score(X, y))
     assert found["mae"] == pytest.approx(np.abs(mean.predict(X) - y).mean())
     out = command("evaluate", "r.npz", "r.csv", "--target", "-1")[1]
-    assert "Guessing the median is off by " in out
+    assert out.startswith(f"Guessing the mean has a root mean squared error of {found['constant']['rmse']:.4g} on ")
+    assert f"; the model one of {with_error(found['rmse'], found['standard_errors']['rmse'])} (R^2 " in out
     found = evaluated(command, "q.npz", "r.csv", "--target", "price")
     assert found["below_0.9"] == np.mean(y <= quantiles.predict_quantiles(X)[:, 1])
     assert "pinball loss" in found["summary"]
     np.savez(folder / "two.npz", X=X, y=np.column_stack([y, X[:, 0]]))
     save(FourierBoostingRegressor(20, n_bags=1, random_state=0).fit(X, np.column_stack([y, X[:, 0]])), folder / "t.npz")
     assert 0 < evaluated(command, "t.npz", "two.npz")["r2"] < 1
+
+
+@pytest.mark.parametrize(("loss", "judged"), [
+    ("squared_error", "rmse"), ("absolute_error", "mae"), ("huber", "mae"), ("quantile", "mae"),
+    ("poisson", "deviance"), ("gamma", "deviance"), ("tweedie", "deviance")])
+def test_each_loss_is_judged_by_what_it_minimises(command, folder, loss, judged):
+    """The same by fit on rows that bags hold out, by evaluate and by report: the model is better than a guess."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 1))
+    expected = np.exp(X[:, 0])
+    y = rng.gamma(2.0, expected / 2) if loss == "gamma" else rng.poisson(expected).astype(float)
+    write_csv(folder / "c.csv", X, y, ["x"], target="claims")
+    code, _, errors = command("fit", "c.csv", "-o", "c.npz", "--model", "fourier_boosting_regressor", "--cv", "0",
+                              "--set", f"loss={loss}", "--set", "n_estimators=30")
+    assert code == 0, errors
+    model = load(folder / "c.npz")
+    assert model._out_of_fold["figures"]["judged_by"] == judged
+    found = evaluated(command, "c.npz", "c.csv")
+    assert command("report", "c.npz", "c.csv", "-o", "c.html", "--json", "c.json")[0] == 0
+    facts = json.loads((folder / "c.json").read_text())
+    said = {"rmse": "guessing the mean has a root mean squared error of ", "deviance":
+            "guessing the mean has a mean deviance of ", "mae": "guessing the median has a mean absolute error of "}
+    for sentence in (errors, found["summary"], facts["head"]["sentence"]):
+        assert said[judged] in sentence
+        assert "do not show" not in sentence
+    assert found["judged_by"] == facts["validation"]["judged_by"] == judged
+    assert found[judged] < found["constant"][judged]
+    power = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}.get(loss)
+    assert found[judged] == pytest.approx(regression_metrics(y, model.predict(X), None, power)[judged].value)
+
+
+@pytest.mark.parametrize(("family", "params", "judged"), [
+    (GBRFFRegressor, {"n_estimators": 3}, "rmse"), (KernelRidgeRegressor, {}, "rmse"),
+    (SparseKernelRegressor, {}, "rmse"), (RFFNetRegressor, {"max_epochs": 2}, "rmse"),
+    (RFFNetRegressor, {"max_epochs": 2, "loss": "huber"}, "mae"),
+    (RFFNetRegressor, {"max_epochs": 2, "loss": "quantile"}, "mae"),
+    (RFFNetRegressor, {"max_epochs": 2, "loss": "quantile", "quantile": 0.9}, "pinball")])
+def test_other_families_are_judged_by_what_they_minimise(rng, family, params, judged):
+    X = rng.standard_normal((60, 2))
+    model = family(random_state=0, **params).fit(X, X[:, 0])
+    assert Evaluation.of(predictions_of(model, X, X[:, 0])).figures()["judged_by"] == judged
 
 
 def test_weights_missing_labels_and_labels_that_are_not_known(command, folder, table):

@@ -243,7 +243,7 @@ def test_eval_of_regression_and_of_words(tmp_path, rng):
                                                                    zip(*(cells[key] for key in order), strict=True))]))
     arguments = ["--model", "fourier_boosting_regressor", "--set", "n_estimators=60", "--target", "y"]
     done = run("fit", "t.csv", "-o", "n.npz", "--eval", "e.csv", *arguments, cwd=tmp_path)
-    assert float(done.stderr.split("40 rows of e.csv; the model by ")[1].split("R^2 ")[1].split()[0]) > 0.5
+    assert float(done.stderr.split("40 rows of e.csv; the model one of ")[1].split("R^2 ")[1].split()[0]) > 0.5
     assert len(load(tmp_path / "n.npz").eval_loss_) > 0
 
 
@@ -317,7 +317,7 @@ def test_the_table_chooses_the_class(folder, table, capsys):
     n_distinct = len(np.unique(X[:, 0]))
     assert f"p.csv: target 'price' has {n_distinct} distinct numbers: regression\n" in said  # they cannot be classes
     assert "trained FourierBoostingRegressor on 225 rows" in said
-    assert float(said.split("on 75 held-out rows; the model by ")[1].split("R^2 ")[1].split()[0]) > 0.9
+    assert float(said.split("on 75 held-out rows; the model one of ")[1].split("R^2 ")[1].split()[0]) > 0.9
     np.savez(folder / "c.npz", X=X, y=(y == "yes").astype(int))
     assert fit(folder, "c.npz") == 0
     assert ("c.npz: target y has 2 distinct integers: classification; for regression, pass --model "

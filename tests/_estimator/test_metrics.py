@@ -13,9 +13,11 @@ from rffkern._estimator.metrics import (
     quantile_metrics,
     regression_metrics,
     reliability,
+    tweedie_deviances,
 )
 
 N = 300
+POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.3}
 
 
 def classes(rng, n_classes, n_rows=N):
@@ -30,6 +32,13 @@ def classes(rng, n_classes, n_rows=N):
 def numbers(rng):
     targets = 10 * rng.standard_normal(N) + 3
     return targets, targets + rng.standard_normal(N) * (1 + np.abs(targets))
+
+
+def means(rng, loss):
+    """Targets of a distribution, a third of them 0 but of gamma, and predictions of their means."""
+    predictions = np.exp(rng.standard_normal(N))
+    targets = rng.poisson(predictions).astype(float) if loss == "poisson" else rng.gamma(2.0, predictions / 2)
+    return targets if loss == "gamma" else targets * (rng.random(N) < 0.7), predictions
 
 
 def some_weights(rng, kind):
@@ -74,12 +83,86 @@ def test_numbers_against_scikit_learn(rng, kind):
     assert quantiles["below_0.9"].value == pytest.approx(np.average(targets <= predictions + 2, weights=weights))
 
 
+@pytest.mark.parametrize("loss", POWERS)
+@pytest.mark.parametrize("kind", ["none", "counts"])
+def test_deviances_against_scikit_learn(rng, kind, loss):
+    metrics = pytest.importorskip("sklearn.metrics")
+    (targets, predictions), weights, power = means(rng, loss), some_weights(rng, kind), POWERS[loss]
+    found = regression_metrics(targets, predictions, weights, power)
+    for name, function in (("deviance", metrics.mean_tweedie_deviance), ("d2", metrics.d2_tweedie_score)):
+        assert found[name].value == pytest.approx(function(targets, predictions, sample_weight=weights, power=power))
+    constant = Predictions(targets, predictions, weights, power=power).constant()
+    mean = np.average(targets, weights=weights)
+    assert constant["d2"].value == 0
+    assert constant["deviance"].value == pytest.approx(
+        metrics.mean_tweedie_deviance(targets, np.full(N, mean), sample_weight=weights, power=power))
+    for other in (0.98 * mean, 1.02 * mean):  # a worse constant
+        assert np.average(tweedie_deviances(targets, np.full(N, other), power), weights=weights) > constant[
+            "deviance"].value
+
+
+@pytest.mark.parametrize("power", [1.0, 1.01, 1.5, 1.99, 2.0])
+def test_a_deviance_is_twice_the_integral_of_the_error_over_the_variance(power):
+    """d = 2 times the integral of (y - t) / t^p over t from f to y; of y = 0 it is worked by hand."""
+    targets, predictions = (each.ravel() for each in np.meshgrid([0.01, 0.3, 1.0, 8.0], [0.02, 1.0, 1.1, 70.0]))
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    logs = np.log(predictions) + np.log(targets / predictions) * (nodes[:, None] + 1) / 2  # t = exp(s), dt = t ds
+    t = np.exp(logs)
+    expected = 2 * np.log(targets / predictions) / 2 * (weights[:, None] * (targets - t) * t ** (1 - power)).sum(axis=0)
+    np.testing.assert_allclose(tweedie_deviances(targets, predictions, power), expected, rtol=1e-9, atol=1e-12)
+    if power < 2:
+        np.testing.assert_allclose(tweedie_deviances(np.zeros(2), np.array([0.5, 3.0]), power),
+                                   2 * np.array([0.5, 3.0]) ** (2 - power) / (2 - power))
+
+
+def test_targets_that_a_distribution_does_not_have(rng):
+    """They have no deviance, and the model is judged by squared errors; a mean that is rounded to 0 has one."""
+    for targets, power in ((np.array([0.0, 1, 2]), 2.0), (np.array([-1.0, 1, 2]), 1.0), (np.array([-1.0, 1, 2]), 1.5)):
+        predictions = Predictions(targets, np.ones(3), None, metric="deviance", power=power)
+        assert {*predictions.metrics()} == {"r2", "mae", "rmse"}
+        assert Evaluation.of(predictions).figures()["judged_by"] == "rmse"
+        assert "guessing the mean has a root mean squared error of " in Evaluation.of(predictions).sentence("rows")
+    for power in (1.0, 1.5):
+        assert tweedie_deviances(np.array([0.0, 0.0]), np.array([0.0, 0.1]), power)[0] < 1e-100
+        assert np.isfinite(tweedie_deviances(np.array([3.0]), np.zeros(1), power)).all()
+        none = regression_metrics(np.zeros(4), np.full(4, 0.1), None, power)
+        assert none["d2"].value == 0
+        assert none["deviance"].value == pytest.approx(2 * 0.1 ** (2 - power) / (2 - power))
+
+
+@pytest.mark.parametrize(("of_model", "guess", "share"), [
+    ({}, "guessing the mean has a root mean squared error of ", "R^2"),
+    ({"metric": "mae"}, "guessing the median has a mean absolute error of ", None),
+    ({"metric": "deviance", "power": 1.0}, "guessing the mean has a mean deviance of ", "D^2"),
+    ({"quantiles": (0.5,)}, "guessing the median has a mean absolute error of ", None),
+    ({"quantiles": (0.9,)}, "the best constant has a pinball loss of ", None)])
+def test_the_sentence_and_the_verdict_are_of_what_a_model_minimises(rng, of_model, guess, share):
+    """Skewed targets, of which a good predictor of one kind is worse than a guess of another."""
+    expected = np.exp(rng.standard_normal(N) - 1)
+    targets = rng.poisson(expected).astype(float)
+    of_median = of_model.get("metric") == "mae" or "quantiles" in of_model
+    predictions = np.floor(expected + 1 / 3) if of_median else expected  # about the median, and the mean
+    predictions = predictions[:, None] if "quantiles" in of_model else predictions
+    found = Evaluation.of(Predictions(targets, predictions, None, **of_model))
+    said, figures = found.sentence("300 rows"), found.figures()
+    judged = figures["judged_by"]
+    assert said.startswith(f"{guess}{figures['constant'][judged]:.4g} on 300 rows; the model one of ")
+    assert ("(R^2 " in said, "(D^2 " in said) == (share == "R^2", share == "D^2")
+    if of_model.get("quantiles") != (0.9,):
+        assert figures[judged] < figures["constant"][judged]
+        assert "do not show" not in said
+    if share:
+        assert figures["mae"] > figures["constant"]["mae"]  # which says nothing of a model of means
+
+
 @pytest.mark.parametrize("kind", ["none", "counts"])
 def test_the_influence_is_the_derivative_along_the_weight_of_a_row(rng, kind):
     weights = some_weights(rng, kind)
     base = np.ones(N) if weights is None else weights
     (codes, proba), (targets, predictions) = classes(rng, 3), numbers(rng)
-    for function in (lambda w: classification_metrics(codes, proba, w),
+    counts, rates = means(rng, "poisson")
+    for function in (lambda w: regression_metrics(counts, rates, w, 1.0),
+                     lambda w: classification_metrics(codes, proba, w),
                      lambda w: classification_metrics(codes % 2, proba[:, :2] / proba[:, :2].sum(axis=1)[:, None], w),
                      lambda w: regression_metrics(targets, predictions, w),
                      lambda w: quantile_metrics(targets, predictions[:, None], (0.5,), w)):
@@ -99,9 +182,11 @@ def test_standard_errors_are_those_of_resampling(rng):
     """All within a fifth of the deviation over 400 bootstrap samples, calibration error and AUC included."""
     codes, proba = classes(rng, 2)
     targets, predictions = numbers(rng)
+    counts, rates = means(rng, "poisson")
     draws = rng.integers(0, N, (400, N))
     for metrics in (lambda rows: classification_metrics(codes[rows], proba[rows]),
-                    lambda rows: regression_metrics(targets[rows], predictions[rows])):
+                    lambda rows: regression_metrics(targets[rows], predictions[rows]),
+                    lambda rows: regression_metrics(counts[rows], rates[rows], None, 1.0)):
         found, resampled = metrics(np.arange(N)), [metrics(rows) for rows in draws]
         for name, each in found.items():
             deviation = np.std([one[name].value for one in resampled])
@@ -202,6 +287,7 @@ def test_edges():
     assert (constant["r2"].value, constant["rmse"].value, constant["rmse"].standard_error) == (1, 0, 0)
     assert regression_metrics(np.ones(3), np.zeros(3))["r2"].value == 0
     assert {*regression_metrics(np.ones(1), np.zeros(1))} == {"mae", "rmse"}
+    assert {*regression_metrics(np.ones(1), np.ones(1), None, 1.0)} == {"deviance", "mae", "rmse"}
     targets = np.array([[1.0, 10], [2, 20], [4, 30]])
     several = regression_metrics(targets, targets + np.array([1, 2]))
     assert (several["mae"].value, several["rmse"].value) == (1.5, 1.5)

@@ -120,7 +120,7 @@ def test_classes_weights_and_one_row(table):
 
 @pytest.mark.parametrize(("params", "loss"), [
     ({"loss": "quantile", "quantile": [0.1, 0.9]}, "pinball"), ({"loss": "absolute_error"}, "mae"),
-    ({"loss": "poisson"}, "rmse")])
+    ({"loss": "poisson"}, "deviance")])
 def test_losses(params, loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))

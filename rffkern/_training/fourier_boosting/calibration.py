@@ -245,7 +245,9 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         left = np.maximum(1 - excess / np.maximum(squares, np.finfo(np.float64).tiny), _LEAST_VARIANCE)
         residuals *= np.sqrt(left)[:, None]
     record = record_of_targets(predictions, residuals, w, len(quantiles or "1") == 1, source)
-    found = Predictions(targets.T, predictions.T, w, groups=groups)
+    metric = data.loss.facts.metric
+    found = Predictions(targets.T, predictions.T, w, groups=groups, metric=metric,
+                        power=data.loss.parameters[0] if metric == "deviance" else None)
     if quantiles is not None and len(center) == 1:
         found = found._replace(truth=targets[0], quantiles=tuple(quantiles))
     return record | {"figures": Evaluation.of(found).figures()}

@@ -484,8 +484,9 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
             raise InvalidInputError(f"kernel_ridge must be False or 'auto' for loss={self.loss!r}, got True: "
                                     "kernel ridge regression estimates means, by squared errors")
 
-    def _error_metric(self) -> str:
-        return LOSSES[self.loss].metric
+    def _error_metric(self) -> tuple[str, float | None]:
+        facts = LOSSES[self.loss]
+        return facts.metric, facts.parameter_of(self) if facts.metric == "deviance" else None
 
     def _target_rule(self) -> str:
         several = len(quantiles_of(self) or ()) > 1

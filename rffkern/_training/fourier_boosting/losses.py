@@ -154,8 +154,7 @@ def loss_of(model: Any, n_classes: int | None, n_targets: int) -> Loss:
     facts, quantiles = LOSSES[model.loss], quantiles_of(model) or ()
     if len(quantiles) > 1 and n_targets > 1:
         raise InvalidInputError(f"y must be one target for several quantiles, got {n_targets}")
-    parameter = getattr(model, facts.parameter) if isinstance(facts.parameter, str) else facts.parameter
-    return Loss(facts, quantiles or (float(parameter),))
+    return Loss(facts, quantiles or (facts.parameter_of(model),))
 
 
 def in_units_of_mean(training: Training, loss: str) -> Training:

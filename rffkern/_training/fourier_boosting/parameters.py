@@ -71,8 +71,12 @@ class LossFacts(NamedTuple):
     rates: str = "values"  # of `LOSS_RATES`
     has_unit_hessian: bool = False  # h = 1: Fourier and linear terms are least squares, whose best step is 1
     allows_stacking: bool = False  # of kernel ridge regression, which estimates means
-    metric: Literal["rmse", "mae"] = "rmse"  # of predictions that are no quantiles
+    metric: Literal["rmse", "mae", "deviance"] = "rmse"  # of predictions that are no quantiles
     scales_with_spread: bool = False  # whether the parameter is times a robust standard deviation of the target
+
+    def parameter_of(self, model: Any) -> float:
+        """The parameter of the kernel, where it is one number."""
+        return float(getattr(model, self.parameter) if isinstance(self.parameter, str) else self.parameter)
 
 
 LOSSES: dict[LossName, LossFacts] = {
@@ -83,12 +87,13 @@ LOSSES: dict[LossName, LossFacts] = {
     "huber": LossFacts("huber", "identity",
                        ", the squared error up to |y - f| = 1.35 s and linear beyond, with s 1.4826 times the median "
                        "distance of y from its median, the standard deviation of a normal target", 1.35, "median",
-                       has_unit_hessian=True, scales_with_spread=True),
-    "quantile": LossFacts("quantile", "identity", "", "quantile", "quantile", "quantile"),
+                       has_unit_hessian=True, metric="mae", scales_with_spread=True),
+    "quantile": LossFacts("quantile", "identity", "", "quantile", "quantile", "quantile", metric="mae"),
     # Of these the parameter is the power of the mean to which the variance is proportional.
-    "poisson": LossFacts("poisson", "log", "for counts", 1.0),
-    "gamma": LossFacts("tweedie", "log", "for positive targets whose standard deviation grows with their mean", 2.0),
-    "tweedie": LossFacts("tweedie", "log", "for targets >= 0 of which many are 0", "power"),
+    "poisson": LossFacts("poisson", "log", "for counts", 1.0, metric="deviance"),
+    "gamma": LossFacts("tweedie", "log", "for positive targets whose standard deviation grows with their mean", 2.0,
+                       metric="deviance"),
+    "tweedie": LossFacts("tweedie", "log", "for targets >= 0 of which many are 0", "power", metric="deviance"),
 }
 OF_TWO_CLASSES = LossFacts("logistic", "softmax", rates="log_loss", allows_stacking=True)
 OF_CLASSES = LossFacts("softmax", "softmax", rates="softmax", allows_stacking=True)

@@ -374,6 +374,9 @@ class RFFNetRegressor(_RFFNet, Regressor):
     def _loss(self, n_outputs: int) -> Loss:
         return regression_loss(self.loss, self.delta, self.quantile)
 
+    def _error_metric(self) -> tuple[str, float | None]:
+        return "rmse" if self.loss == "squared_error" else "mae", None
+
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         scores = self._raw_scores(X)
         targets = np.ascontiguousarray(np.reshape(y, scores.shape), np.float64)
