@@ -310,21 +310,22 @@ def _unit(y: Double, f: Double) -> float:
 
 def _r2(y: Double, f: Double, w: Double) -> Metric:
     unit = _unit(y, f)
-    return _explained(((y - f) / unit) ** 2, ((y - np.average(y, weights=w)) / unit) ** 2, w)
+    return _explained(y, ((y - f) / unit) ** 2, ((y - np.average(y, weights=w)) / unit) ** 2, w)
 
 
 def _d2(y: Double, f: Double, w: Double, power: float) -> Metric:
     mean = np.full(len(y), np.average(y, weights=w))
-    return _explained(tweedie_deviances(y, f, power), tweedie_deviances(y, mean, power), w)
+    return _explained(y, tweedie_deviances(y, f, power), tweedie_deviances(y, mean, power), w)
 
 
-def _explained(losses: Double, of_mean: Double, w: Double) -> Metric:
+def _explained(y: Double, losses: Double, of_mean: Double, w: Double) -> Metric:
     """1 - E[losses] / E[losses of the mean]; of a constant target 1 where all are predicted exactly, else 0.
 
     The mean has the least of these losses, so that it counts as fixed in the influence.
     """
     missed, most = np.average(losses, weights=w), np.average(of_mean, weights=w)
-    if most == 0:
+    counted = y[w > 0]
+    if most == 0 or counted.min() == counted.max():  # whose mean may be rounded
         return Metric(float(missed == 0), np.zeros(len(losses)), w)
     ratio = missed / most
     return Metric(float(1 - ratio), (ratio * (of_mean - most) - (losses - missed)) / most, w)

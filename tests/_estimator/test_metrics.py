@@ -285,7 +285,9 @@ def test_edges():
     assert class_shares(np.array([-1]), 2).tolist() == [0.5, 0.5]
     constant = regression_metrics(np.ones(3), np.ones(3))
     assert (constant["r2"].value, constant["rmse"].value, constant["rmse"].standard_error) == (1, 0, 0)
-    assert regression_metrics(np.ones(3), np.zeros(3))["r2"].value == 0
+    for value in (1.0, 0.1):  # the mean of three 0.1 is rounded
+        worse = regression_metrics(np.full(3, value), np.full(3, 2 * value), None, 1.0)
+        assert (worse["r2"].value, worse["d2"].value) == (0, 0)
     assert {*regression_metrics(np.ones(1), np.zeros(1))} == {"mae", "rmse"}
     assert {*regression_metrics(np.ones(1), np.ones(1), None, 1.0)} == {"deviance", "mae", "rmse"}
     targets = np.array([[1.0, 10], [2, 20], [4, 30]])
