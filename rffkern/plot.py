@@ -13,7 +13,8 @@ import numpy as np
 
 from ._column_map.cells import CATEGORY, DATE
 from ._estimator.base import index_of
-from ._estimator.metrics import reliability
+from ._estimator.evaluation import metric_name
+from ._estimator.metrics import ASCENDING, reliability
 from ._native.array_types import Double, NDArray
 from ._protocol.arguments import check_scalar
 from ._protocol.parameters import filled
@@ -98,8 +99,9 @@ def importance(model: Any, X: Any = None, y: Any = None, *, n_columns: int = 15,
         ax.errorbar([found[j]["importance"] for j in order], range(len(order)), fmt="o", color=_LOW,
                     xerr=[2 * (found[j]["standard_error"] or 0.0) for j in order])
         ax.axvline(0, color=_MUTED, linestyle=":", linewidth=1)
-        label = {"r2": "decrease of $R^2$", "pinball": "increase of pinball loss", "log_loss": "increase of log loss"}
-        ax.set_xlabel(f"{label[importance_metric(rows)]} where values are permuted")
+        metric = importance_metric(rows)
+        name = {"r2": "$R^2$", "d2": "$D^2$"}.get(metric, metric_name(metric))
+        ax.set_xlabel(f"{'decrease' if metric in ASCENDING else 'increase'} of {name} where values are permuted")
     ax.set_yticks(range(len(order)), [_text(str(names[j])) for j in order])
     return ax
 

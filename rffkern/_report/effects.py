@@ -7,7 +7,8 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY
 from .._column_map.tables import RawColumn
-from .._estimator.metrics import mean_of
+from .._estimator.evaluation import SHARES
+from .._estimator.metrics import ASCENDING, Metric, mean_of
 from .._native.array_types import Double, Indices
 from .._rows.row_blocks import evenly_spaced
 from .labelled_rows import LabelledRows, value_text
@@ -29,34 +30,35 @@ _BLOCK = 1 << 20  # numbers of rows that are scored together
 
 
 def importance_metric(rows: LabelledRows) -> str:
-    """The metric of permutation importance."""
-    return "log_loss" if rows.classes else "pinball" if rows.quantiles else "r2"
+    """The metric of permutation importance: what the model minimises, or the share that it explains of it."""
+    if rows.classes:
+        return "log_loss"
+    judged = rows.evaluation.figures()["judged_by"]
+    return SHARES.get(judged, judged)
 
 
 def permutation_importance(rows: LabelledRows) -> dict[int, Facts]:
     """Permutation importance (Breiman, 2001, "Random forests", section 10) of the columns, the largest first.
 
-    By how much a metric is worse where the values of a column are exchanged among the rows: the increase of the log
-    loss or pinball loss, or decrease of R^2, as a mean over `N_REPEATS` permutations of at most 2,000 rows, evenly
-    spaced, or fewer of large models, but not below 300.  The standard error is that of the difference on the same rows.
-    Values that a column map imputes stay as they are.  Of more than 64 columns those are taken that matter most on 200
-    rows.
+    By how much `importance_metric` is worse where the values of a column are exchanged among the rows, as a mean over
+    `N_REPEATS` permutations of at most 2,000 rows, evenly spaced, or fewer of large models, but not below 300.  The
+    standard error is that of the difference on the same rows.  Values that a column map imputes stay as they are.  Of
+    more than 64 columns those are taken that matter most on 200 rows.
     """
-    rng = np.random.default_rng(0)
+    rng, metric = np.random.default_rng(0), importance_metric(rows)
     columns: Sequence[int] = np.unique(rows.sources).tolist()  # all others are not read
     n_summed = N_REPEATS * min(len(columns), _MOST_COLUMNS) * max(1, rows.model.expansion_.n_terms)
     rows = rows.some(max(_FEWEST_PERMUTED, min(_MOST_PERMUTED, int(_MOST_SUMMED / n_summed))))
     if len(columns) > _MOST_COLUMNS:
-        found = _importances(rows.some(_FEW_ROWS), columns, 1, rng)
+        found = _importances(rows.some(_FEW_ROWS), metric, columns, 1, rng)
         columns = sorted([*found][:_MOST_COLUMNS])
-    return _importances(rows, columns, N_REPEATS, rng)
+    return _importances(rows, metric, columns, N_REPEATS, rng)
 
 
-def _importances(rows: LabelledRows, columns: Sequence[int], n_repeats: int, rng: Any) -> dict[int, Facts]:
-    name = importance_metric(rows)
-    sign = -1 if name == "r2" else 1
+def _importances(rows: LabelledRows, name: str, columns: Sequence[int], n_repeats: int, rng: Any) -> dict[int, Facts]:
+    sign = -1 if name in ASCENDING else 1
     metrics = rows.evaluation_of(rows.scores_of(rows.mapped)).metrics
-    if name not in metrics:  # R^2 of a single row
+    if name not in metrics:  # R^2 or D^2 of a single row
         return {}
     before = metrics[name]
     found: dict[int, Facts] = {}

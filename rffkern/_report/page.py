@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._estimator.evaluation import metric_name, names_of_metrics
+from .._estimator.metrics import ASCENDING
 from .charts import (
     coverage_chart,
     dependence_chart,
@@ -171,7 +172,7 @@ def _head(facts: Facts, links: str) -> str:
                "date": head["date"]}
     listed = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in entries.items() if text)
     text = head.get("sentence") or ""
-    said = escape(f"{text[:1].upper()}{text[1:]}.").replace("+-", "\N{PLUS-MINUS SIGN}").replace("R^2", "R<sup>2</sup>")
+    said = _squares(escape(f"{text[:1].upper()}{text[1:]}.").replace("+-", "\N{PLUS-MINUS SIGN}"))
     sentence = f'<p class="lead">{said}</p>' if text else ""
     return (f"<header><h1>{escape(head['class'])} on {escape(head['data'] or 'rows', 80)}</h1>{sentence}"
             f'<dl class="facts">{listed}</dl><nav>{links}</nav></header>')
@@ -230,6 +231,10 @@ def _target(target: Facts, facts: Facts) -> str:
     return ""
 
 
+def _squares(text: str) -> str:
+    return text.replace("R^2", "R<sup>2</sup>").replace("D^2", "D<sup>2</sup>")
+
+
 _MEANING = {
     "accuracy": "share of rows whose class is predicted", "balanced_accuracy": "the same, mean over classes",
     "log_loss": "mean of \N{MINUS SIGN}log of the probability of the class; lower is better",
@@ -238,7 +243,8 @@ _MEANING = {
     "roc_auc": "chance that a row of the class scores above another",
     "average_precision": "mean precision over the rows of the class", "r2": "share of the variance that is predicted",
     "mae": "in units of the target; lower is better", "rmse": "in units of the target; lower is better",
-    "pinball": "loss of quantiles; lower is better"}
+    "pinball": "loss of quantiles; lower is better", "d2": "share of the deviance from the mean that is predicted",
+    "deviance": "of the distribution that the loss assumes; lower is better"}
 _KEPT = {"held_out": "held-out rows", "eval": "evaluation rows", "cross_validation": "cross-validation",
          "out_of_fold": "held out in training"}
 
@@ -249,7 +255,7 @@ def _validation(facts: Facts) -> str:
     lines = []
     for name in names_of_metrics(found):
         before = [_with_error(each.get(name), each.get("standard_errors", {}).get(name)) for each in kept.values()]
-        lines.append([metric_name(name).replace("R^2", "R<sup>2</sup>"),
+        lines.append([_squares(metric_name(name)),
                       f"<strong>{_with_error(found[name], found['standard_errors'].get(name))}</strong>",
                       _number(found["constant"][name], 4), *before,
                       _MEANING.get(name, "share of rows at or below; to be the number in its name")])
@@ -310,10 +316,10 @@ def _importances(facts: Facts) -> str:
               _with_error(each["importance"], each["standard_error"]) if "importance" in each else "",
               share_bar(each["trained"] / most) if "trained" in each else "",
               _share(each["trained"]) if "trained" in each else ""] for each in columns[:30]]
-    metric = {"log_loss": "the log loss rises", "r2": "R<sup>2</sup> falls", "pinball": "the loss rises", None: ""}
     more = f"<p>{len(columns) - 30:,} more columns are in the JSON file.</p>" if len(columns) > 30 else ""
-    text = (f"Permutation importance: by how much {metric[found['metric']]} where the values of a column are shuffled, "
-            "with two standard errors; near 0, the column does not help on these rows. ") if measured else ""
+    text = (f"Permutation importance: by how much the {_squares(metric_name(found['metric']))} "
+            f"{'falls' if found['metric'] in ASCENDING else 'rises'} where the values of a column are shuffled, with "
+            "two standard errors; near 0, the column does not help on these rows. ") if measured else ""
     return (_how(text + "Training: the share of the improvement that training found in the column.")
             + _table(["column", "permutation", "#", *(("~training", "~#") if measured else ("training", "#"))], lines)
             + more)

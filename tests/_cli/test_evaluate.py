@@ -90,6 +90,9 @@ def test_each_loss_is_judged_by_what_it_minimises(command, folder, loss, judged)
     found = evaluated(command, "c.npz", "c.csv")
     assert command("report", "c.npz", "c.csv", "-o", "c.html", "--json", "c.json")[0] == 0
     facts = json.loads((folder / "c.json").read_text())
+    share = {"rmse": "r2", "deviance": "d2"}.get(judged, judged)
+    assert facts["importances"]["metric"] == share
+    assert facts["importances"]["columns"][0]["importance"] > 0
     said = {"rmse": "guessing the mean has a root mean squared error of ", "deviance":
             "guessing the mean has a mean deviance of ", "mae": "guessing the median has a mean absolute error of "}
     for sentence in (errors, found["summary"], facts["head"]["sentence"]):
