@@ -8,7 +8,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.tables import RawColumn
 from .._estimator.evaluation import SHARES
-from .._estimator.metrics import ASCENDING, Metric, mean_of
+from .._estimator.metrics import ASCENDING, mean_of
 from .._native.array_types import Double, Indices
 from .._rows.row_blocks import evenly_spaced
 from .labelled_rows import LabelledRows, value_text
