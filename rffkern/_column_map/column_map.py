@@ -15,6 +15,7 @@ from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
+from .cells import EMPTY
 from .compiled import CompiledMap
 from .fitted_column import NUMERIC_FORMS
 from .fitted_map import FittedMap, OutOfFold
@@ -289,8 +290,11 @@ class ColumnMap(Parametrised):
         from .learning import build_map
 
         statistics = collector.statistics()
-        return (*build_map(names, statistics, collector, self.get_params(), row_folds, imputes),
-                Reference.of(statistics, collector.weight, collector.n_positive).to_json())
+        fitted_map, folds = build_map(names, statistics, collector, self.get_params(), row_folds, imputes)
+        reference = Reference.of(statistics, collector.weight, collector.n_positive)
+        if fitted_map.columns[0].kind == EMPTY:  # in place of all columns; its values are not read
+            reference.columns[0] = None
+        return fitted_map, folds, reference.to_json()
 
     def _keep(self, fitted_map: FittedMap, reference: dict[str, Any] | None) -> None:
         """Replace all attributes at once."""

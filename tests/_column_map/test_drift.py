@@ -264,3 +264,12 @@ def test_rare_levels_of_the_same_distribution_are_no_shift(n, draw, moved):
             rows(rng, n // 2), rows(rng, n // 2, first=3000)))
         assert same < 0.05
         assert other > moved
+
+
+def test_a_table_without_a_usable_column_is_one_that_rows_never_differ_from():
+    X = {"name": [f"name{k}" for k in range(30)], "same": np.ones(30)}
+    with pytest.warns(ColumnWarning, match="not used"):
+        model = FourierBoostingRegressor(1, n_bags=1).fit(X, np.arange(30.0))
+    model = loads(dumps(model))
+    assert model.drift({"name": ["other"] * 30, "same": np.ones(30)})["columns"] == []
+    assert not model.explain(X).values.any()
