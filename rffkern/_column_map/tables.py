@@ -338,7 +338,8 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     if names is not None and wanted is not None:
         names, columns = wanted, _selected(names, columns, wanted)
     shown = [column_name(names, j, name) for j in range(len(columns))]
-    marked = set(column_places("categorical_features", categorical or (), names, len(columns)))
+    categorical = () if categorical is None else categorical
+    marked = set(column_places("categorical_features", categorical, names, len(columns)))
     known = readings or {}
     raw: list[RawColumn | Cells] = []
     for j, (column, text) in enumerate(zip(columns, shown, strict=True)):

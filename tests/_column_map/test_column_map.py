@@ -185,7 +185,7 @@ def test_other_kinds_of_values_in_scoring(rng):
 
 def test_identifiers_beyond_float64_keep_apart():
     numbers = np.array([2**60, 2**60 + 1] * 5)[:, None]
-    found = ColumnMap(categorical_features=[0]).fit(numbers)
+    found = ColumnMap(categorical_features=np.array([0])).fit(numbers)
     assert found.get_feature_names_out().tolist() == [f"x0={2**60}"]
     np.testing.assert_array_equal(found.transform(numbers).ravel(), [1, -1] * 5)
 
