@@ -439,7 +439,7 @@ def is_numeric(X: Any) -> bool:
 def has_nan(X: NDArray[Any]) -> bool:
     """Whether an array of numbers has a value that is not a number."""
     with np.errstate(invalid="ignore"):
-        return X.dtype.kind in "fc" and any(
+        return X.ndim > 0 and X.dtype.kind in "fc" and any(
             bool(np.isnan(np.asarray(X[rows]).min(initial=0))) for rows in row_slices(X.shape))
 
 

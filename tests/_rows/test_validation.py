@@ -52,6 +52,14 @@ BAD_ROWS = {
 }
 
 
+@pytest.mark.parametrize("number", [3.0, np.nan, None])
+def test_a_number_is_no_table(number):
+    model = GBRFF2Classifier(1, columns=None).fit(X, y)
+    for call in (model.predict, model.explain):
+        with pytest.raises(InvalidInputError, match="X must be"):
+            call(number)
+
+
 @pytest.mark.parametrize("case", BAD_ROWS)
 def test_bad_rows(case):
     rows, message = BAD_ROWS[case]
