@@ -142,9 +142,10 @@ class Explainer:
             part.add_to(found, rows, n_threads)
         scores = kernels._scorer.score(rows, n_threads) - sum(part.base_values for part in parts)
         sizes = np.abs(found)
-        read = np.unique(np.concatenate([columns for _, columns, _ in parts[0]._blocks]))
+        read = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *(columns for _, columns, _ in parts[0]._blocks)]))
         sizes[:, read] += 1e-300  # also where all values are 0
-        return found + sizes / sizes.sum(axis=1, keepdims=True) * (scores - found.sum(axis=1))[:, None]
+        totals = sizes.sum(axis=1, keepdims=True).clip(1e-300)  # also where no column is read
+        return found + sizes / totals * (scores - found.sum(axis=1))[:, None]
 
 
 @functools.cache  # of each block of terms of each kernel of a mixture

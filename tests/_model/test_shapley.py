@@ -206,3 +206,12 @@ def test_ten_columns_and_three_outputs(name):
             shares = np.array([1 / (d * math.comb(d - 1, size)) for size in range(d)])[sizes]
             expected = shares @ (v[without | 1 << j] - v[without])
             np.testing.assert_allclose(values[j], expected, rtol=0, atol=1e-5 if name == "exponential" else 1e-11)
+
+
+@pytest.mark.parametrize("n_kernels", [0, 3])
+def test_kernels_that_read_no_column(n_kernels):
+    kernels = KernelTerms(np.ones((n_kernels, 2)), np.ones((n_kernels, 1)), np.zeros(2), [1.0])
+    rows = np.random.default_rng(0).standard_normal((5, 2))
+    found = Explainer(Expansion(np.ones(1), np.zeros(2), kernels), np.arange(2), 2, Background.of_rows(rows, 2))
+    np.testing.assert_allclose(found.base_values, 1.0 + n_kernels)
+    assert not found.values(rows).any()
