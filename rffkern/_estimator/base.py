@@ -321,7 +321,7 @@ class Model(Parametrised):
             names = feature_names(rows, vars(self).get("feature_names_in_"))
             if names is not None or rows.n_columns != self.expansion_.n_features:
                 self._check_columns(names, rows.n_columns)
-            check_sparse_rows(rows, "X")
+            rows = check_sparse_rows(rows, "X")
             scores = self.expansion_._score_sparse(rows, self.n_jobs) if len(rows) else None
             if scores is not None:
                 return scores

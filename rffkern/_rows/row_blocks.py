@@ -207,8 +207,7 @@ def check_rows(X: Any, name: str = "X", min_samples: int = 1,
     if isinstance(X, RowBlocks):
         return X._check(name, min_samples), feature_names(X)
     if isinstance(X, SparseRows):  # of a family that trains on them
-        check_sparse_rows(X, name, min_samples)
-        return X, feature_names(X, expected)
+        return check_sparse_rows(X, name, min_samples), feature_names(X, expected)
     return check_array(X, name, min_samples), feature_names(X, expected)
 
 

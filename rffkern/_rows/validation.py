@@ -194,14 +194,17 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
     return array
 
 
-def check_sparse_rows(rows: SparseRows, name: str, min_samples: int = 1) -> None:
-    """Refuse SparseRows that `check_array` would refuse if they were dense."""
+def check_sparse_rows(rows: SparseRows, name: str, min_samples: int = 1) -> SparseRows:
+    """Return SparseRows of numbers; refuse those that `check_array` would refuse if they were dense."""
+    if rows.dtype == np.bool_:
+        rows = SparseRows(rows.indptr, rows.indices, rows.data.astype(np.float64), rows.n_columns, rows.columns)
     bad = scoring.find_unbounded(rows.data, LARGEST_VALUE if rows.data.itemsize == 8 else LARGEST_FLOAT32)
     if bad >= 0:
         row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
         raise not_finite(name, float(rows.data[bad]), row, int(rows.indices[bad]))
     if len(rows) < min_samples:
         check_array(rows.rows(0, len(rows)).toarray(), name, min_samples)
+    return rows
 
 
 def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:

@@ -174,3 +174,11 @@ def test_names_of_columns(table):
     assert np.isfinite(model.predict(frame)).all()
     with pytest.raises(InvalidInputError, match="feature names should match"):
         model.predict(frame.rename(columns={"c3": "z"}))
+
+
+def test_truth_values_are_0_and_1(table):
+    X, target = (table[0] != 0), table[1]
+    few = FEW | {"n_estimators": 2, "n_bags": 1}
+    of_bool, of_numbers = (FourierBoostingRegressor(**few).fit(rows, target, eval_set=(rows, target)) for rows in (
+        Compressed.of(X), Compressed.of(X.astype(float))))
+    np.testing.assert_array_equal(of_bool.predict(Compressed.of(X)), of_numbers.predict(X.astype(float)))
