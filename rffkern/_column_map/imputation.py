@@ -131,5 +131,8 @@ def _regression(distances: Double, others: Double, weights: Double, powers: Doub
         return None
     products, chosen = products[best], others[best]
     gram = (chosen[:, None] * chosen * weights).sum(axis=2) + _RIDGE * np.eye(len(best))
-    factors = np.linalg.solve(gram, products)
+    try:
+        factors = np.linalg.solve(gram, products)
+    except np.linalg.LinAlgError:  # the ridge is lost in the rounding of extreme weights
+        return None
     return (best, factors) if float((factors * products).sum()) > _SMALLEST_GAIN * variance else None

@@ -103,3 +103,8 @@ def test_work_is_bounded(monkeypatch, table):
 def test_numbers_that_no_fill_has_are_refused(numbers):
     with pytest.raises(ValueError, match="out of range"):
         Imputation.from_numbers(0, [1], np.array(numbers))
+
+
+def test_outputs_that_extreme_weights_make_equal_impute_nothing():
+    values = np.array([1.0, -1.0])
+    assert imputation._regression(values, np.array([values, values]), np.full(2, 1e40), np.full(2, 2e40)) is None
