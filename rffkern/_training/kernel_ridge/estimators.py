@@ -175,7 +175,8 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
         record = vars(now).get("_out_of_fold") or {}
         if "signal_variance" not in record or now.expansion_.kernels.n_regions > 1:
             raise TrainingStateError("return_std needs a model that was trained on 1,500 rows or fewer, in one region, "
-                                     "without sample weights, and not conformalized: predict_interval takes any")
+                                     "without sample weights, on targets below 1e150, and not conformalized: "
+                                     "predict_interval takes any")
         rows = rows_in_memory(now, X, "X").astype(np.float64)
         found = standard_deviations(now.expansion_.kernels, now.reg_lambda_, np.array(record["signal_variance"]), rows,
                                     now.n_jobs)

@@ -140,7 +140,10 @@ def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, r
     weights = rows.weights.of(counted).values
     record = record_of_targets(predictions, factors[:, None] * residuals, weights, True, "leave-one-out")
     if weights is None:  # otherwise the noise of each row would have to be kept for `standard_deviations`
-        record["signal_variance"] = (factors**2 * regression.signal_variance()).tolist()
+        with np.errstate(over="ignore"):
+            variance = factors**2 * regression.signal_variance()
+        if np.isfinite(variance).all():  # no file holds others
+            record["signal_variance"] = variance.tolist()
     return record
 
 

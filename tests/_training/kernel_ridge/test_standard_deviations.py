@@ -64,3 +64,9 @@ def test_models_that_have_none():
             fitted.predict(X, return_std=True)
     with pytest.raises(InvalidInputError, match="return_std must be"):
         model.predict(X, return_std=2)
+
+
+def test_variances_that_are_beyond_all_bounds_are_not_kept():
+    model = rffkern.loads(rffkern.dumps(KernelRidgeRegressor(**GIVEN).fit(X, 1e160 * Y)))
+    with pytest.raises(TrainingStateError, match="return_std"):
+        model.predict(X, return_std=True)
