@@ -12,6 +12,7 @@ from ..._native import boosting, solvers
 from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
+from ...errors import InvalidInputError
 from .constraints import Constraints, monotone_values
 from .parameters import BASE_LEARNERS, LINEAR_RATE, BaseLearnerFacts, Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm
@@ -359,6 +360,9 @@ class LinearLearner(BaseLearner):
             if solvers.factorise(self._factor, scratch, 1):  # which rounding prevents where the ridge is too small
                 self.fit(rows, None)
                 trials.append((rows.loss_after_unit_step(), self._factor, each))
+        if not trials:
+            raise InvalidInputError("sample_weight must not differ so much that most rows count for nothing: leave out "
+                                    "rows that weigh next to nothing, or weigh them more")
         losses, self._factor, best = min(trials, key=lambda trial: trial[0].validation)
         if ridge is None:  # exponentials of few training rows may be beyond all bounds
             is_first = (losses.validation < _WHOLE_STEP * rows.losses.validation
@@ -407,7 +411,7 @@ def _distinct_columns(gram: Double, sources: Indices) -> Indices:
     The rank of evenly spread values is one: it ends with the training rows, and would have half of the slope, or a
     large one against that of the values.
     """
-    squares = gram.diagonal()
+    squares = gram.diagonal().clip(0)  # rounding may leave less than 0 of a column that hardly varies
     is_line = np.tril(gram, -1) ** 2 > _SAME_LINE * np.outer(squares, squares)
     return np.flatnonzero(~(is_line & (sources[:, None] == sources)).any(axis=1))
 

@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from rffkern import Expansion
+from rffkern import Expansion, FourierBoostingRegressor, InvalidInputError
 from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting import base_learners
@@ -142,3 +142,18 @@ def test_lines_of_wide_tables_read_the_columns_that_tell_most():
     line = LinearLearner(columns, SIZES, state).fit(state, None)
     assert len(line.columns) == base_learners._MOST_LINEAR_COLUMNS
     assert line.columns[np.abs(line.coefficients[0]).argmax()] == 700
+
+
+def test_a_column_of_which_rounding_leaves_less_than_no_variance_is_no_line_of_others():
+    gram = np.array([[-1e-17, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(base_learners._distinct_columns(gram, np.zeros(2, dtype=np.intp)), [0, 1])
+
+
+def test_weights_beside_which_other_rows_are_rounding_are_refused():
+    draw = np.random.default_rng(201)
+    draw.choice(3)
+    rows, y, weights = draw.standard_normal((10, 2)), draw.standard_normal(10), 10 ** draw.uniform(-40, 4, 10)
+    weights[draw.integers(10)] = 1e4
+    model = FourierBoostingRegressor(2, n_bags=2, kernel_ridge=False, random_state=0)
+    with pytest.raises(InvalidInputError, match="sample_weight must not differ so much"):
+        model.fit(rows, y, weights)
