@@ -16,6 +16,7 @@ import io
 import math
 import struct
 import sys
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ import numpy as np
 
 from .._native.array_types import Double, Real
 from .._version import __version__
-from ..errors import FormatError, InvalidInputError
+from ..errors import ColumnWarning, FormatError, InvalidInputError
 
 Header = Mapping[str, Any]
 Contents = tuple[Header, dict[str, Double]]  # of a file
@@ -113,23 +114,25 @@ def _built_in_sha256() -> Any:
 
 def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
     """The bytes of a file; the same contents give the same bytes."""
-    import json
     import zipfile
 
-    text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    try:
-        header_bytes = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"labels and column names must be storable as UTF-8: {error}") from error
-    if len(header_bytes) > _MAX_HEADER or _parsed_size(header_bytes) > _FREE_MEMORY + 2 * sum(
-            array.nbytes for array in arrays.values()):
-        raise InvalidInputError(f"the labels and names of the model must be few beside its arrays, and take at most "
-                                f"{_MAX_HEADER} bytes, "
-                                f"got {len(header_bytes)}")
-    members = {"header": npy_prefix("|u1", (len(header_bytes),)) + header_bytes}
+    members = {"header": b""}
     for name, array in arrays.items():
         stored = _narrowed(array)
         members[name] = npy_prefix(stored.dtype.str, array.shape) + stored.tobytes()
+    n_bytes = sum(map(len, members.values()))
+    header_bytes = _header_bytes(header)
+    excess = _excess(header_bytes, n_bytes)
+    if excess and "reference" in header:
+        header_bytes = _header_bytes({key: value for key, value in header.items() if key != "reference"})
+        warnings.warn(f"the file is written without its reference of the training table, with which its header {excess}"
+                      ": the model that is loaded has no drift, and explains rows beside a background", ColumnWarning,
+                      stacklevel=3)
+        excess = _excess(header_bytes, n_bytes)
+    if excess:
+        raise InvalidInputError(f"the header of the file, with the labels and columns of the model, {excess}: train "
+                                "on fewer columns, or on fewer levels or labels")
+    members["header"] = npy_prefix("|u1", (len(header_bytes),)) + header_bytes
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
@@ -137,6 +140,24 @@ def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
         archive.comment = _DIGEST_MARK + b"0" * 64
     content = buffer.getvalue()[:-64]
     return content + _digest(content)
+
+
+def _header_bytes(header: Header) -> bytes:
+    import json
+
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"labels and column names must be storable as UTF-8: {error}") from error
+
+
+def _excess(header_bytes: bytes, n_bytes: int) -> str:
+    """What `decode` would refuse in a header beside arrays of so many bytes; empty where it would not."""
+    if len(header_bytes) > _MAX_HEADER:
+        return f"would be {len(header_bytes):,} bytes, more than {_MAX_HEADER:,}"
+    asked, most = _parsed_size(header_bytes), _FREE_MEMORY + 2 * (n_bytes + len(header_bytes))
+    return f"would take {asked:,} bytes of memory, more than the {most:,} of so small a file" if asked > most else ""
 
 
 def decode(content: bytes) -> Contents:

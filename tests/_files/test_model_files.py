@@ -31,10 +31,11 @@ from rffkern import (
     loads,
     save,
 )
+from rffkern._files import archive
 from rffkern._files.archive import FORMAT_VERSION, decode, encode, make_header
 from rffkern._model.tree_layout import UNREACHED
 from rffkern._training.fourier_boosting.parameters import Reason, report_numbers
-from rffkern.errors import InvalidTypeError
+from rffkern.errors import ColumnWarning, InvalidTypeError
 
 
 def with_header(parts, drop=(), **changes):
@@ -415,3 +416,18 @@ def test_half_of_what_double_precision_holds_is_the_largest_score(share, bounded
         else:
             with pytest.raises(InvalidInputError, match="sum of the amplitudes"):
                 save(expansion, tmp_path / "m")
+
+
+def test_a_header_that_is_too_large_is_written_without_its_reference(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((40, 60))
+    model = FourierBoostingRegressor(1, n_bags=1, kernel_ridge=False).fit(X, X[:, 0])
+    monkeypatch.setattr(archive, "_FREE_MEMORY", 1000)
+    with pytest.warns(ColumnWarning, match=r"without its reference .* would take [\d,]+ bytes of memory, more than"):
+        again = loads(dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(InvalidInputError, match="keeps no reference"):
+        again.drift(X)
+    assert again.explain(X[:2], background=X).values.any()
+    monkeypatch.setattr(archive, "_MAX_HEADER", 1000)
+    with pytest.warns(ColumnWarning), pytest.raises(InvalidInputError, match=r"would be [\d,]+ bytes, more than 1,000"):
+        dumps(model)
