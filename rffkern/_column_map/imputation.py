@@ -118,6 +118,7 @@ def learn_imputations(outputs: Double, weights: Double, sources: Indices, neutra
     return imputations
 
 
+@np.errstate(over="ignore", invalid="ignore")  # products of extreme weights
 def _regression(distances: Double, others: Double, weights: Double, powers: Double) -> tuple[Indices, Double] | None:
     """The predictors that explain an output best, and their coefficients; None if they explain next to nothing."""
     target = distances * weights

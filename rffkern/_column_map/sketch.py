@@ -12,6 +12,7 @@ import numpy as np
 
 from .._native import unfused
 from .._native.array_types import Double, Indices, NDArray
+from .._rows.scaling import power_of_two
 
 BLOCK_ROWS = 4096
 N_ENTRIES = 2048  # of a summary at most
@@ -151,7 +152,8 @@ class Moments(NamedTuple):
         if not len(values):
             return cls()
         total, first = float(weights.sum()), float(values[0])
-        mean = first + float((weights * ((values - first) / total)).sum())
+        unit = power_of_two(total)  # nothing is divided by tiny weights, which would overflow
+        mean = first + float((weights / unit * ((values - first) / (total / unit))).sum())
         centred = values - mean
         unit = float(np.abs(centred).max())
         if unit == 0 or (values == first).all():

@@ -20,6 +20,7 @@ import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
 from .._rows.groups import check_groups
+from .._rows.scaling import power_of_two
 from .._rows.validation import as_column
 from .._rows.weights import weighted_quantile
 from ..errors import InvalidInputError, TrainingStateError
@@ -48,7 +49,7 @@ def sample_of(values: Double, weights: Double | None = None) -> dict[str, Any]:
     if weights is None:
         shares = np.arange(1, n_rows + 1) / (n_rows + 1)
     else:
-        w = weights[order]
+        w = weights[order] / power_of_two(float(weights.max()))  # whose squares may be 0 otherwise
         n_rows = max(1, int(w.sum() ** 2 / (w**2).sum()))  # of equal weight that say as much
         shares = (np.cumsum(w) - w / 2) / w.sum()
     levels = _levels(min(n_rows, MOST_QUANTILES), n_rows)

@@ -327,8 +327,9 @@ def _explained(y: Double, losses: Double, of_mean: Double, w: Double) -> Metric:
     counted = y[w > 0]
     if most == 0 or counted.min() == counted.max():  # whose mean may be rounded
         return Metric(float(missed == 0), np.zeros(len(losses)), w)
-    ratio = missed / most
-    return Metric(float(1 - ratio), (ratio * (of_mean - most) - (losses - missed)) / most, w)
+    with np.errstate(over="ignore", invalid="ignore"):  # where weights hide all but one target
+        ratio = missed / most
+        return Metric(float(1 - ratio), (ratio * (of_mean - most) - (losses - missed)) / most, w)
 
 
 def _rmse(y: Double, f: Double, w: Double) -> Metric:

@@ -236,9 +236,10 @@ class RowSums:
             low, high = min(low, apart.min(initial=low)), max(high, apart.max(initial=high))
         if low >= high:  # whose deviation is nothing but rounding
             return total, center, 0.0
-        second = sum(float(weight @ (apart - first / total) ** 2)
+        unit = power_of_two(max(-low, high))  # beside which squares do not overflow
+        second = sum(float(weight @ ((apart - first / total) / unit) ** 2)
                      for apart, weight in self._apart(column, center, width))
-        return total, center + first / total, math.sqrt(second / total)
+        return total, center + first / total, math.sqrt(second / total) * unit
 
     def _apart(self, column: int, center: float, width: float) -> Iterator[tuple[Double, Double]]:
         """Distances from a center that are no larger than a width, and the weights of their rows."""
@@ -246,6 +247,11 @@ class RowSums:
             apart = block[:, column].astype(np.float64) - center
             inside = np.abs(apart) <= width
             yield apart[inside], weight[inside] if len(weight) else np.ones(np.count_nonzero(inside))
+
+
+def power_of_two(size: float) -> float:
+    """The largest one that a positive number is not below; what is divided by it keeps its digits."""
+    return 2.0 ** (math.frexp(size)[1] - 1)
 
 
 def standardised_targets(values: Double, weights: RowWeights, center: Double, inverse_scale: Double,

@@ -108,3 +108,9 @@ def test_numbers_that_no_fill_has_are_refused(numbers):
 def test_outputs_that_extreme_weights_make_equal_impute_nothing():
     values = np.array([1.0, -1.0])
     assert imputation._regression(values, np.array([values, values]), np.full(2, 1e40), np.full(2, 2e40)) is None
+
+
+def test_products_of_extreme_weights_may_overflow():
+    values = np.array([1.0, -1.0])
+    found = imputation._regression(values, values[None], np.full(2, 1e200), np.full(1, 2e200))
+    assert [each.tolist() for each in found] == [[0], [1.0]]

@@ -103,3 +103,8 @@ def test_moments_of_constants_are_exact():
     assert Moments.of(constant, np.ones(7)) + Moments.of(constant, np.ones(7)) == (14, 0.1, 0)
     assert Moments() + Moments() == Moments.of(np.empty(0), np.empty(0))
     assert Moments.of(np.array([-(2.0**1022), 2.0**1022]), np.ones(2)) == (2, 0, 2.0**1022)
+
+
+def test_moments_of_tiny_weights_are_those_of_equal_ones():
+    values = np.array([1e10, 3e10, -2e10])
+    assert Moments.of(values, np.full(3, 2.0**-1030))[1:] == Moments.of(values, np.ones(3))[1:]

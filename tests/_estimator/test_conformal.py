@@ -202,6 +202,7 @@ def test_samples_keep_their_quantiles(rng):
         room = 2e-3 * np.sqrt(level * (1 - level)) + 5e-5
         assert np.mean(many <= quantile(sample, level)) == pytest.approx(level, abs=room)
     doubled = sample_of(values, np.where(values > 0, 2.0, 1.0))
+    assert doubled == sample_of(values, np.where(values > 0, 2.0, 1.0) * 2.0**-1000)
     assert quantile(doubled, 0.5) == pytest.approx(np.quantile(np.r_[values, values[values > 0]], 0.5), abs=0.1)
     assert sample_of(np.zeros(3)) == {"rows": 3, "values": [0.0, 0.0, 0.0]}
 

@@ -7,7 +7,7 @@ import pytest
 
 from rffkern import InvalidInputError, RowBlocks
 from rffkern._rows import row_blocks
-from rffkern._rows.scaling import measure_scaling, no_scaling, standardised_targets, target_scaling
+from rffkern._rows.scaling import RowSums, measure_scaling, no_scaling, standardised_targets, target_scaling
 from rffkern._rows.weights import RowWeights, check_weights
 from rffkern.errors import DataConversionWarning
 
@@ -167,3 +167,10 @@ def test_targets_far_out_are_told(rng):
     with pytest.warns(DataConversionWarning, match=r"y has a few values of column 1 so far out, between -1e\+12 and"):
         found = target_scaling(y, RowWeights(500))
     np.testing.assert_allclose(found.inverse_scale, 1 / y.std(axis=0), rtol=1e-10)
+
+
+def test_deviations_within_a_width_of_columns_whose_squares_overflow():
+    X = np.random.default_rng(0).standard_normal((50, 1))
+    weights = check_weights(None, 50)
+    expected, found = (RowSums(unit * X, weights, 1).within(0, 0.0, 4 * unit) for unit in (1.0, 2.0**1000))
+    assert found == (expected[0], *(2.0**1000 * value for value in expected[1:]))

@@ -48,7 +48,8 @@ class DenseRegression:
     def fit(self, choice: Choice) -> bool:
         """Learn from the rows; return whether the matrix was positive definite."""
         X, targets, weights, n_threads, _ = self.rows
-        noise = np.minimum(choice.reg_lambda / weights, _LARGEST_NOISE)
+        with np.errstate(over="ignore"):
+            noise = np.minimum(choice.reg_lambda / weights, _LARGEST_NOISE)
         dtype = precision_beside("single", float(noise.min()), 1.0)
         self._lengths = choice.inverse
         system = DenseSystem(len(X), n_threads, dtype)

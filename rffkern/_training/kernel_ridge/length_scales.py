@@ -172,7 +172,8 @@ def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
     kernels.fill(choice.inverse, shape, system.matrix, declines)
     if declines is None:  # of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor
         declines = system.matrix.copy()
-    system.matrix.flat[:: len(rows.X) + 1] += choice.reg_lambda / rows.weights
+    with np.errstate(over="ignore"):  # of weights of 1e-300, whose system has no factors
+        system.matrix.flat[:: len(rows.X) + 1] += choice.reg_lambda / rows.weights
     equal = normalised(np.ones(n_features), rows.X, rows.weights)
     if not system.factorise():
         return equal
