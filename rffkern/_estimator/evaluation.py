@@ -193,6 +193,8 @@ def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:
                    f"{_pair(figures, 'log_loss')}, and {_short(constant['log_loss'])} of these"
         return said + _DOUBT
     judged = figures["judged_by"]
+    if judged not in figures or judged not in constant:
+        return f"the errors on {where} are too large to be added up"
     said = (f"{_GUESSES[judged]} has a {metric_name(judged)} of {_short(constant[judged])} on {where}; the model "
             f"one of {_pair(figures, judged)}")
     if share := SHARES.get(judged):

@@ -35,6 +35,7 @@ from .._model.tree_layout import UNREACHED, rounded_down
 from .._native.array_types import Double, Indices, NDArray
 from .._protocol.arguments import check_scalar
 from .._rows.row_blocks import evenly_spaced
+from .._rows.scaling import power_of_two
 from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
 from .archive import encode
@@ -242,7 +243,8 @@ def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
     if not whole.n_terms:
         return
     if len(some) > _MOST_TERMS:
-        spread = _scores_of_terms(whole, some, _clipped(rows, _MOST_ROWS)[0], n_jobs).var(axis=2).sum(axis=1)
+        scores = _scores_of_terms(whole, some, _clipped(rows, _MOST_ROWS)[0], n_jobs)
+        spread = (scores / power_of_two(float(np.abs(scores).max()))).var(axis=2).sum(axis=1)
         worth = spread / _sizes(whole, some)
         if whole.kernels is not None:  # one of which is kept to the end
             worth[-whole.kernels.n_terms + np.argmax(worth[-whole.kernels.n_terms :])] = np.inf
@@ -257,6 +259,8 @@ def _smaller(rows: _Rows) -> Iterator[tuple[Expansion, Indices]]:
     roots = np.sqrt(shares)
     z = ((of_terms - means[:, :, None]) * roots).reshape(len(some), -1)
     goal = ((target - mean[:, None]) * roots).reshape(-1)
+    unit = power_of_two(float(np.abs(z).max()))  # beside which squares do not overflow
+    z, goal = z / unit, goal / unit
     last = np.flatnonzero(some >= whole.n_terms - whole.kernels.n_terms) if whole.kernels is not None else None
     for kept, factors in _path(z @ z.T, z @ goal, _sizes(whole, some), last):
         parts = _scaled(whole._take(some[kept]), factors)

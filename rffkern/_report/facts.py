@@ -66,6 +66,7 @@ class Source(NamedTuple):
     no_target: str = ""  # why there are no labels
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite, of targets of 1e155, is left out
 def report_facts(rows: LabelledRows, source: Source) -> Facts:
     """All sections by their names; those left out are in "left_out", with the reasons."""
     facts: Facts = {"head": head(rows, source)}
@@ -95,6 +96,8 @@ def _plain(value: Any) -> Any:
 def _need_targets(rows: LabelledRows, source: Source) -> None:
     if not rows.has_targets:
         raise LeftOut(source.no_target or "the rows have no labels or targets")
+    if not np.isfinite(rows.losses.sum()):
+        raise LeftOut("the errors of the rows are too large to be added up")
 
 
 # --- head and data
@@ -328,8 +331,7 @@ def slices(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     found, n_compared = worst_slices(rows)
     if not n_compared:
         raise LeftOut(f"no slice of the {len(rows)} rows has 20 or more")
-    return {"loss": rows.loss_name, "mean": float(rows.losses.mean()), "compared": n_compared,
-            "slices": found}
+    return {"loss": rows.loss_name, "mean": float(rows.losses.mean()), "compared": n_compared, "slices": found}
 
 
 def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:

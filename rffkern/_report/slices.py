@@ -8,6 +8,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY
 from .._native.array_types import NDArray
+from .._rows.scaling import power_of_two
 from .labelled_rows import LabelledRows, value_text
 
 _LEAST_ROWS = 20  # of a slice
@@ -23,7 +24,9 @@ def worst_slices(rows: LabelledRows) -> tuple[list[dict[str, Any]], int]:
     and, for losses of skewness g, the skewness g (n - 2 m) / (n - 2) sqrt((n - 1) / (m (n - m))).  One-sided p-values
     are adjusted by Holm (1979), "A simple sequentially rejective multiple test procedure", for all slices together.
     """
-    losses, n_rows = rows.losses, len(rows)
+    n_rows = len(rows)
+    unit = max(1.0, power_of_two(float(rows.losses.max())))  # beside which squares do not overflow
+    losses = rows.losses / unit
     mean, variance = float(losses.mean()), float(losses.var())
     half_step = 0.5 if np.isin(losses, (0, 1)).all() else 0.0  # as many errors are more than half an error less
     skewness = float((((losses - mean) / math.sqrt(variance)) ** 3).mean()) if variance > 0 else 0.0
@@ -38,9 +41,9 @@ def worst_slices(rows: LabelledRows) -> tuple[list[dict[str, Any]], int]:
             error = math.sqrt(variance / size * (n_rows - size) / (n_rows - 1))
             skewed = skewness * (n_rows - 2 * size) * math.sqrt((n_rows - 1) / (size * (n_rows - size))) / (n_rows - 2)
             p_value = _upper_tail((difference - half_step / size) / error, skewed) if error > 0 else 1.0
-            found.append({"column": rows.names[column], "text": text, "n_rows": size, "loss": float(own.mean()),
-                          "standard_error": float(own.std(ddof=1)) / math.sqrt(size), "difference": difference,
-                          "p_value": p_value})
+            found.append({"column": rows.names[column], "text": text, "n_rows": size, "loss": float(own.mean()) * unit,
+                          "standard_error": float(own.std(ddof=1)) / math.sqrt(size) * unit,
+                          "difference": difference * unit, "p_value": p_value})
     found.sort(key=lambda each: (each["p_value"], -each["difference"]))
     largest = 0.0
     for k, each in enumerate(found):

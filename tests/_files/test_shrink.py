@@ -207,3 +207,13 @@ def test_what_is_refused(model, table):
         shrink(GBRFF2Classifier(2).fit([[0.0], [1.0]], [0, 1]), [[0.0]], [0], max_loss=0.1)
     with pytest.raises(NotFittedError):
         shrink(FourierBoostingRegressor(), columns, value, max_loss=0.1)
+
+
+def test_targets_whose_squares_overflow_are_shrunk_as_smaller_ones():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = X[:, 0] + 0.3 * rng.standard_normal(200)
+    model = FourierBoostingRegressor(**SMALL, loss="absolute_error")
+    found = [shrink(model.fit(X, unit * y), X, unit * y, max_loss=0.1) for unit in (1.0, 2.0**700)]
+    assert found[1].size == pytest.approx(found[0].size, rel=0.1)
+    np.testing.assert_allclose(found[1].model.predict(X) / 2.0**700, found[0].model.predict(X), atol=0.3)

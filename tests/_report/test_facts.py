@@ -239,6 +239,8 @@ def test_many_classes_quantiles_targets_and_weird_rows():
     one = rffkern.FourierBoostingRegressor(5, n_bags=1, random_state=0).fit(X[:, :1], rng.poisson(3.0, len(X)))
     report_page(facts_of(one, np.full((30, 1), 0.5), np.ones(30)))
     report_page(facts_of(one, np.full((2, 1), 1e300), np.array([1e150, -1e150])))
+    for unit in (1e200, 1e307):
+        report_page(facts_of(one, X[:, :1], unit * TARGET))
 
 
 def test_without_labels_all_else_is_there(messy):

@@ -62,3 +62,12 @@ def test_p_values_are_those_of_random_samples(name, share):
     assert first["text"] == "slice"
     # Nearly the same; of losses of skewness 10 only cautious.
     assert 0.8 * 2 * expected - 2e-3 < first["p_value"] < (2.5 if name == "prices" else 1.2) * 2 * expected + 2e-3
+
+
+def test_losses_whose_squares_overflow_have_the_same_p_values():
+    rng = np.random.default_rng(2)
+    columns, losses = columns_of(rng, 300), np.abs(rng.standard_normal(300))
+    (found, _), (large, _) = (worst_slices(Rows(unit * losses, columns)) for unit in (1.0, 2.0**1000))
+    assert [each["p_value"] for each in large] == pytest.approx([each["p_value"] for each in found])
+    assert [each["standard_error"] / 2.0**1000 for each in large] == pytest.approx([
+        each["standard_error"] for each in found])
