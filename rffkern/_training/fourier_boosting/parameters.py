@@ -419,8 +419,8 @@ PARAMETERS = (
     Parameter("early_stopping_rounds", number(int, 1, optional=True, word="auto"),
               "Rounds without a lower validation loss, or `eval_metric` of `fit`, after which a bag ends; its rounds "
               'up to the lowest are kept.  "auto" is 100 for up to 1,000 rows and 200 for 3,000 or more, and a bag of '
-              "classes ends also where its loss falls in these by less than 0.0003 of the first.  If None, all rounds are "
-              "kept."),
+              "classes ends also where its loss falls in these by less than 0.0003 of the first.  If None, all rounds "
+              "are kept."),
     Parameter("validation_fraction", number(float, 1e-6, 0.5, word="auto"),
               "Share of the rows, in each class, that a bag holds out where there is no `eval_set`.  Bags hold out "
               "different folds of one division of the rows; if there are more bags than folds, the rows are divided "
