@@ -238,12 +238,7 @@ def _report_held_out(model: Any) -> None:
 
 def _metadata(arguments: argparse.Namespace, table: Table, roles: Roles, rows: TrainingTable,
               scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the model file says of the training: figures, and what options ask for; nothing of the clock or machine.
-
-    Without any of these the file has the bytes that `save` in Python gives.
-    """
-    if not (scores or arguments.note is not None or arguments.date):
-        return {}
+    """What the model file says of the training; nothing of the clock or machine."""
     target = roles.target
     name = None if target is None or table.columns is None else table.columns[target]
     given = {"note": arguments.note, "date": arguments.date}

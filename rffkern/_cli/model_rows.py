@@ -66,9 +66,12 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
         rest = [j for j in range(table.n_columns) if j not in dropped][model.n_features_in_ :]
     if not rest and not needed:
         return None
-    if len(rest) != 1:
+    if not rest:
+        trained = "" if name is None else f"; training had {name!r}"
+        raise InvalidInputError(f"{table.path}: no column of labels or targets: all are features of the model{trained}")
+    if len(rest) > 1:
         raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
-                         "model")
+                         f"model: {shortened([column_label(j, table.columns) for j in rest])}")
     say(f"{table.path}: {'' if name is None or table.columns is None else f'no column {name!r}, as in training: '}"
         f"column {column_label(rest[0], table.columns)} is taken as the target, the only one that is no feature of the "
         "model; --target takes another")

@@ -234,7 +234,8 @@ def test_labels_that_are_numbers(command, folder, table):
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [
-    (("m.npz", "two.csv"), 2, "expected --target COLUMN, because 2 columns are no features"),
+    (("m.npz", "two.csv"), 2, "because 2 columns are no features of the model: 3 (id), 4 (said)"),
+    (("m.npz", "features.csv"), 65, "no column of labels or targets: all are features of the model; training had 'ans"),
     (("m.npz", "none.csv"), 65, "the table has no rows with a label or target"),
     (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "column 3 (answer): expected a finite"),
     (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
@@ -242,7 +243,8 @@ def test_labels_that_are_numbers(command, folder, table):
     (("m.npz", "test.csv", "--reject", "test.csv"), 2, "must not be an input")])
 def test_wrong_arguments(command, folder, table, arguments, code, message):
     write_csv(folder / "two.csv", np.column_stack([table[0], table[0][:, 0]]), table[1],
-              ["length", "width", "depth", "id"])
+              ["length", "width", "depth", "id"], "said")
+    write_csv(folder / "features.csv", table[0])
     write_csv(folder / "none.csv", table[0][:9], [""] * 9)
     found, _, errors = command("evaluate", *arguments)
     assert (found, message in errors) == (code, True), errors
@@ -259,7 +261,7 @@ def test_small_tables_are_cross_validated(command, folder, table):
     assert "cross validation 200 rows, accuracy " in command("info", "n.npz")[1]
     plain = ["fit", "train.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=30"]
     assert command(*plain, "--cv", "0")[0] == 0
-    assert not hasattr(load(folder / "p.npz"), "metadata_")
+    assert load(folder / "p.npz").metadata_ == {"target": "answer", "rows": 200}
 
 
 @pytest.mark.parametrize(("options", "code", "message"), [

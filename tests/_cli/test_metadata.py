@@ -59,7 +59,7 @@ def test_nothing_depends_on_the_clock(command, folder):
     assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
     assert load(folder / "a.npz").metadata_ == {"target": "answer", "rows": 200, "note": ""}
     assert command("fit", "train.csv", "-o", "c.npz", *FAST)[0] == 0
-    assert (folder / "c.npz").read_bytes() == dumps(load(folder / "a.npz"), metadata={})
+    assert (folder / "c.npz").read_bytes() == dumps(load(folder / "a.npz"), metadata={"target": "answer", "rows": 200})
 
 
 def test_a_wrong_date(command, folder):

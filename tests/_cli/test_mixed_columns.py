@@ -309,7 +309,7 @@ def test_one_model_and_one_prediction(package, columns, command, folder):
     """Files are equal byte by byte, and predictions do not depend on the order of columns."""
     columns, y = columns
     model = GBRFF2Classifier(30, columns=MAP, random_state=0).fit(as_dict(columns), y)
-    save(model, folder / "model.npz")
+    save(model, folder / "model.npz", metadata={"target": "y", "rows": len(y)})
     for name in files_of(folder, package, columns | {"y": y.tolist()}):
         assert command("fit", name, "-o", "from.npz", "--set", "n_estimators=30", *OPTIONS)[0] == 0
         assert (folder / "from.npz").read_bytes() == (folder / "model.npz").read_bytes(), name

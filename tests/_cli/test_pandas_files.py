@@ -75,7 +75,7 @@ def test_same_bytes(labels, command, folder):
         write_frame(folder / name, frame)
         assert command("fit", name, "-o", "n.npz", "--model", "fourier_boosting", "--set", "kernel_ridge=false",
                        "--set", "n_estimators=4")[0] == 0
-        assert (folder / "n.npz").read_bytes() == rffkern.dumps(fitted)
+        assert (folder / "n.npz").read_bytes() == rffkern.dumps(fitted, metadata={"target": "y", "rows": N})
 
 
 def test_wide_labels_stay_objects():

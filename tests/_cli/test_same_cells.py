@@ -42,7 +42,7 @@ def test_one_table_gives_one_file(command, folder, name):
     code, _, errors = command("fit", name, "-o", "from.npz", "--set", "n_estimators=8", "--columns",
                               '{"numeric": ["standard"], "min_level_rows": 2}', "--model", "gbrff2")
     assert code == 0, errors
-    assert (folder / "from.npz").read_bytes() == dumps(model)
+    assert (folder / "from.npz").read_bytes() == dumps(model, metadata={"target": "y", "rows": ROWS})
     code, out, errors = command("predict", "from.npz", name, "--proba")
     assert (code, errors) == (0, "")
     rows = [line.rsplit(",", 2)[1:] for line in out.splitlines()[1:]]
