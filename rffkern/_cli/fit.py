@@ -120,7 +120,9 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = "" if column_map is None else words_on_dropped(column_map.describe())
     if dropped:
         say(f"columns not used: {dropped}")
-    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}", "cross_validation": f"rows in {how}"}
+    decided = "" if getattr(model, "early_stopping_rounds", None) is None else ", which decided when training ended"
+    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}{decided}",
+             "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])
     if not evaluations:

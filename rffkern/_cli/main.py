@@ -184,8 +184,8 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                      help="model file to write (.npz), or - for stdout")
     _add_roles(fit)
     fit.add_argument("--eval", metavar="FILE",
-                     help="table with the same columns, on which the loss is computed after each round and the score "
-                          "is reported; with --set early_stopping_rounds=N, training stops early")
+                     help="table with the same columns, whose rows decide when training ends; the score on them is "
+                          "reported, and flatters the model a little")
     fit.add_argument("--model", choices=[AUTO, *_PREDICTORS], default=AUTO, metavar="FAMILY",
                      help=f"model family: {', '.join(_PREDICTORS)}; regressors predict numbers, all others classes "
                           f"(default: {AUTO}, which means {AUTOMATIC[0]} if the target is text, boolean, or integers "

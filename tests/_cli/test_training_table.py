@@ -225,7 +225,8 @@ def test_eval_stops_training_early(folder):
     done = run("fit", "train.csv", "-o", "n.npz", "--eval", "test.csv", *arguments, cwd=folder)
     model = load(folder / "n.npz")
     assert len(model.eval_loss_) == len(model.train_loss_) < 500
-    said = float(done.stderr.split("of 100 rows of test.csv; the model on ")[1].split()[0])
+    assert "of 100 rows of test.csv, which decided when training ended; the model on " in done.stderr
+    said = float(done.stderr.split("ended; the model on ")[1].split()[0])
     predicted = run("predict", "n.npz", "test.csv", "-o", "o.csv", "--target", "answer", cwd=folder).stderr
     assert abs(float(predicted.split(": ")[-1].split()[0]) - said) < 0.1
 
@@ -243,7 +244,8 @@ def test_eval_of_regression_and_of_words(tmp_path, rng):
                                                                    zip(*(cells[key] for key in order), strict=True))]))
     arguments = ["--model", "fourier_boosting_regressor", "--set", "n_estimators=60", "--target", "y"]
     done = run("fit", "t.csv", "-o", "n.npz", "--eval", "e.csv", *arguments, cwd=tmp_path)
-    assert float(done.stderr.split("40 rows of e.csv; the model one of ")[1].split("R^2 ")[1].split()[0]) > 0.5
+    assert "on 40 rows of e.csv, which decided when training ended; the model one of " in done.stderr
+    assert float(done.stderr.split("R^2 ")[1].split()[0]) > 0.5
     assert len(load(tmp_path / "n.npz").eval_loss_) > 0
 
 
