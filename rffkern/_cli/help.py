@@ -33,7 +33,7 @@ rffkern what-if model.npz rows.csv --target 300000 --limit rooms=1:6   # numbers
 rffkern what-if model.npz rows.csv --target 250000:300000 --json       # between two numbers, as JSON
 """),
     "sure": ("how sure predictions are", """\
-rffkern predict model.npz new.csv -o out.csv --proba         # calibrated probabilities of classes
+rffkern predict model.npz new.csv -o out.csv --proba         # calibrated, but not in GBRFF and PBRFF
 rffkern predict model.npz new.csv -o out.csv --interval 0.9  # intervals, or sets of labels, that hold 90 %
 rffkern fit train.csv -o model.npz --target y --model fourier_boosting_regressor \\
     --set loss=quantile --set 'quantile=[0.1,0.5,0.9]'       # quantiles that do not cross

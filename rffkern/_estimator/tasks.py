@@ -306,7 +306,9 @@ class Classifier(Predictor):
         """Return class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`.
 
         With more than two classes they are those of one against the rest, scaled to sum to 1, or, of families that
-        learn all classes at once, the softmax of the scores.
+        learn all classes at once, the softmax of the scores.  Those of GBRFF and PBRFF are not calibrated on held-out
+        rows, as those of Fourier boosting, kernel ridge regression and sparse kernel machines are: scikit-learn's
+        `CalibratedClassifierCV` does it.
         """
         now = self._snapshot()
         scores = now._raw_scores(X)
