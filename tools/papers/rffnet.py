@@ -62,7 +62,7 @@ def run_regression(folder, cell):
     if cell["method"] == "RFFNet" and cell["set"] in SYNTHETIC:
         relevant = SYNTHETIC[cell["set"]].relevant
         figures["found"] = int(np.isin(model.select_top_k(len(relevant)), relevant).sum())
-        figures["relevances"] = np.round(model.feature_importances_, 4).tolist()
+        figures["relevances"] = np.round(model.relevances_ / model.relevances_.max(), 4).tolist()
     return figures
 
 
@@ -132,7 +132,7 @@ def run_classification(folder, cell):
     if cell["method"] == "RFFNet":
         theirs = trees.fit(X, y).feature_importances_
         figures["rank_correlation"] = float(spearmanr(model.feature_importances_, theirs).statistic)
-        figures["relevances"] = np.round(model.feature_importances_, 4).tolist()
+        figures["relevances"] = np.round(model.relevances_ / model.relevances_.max(), 4).tolist()
         figures["XGBoost"] = np.round(theirs / theirs.max(), 4).tolist()
     return figures
 

@@ -101,7 +101,8 @@ _ATTRIBUTES = (
     Attribute("relevances_", "array of shape (n_features,)",
               "|lambda| for columns in units of their standard deviation (without `standardize`, of the root of their "
               "mean variance); 0 for columns that do not vary."),
-    Attribute("feature_importances_", "array of shape (n_features,)", "`relevances_` over the largest of them."),
+    Attribute("feature_importances_", "array of shape (n_features,)", "`relevances_` over their sum.  "
+              "A linear effect has a long length scale, and so a small importance: see `explain`."),
     shared.N_COMPONENTS_.described("Number of random features."),
     Attribute("n_epochs_, best_epoch_", "int",
               "Number of epochs, of which the last may be incomplete, and the epoch whose values were kept."),
@@ -164,10 +165,9 @@ class _RFFNet(Model):
 
     @property
     def feature_importances_(self) -> Double:
-        """`relevances_` over the largest of them."""
+        """`relevances_` over their sum."""
         relevances = self._relevances_of_columns()
-        largest = relevances.max()
-        return relevances / largest if largest > 0 else relevances.copy()
+        return relevances / (relevances.sum() or 1.0)
 
     def _loss(self, n_outputs: int) -> Loss:
         raise NotImplementedError

@@ -111,7 +111,9 @@ _FITTED = (
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the table, its share in the squared distances between basis vectors: the variance of "
               "their values over the square of the length scale, divided by its sum over columns.  Columns that a map "
-              "makes of one count together.  The sum is 1, or 0 where there is at most one basis vector."),
+              "makes of one count together.  The sum is 1, or 0 where there is at most one basis vector.  A linear "
+              "effect has a long length scale, and so a small importance, and where all columns share one length scale "
+              "importances are about equal and say nothing: see `explain`."),
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     shared.N_FEATURES_IN_,
 )
