@@ -51,7 +51,8 @@ def probabilities(model):
 
 def fourier(X, y, X_test, loss, seed):
     """Predictions, or quantiles as columns."""
-    model = FourierBoostingRegressor(loss=loss, quantile=QUANTILES, random_state=seed, n_jobs=1).fit(X, y)
+    quantile = QUANTILES if loss == "quantile" else 0.5
+    model = FourierBoostingRegressor(loss=loss, quantile=quantile, random_state=seed, n_jobs=1).fit(X, y)
     return model.predict_quantiles(X_test) if loss == "quantile" else model.predict(X_test)
 
 

@@ -413,6 +413,12 @@ class Regressor(Predictor):
         tags.target_tags.multi_output = True
         return tags
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        quantile, loss = getattr(self, "quantile", 0.5), getattr(self, "loss", "quantile")
+        if quantile != 0.5 and loss != "quantile":
+            raise InvalidInputError(f"quantile={quantile!r} needs loss='quantile', got loss={loss!r}")
+
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                         continues: bool | None = None, division: "Division | None" = None) -> "Training":
         """Check parameters and rows; a single row will do only where training goes on."""

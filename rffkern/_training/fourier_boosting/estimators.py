@@ -408,8 +408,8 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                   + "; or half the deviance of targets whose mean is exp(f): "
                   + ", ".join(f'"{name}" {facts.text}' for name, facts in losses_with("log").items()) + "."),
         Parameter("quantile", QUANTILES,
-                  'The quantile that the loss "quantile" estimates.  Several quantiles share all terms: '
-                  "`predict_quantiles` returns all of them, and `predict` the first."),
+                  'The quantile that the loss "quantile" estimates; others only take 0.5.  Several quantiles share '
+                  "all terms: `predict_quantiles` returns all of them, and `predict` the first."),
         Parameter("power", number(float, 1.01, 1.99),
                   'For the loss "tweedie": the variance of y is taken to be proportional to its mean to this power.'),
         *PARAMETERS[1:])

@@ -35,7 +35,8 @@ _LOSS = Parameter(
     "loss", choice("squared_error", "huber", "quantile"),
     "(y - f)^2; the Huber loss, which is the same up to |y - f| = delta and linear beyond; or the pinball loss of a "
     "quantile of y.")
-_QUANTILE = Parameter("quantile", number(float, 1e-6, 1 - 1e-6), "The quantile that the pinball loss estimates.")
+_QUANTILE = Parameter("quantile", number(float, 1e-6, 1 - 1e-6),
+                      "The quantile that the pinball loss estimates; other losses only take 0.5.")
 _DELTA = Parameter("delta", number(float, 0, 1e10, open_low=True),
                    "Where the Huber loss becomes linear, in units of the standard deviation of y.")
 _LEARNING_RATE = shared.LEARNING_RATE.described(

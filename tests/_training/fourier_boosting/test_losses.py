@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingRegressor, InvalidInputError, load, save
+from rffkern import FourierBoostingRegressor, InvalidInputError, RFFNetRegressor, load, save
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.parameters import LOSSES, OF_CLASSES, OF_TWO_CLASSES, LossName
@@ -156,6 +156,9 @@ def test_quantiles_need_their_loss():
     X, middle, *_ = rows(3, 60)
     with pytest.raises(InvalidInputError, match="needs loss"):
         FourierBoostingRegressor(5, **QUICK).fit(X, middle).predict_quantiles(X)
+    for cls in (FourierBoostingRegressor, RFFNetRegressor):
+        with pytest.raises(InvalidInputError, match=r"quantile=0.9 needs loss='quantile', got loss='squared"):
+            cls(quantile=0.9).fit(X, middle)
 
 
 def test_outliers_hardly_move_the_loss_of_huber():
