@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from .._column_map.drift import Counts, Reference, added, count_rows, report, summary
 from .._estimator.columns import reference_of
 from .._estimator.explanations import check_marginals
-from .._estimator.links import several_quantiles
-from .._estimator.metrics import label_codes
+from .._estimator.links import quantiles_of, several_quantiles
+from .._estimator.metrics import label_codes, pinball
 from .._files.atomic_file import atomic_write, is_stream
 from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError, TrainingStateError
@@ -243,7 +243,10 @@ class Scorer:
 
     def totals(self) -> "Totals":
         """Those of no rows."""
-        return Totals(self._has_labels)
+        quantiles = quantiles_of(self.model)
+        if quantiles is None or self.model._n_targets() > 1:
+            return Totals(Accuracy() if self._has_labels else RSquared())
+        return Totals(PinballLoss(quantiles))
 
     def score(self, block: Block) -> ScoredBlock:
         """Predictions of a block."""
@@ -252,9 +255,11 @@ class Scorer:
             return ScoredBlock(b"", block.done, block.rejected, totals)
         rows = self.of_model.of(block)
         predicted, proba, covering = self.model._answers(rows, self.proba, self.coverage)
+        if several_quantiles(self.model):
+            predicted = self.model.predict_quantiles(rows)
         shown = predicted if self._has_labels else self._rounded(predicted)
-        data = self.writer.rows(shown, None if proba is None else self._rounded(proba), block.kept, [
-            *self._quantiles(rows), *self._covering(covering), *self._reasons(rows)])
+        data = self.writer.rows(shown, None if proba is None else self._rounded(proba), block.kept,
+                                [*self._covering(covering), *self._reasons(rows)])
         totals.n_rows = len(block.X)
         totals.rounded.update(block.rounded)
         if block.labels is not None:
@@ -270,10 +275,6 @@ class Scorer:
     def _rounded(self, numbers: Double) -> Double:
         """Numbers with the digits that are asked for."""
         return numbers if self.digits is None else np.round(numbers, self.digits)
-
-    def _quantiles(self, rows: Any) -> list[NDArray[Any]]:
-        """A column for each quantile, if the model has several."""
-        return [*self._rounded(self.model.predict_quantiles(rows)).T] if several_quantiles(self.model) else []
 
     def _covering(self, found: Any) -> list[NDArray[Any]]:
         """Columns of the ends of intervals, or of sets of labels as text."""
@@ -305,9 +306,9 @@ class Scorer:
 class Totals:
     """What is known of rows whose predictions are written."""
 
-    def __init__(self, has_labels: bool) -> None:
+    def __init__(self, score: Any) -> None:
         self.n_rows = 0
-        self.score: Any = Accuracy() if has_labels else RSquared()
+        self.score = score
         self.rounded: set[int] = set()
         self.counts: Counts | None = None
 
@@ -409,6 +410,37 @@ class RSquared:
     def report(self) -> str:
         """R^2."""
         return f"R^2 on {self.n_rows} rows: {self.value():.4f}" if self.n_rows > 1 else "R^2 is not defined on one row"
+
+
+class PinballLoss:
+    """The mean loss of one or several quantiles, without rows that have no target."""
+
+    name = "pinball loss"
+
+    def __init__(self, quantiles: Sequence[float]) -> None:
+        self.n_rows, self._quantiles, self._sum = 0, quantiles, 0.0
+
+    def add(self, labels: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Add a block."""
+        columns = np.atleast_2d(predicted.T)
+        _check_targets(labels, columns[0])
+        known = np.isfinite(labels)
+        self.n_rows += int(known.sum())
+        self._sum += sum(float(pinball(labels[known], column[known], quantile).sum())
+                         for column, quantile in zip(columns, self._quantiles, strict=True))
+
+    def merge(self, other: "PinballLoss") -> None:
+        """Add other rows."""
+        self.n_rows += other.n_rows
+        self._sum += other._sum
+
+    def value(self) -> float:
+        """The mean over rows and quantiles."""
+        return self._sum / (self.n_rows * len(self._quantiles))
+
+    def report(self) -> str:
+        """The loss in the unit of the target."""
+        return f"pinball loss on {self.n_rows} rows: {self.value():.4g}"
 
 
 def _check_targets(labels: NDArray[Any], predicted: NDArray[Any]) -> None:

@@ -26,9 +26,8 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     if path is not None and path.endswith(".npy"):
         return _npy_writer(model, proba)
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
-    blank, point = (" ", ".") if names == "words" else ("_", "_")
-    covering = [f"quantile{blank}{quantile:g}".replace(".", point) for quantile in several_quantiles(model)]
-    covering += [] if coverage is None else _covering_names(model, coverage, names)
+    blank = " " if names == "words" else "_"
+    covering = [] if coverage is None else _covering_names(model, coverage, names)
     reasons = [f"{what}{blank}{k}" for k in range(1, n_reasons + 1) for what in ("reason", "contribution")]
     header = _header(model, proba, [*covering, *reasons], kept_names, names)
     if path is None or not path.endswith(ARROW_ENDINGS):
@@ -56,10 +55,11 @@ def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
 
 
 def _header(model: Any, proba: bool, covering: list[str], kept: list[str], names: str) -> list[str]:
-    """Names of columns: those that are kept, predictions, probabilities, quantiles, intervals or sets, reasons."""
+    """Names of columns: those that are kept, predictions or quantiles, probabilities, intervals or sets, reasons."""
     n_outputs = 1 if hasattr(model, "classes_") else model._n_targets()
-    blank, before = (" ", "probability of ") if names == "words" else ("_", "probability_")
-    written = ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)]
+    blank, point, before = (" ", ".", "probability of ") if names == "words" else ("_", "_", "probability_")
+    written = [f"quantile{blank}{quantile:g}".replace(".", point) for quantile in several_quantiles(model)] or (
+        ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)])
     if proba:
         labels = [f"{label}" for label in model.classes_]
         if names == "identifiers":
@@ -119,7 +119,7 @@ def _cell(value: object) -> str:
 
 def _npy_writer(model: Any, proba: bool) -> "NpyWriter":
     if not hasattr(model, "classes_"):
-        n_outputs = model._n_targets()
+        n_outputs = len(several_quantiles(model)) or model._n_targets()
         return NpyWriter(np.dtype(np.float64), (n_outputs,) if n_outputs > 1 else ())
     classes = model.classes_
     if proba:

@@ -86,7 +86,7 @@ def quantiles_of(model: Any) -> tuple[float, ...] | None:
 
 
 def several_quantiles(model: Any) -> tuple[float, ...]:
-    """The quantiles that a model estimates where there are several, of which the first is predicted; else ()."""
+    """The quantiles of a model where there are several, of which `predict` gives the first; else ()."""
     quantiles = quantiles_of(model) or ()
     return quantiles if len(quantiles) > 1 else ()
 

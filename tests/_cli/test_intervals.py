@@ -34,7 +34,7 @@ def models(folder, table):
 
 @pytest.mark.parametrize(("name", "header"), [
     ("numbers", ["prediction", "lower 80 %", "upper 80 %"]),
-    ("quantiles", ["prediction", "quantile 0.1", "quantile 0.9", "lower 80 %", "upper 80 %"]),
+    ("quantiles", ["quantile 0.1", "quantile 0.9", "lower 80 %", "upper 80 %"]),
     ("two", ["prediction 0", "prediction 1", "lower 80 % 0", "upper 80 % 0", "lower 80 % 1", "upper 80 % 1"])])
 def test_ends_are_columns(command, folder, models, table, name, header):
     assert command("predict", f"{name}.npz", "rows.csv", "-o", "o.csv", "--interval", "0.8")[0] == 0

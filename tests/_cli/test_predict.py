@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import pickle
 import subprocess
@@ -366,7 +367,7 @@ def test_the_header_of_many_rows_fits():
 
 
 def test_several_quantiles_are_columns(command, folder):
-    """`predict` alone gives the first of them, which a reader would take for the middle."""
+    """In place of the prediction, the first of them, which a reader would take for the middle."""
     (folder / "t.csv").write_text("x,p\n" + "".join(f"{k % 17},{2 * (k % 17) + 37 * k % 11 / 5}\n" for k in range(200)))
     assert command("fit", "t.csv", "-o", "q.npz", "--model", "fourier_boosting_regressor", "--set", "loss=quantile",
                    "--set", "quantile=[0.1,0.5,0.9]", "--set", "n_estimators=20")[0] == 0
@@ -374,11 +375,17 @@ def test_several_quantiles_are_columns(command, folder):
     (folder / "x.csv").write_text("x\n0\n1\n2\n")
     _, out, _ = command("predict", "q.npz", "x.csv", "--interval", "0.8")
     lines = out.splitlines()
-    assert lines[0] == "prediction,quantile 0.1,quantile 0.5,quantile 0.9,lower 80 %,upper 80 %"
+    assert lines[0] == "quantile 0.1,quantile 0.5,quantile 0.9,lower 80 %,upper 80 %"
     found = np.array([line.split(",") for line in lines[1:]], dtype=float)
-    np.testing.assert_array_equal(found[:, 1:4], model.predict_quantiles(X))
+    np.testing.assert_array_equal(found[:, :3], model.predict_quantiles(X))
     _, out, _ = command("predict", "q.npz", "x.csv", "--names", "identifiers", "--round", "1")
-    assert out.splitlines()[0] == "prediction,quantile_0_1,quantile_0_5,quantile_0_9"
+    assert out.splitlines()[0] == "quantile_0_1,quantile_0_5,quantile_0_9"
+    assert command("predict", "q.npz", "x.csv", "-o", "q.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(folder / "q.npy"), model.predict_quantiles(X))
+    judged = json.loads(command("evaluate", "q.npz", "t.csv", "--json")[1])["pinball"]
+    for jobs in ("1", "2"):
+        _, _, errors = command("predict", "q.npz", "t.csv", "--target", "p", "-o", "o.csv", "--jobs", jobs)
+        assert errors == f"pinball loss on 200 rows: {judged:.4g}\n"
 
 
 def test_a_target_without_any_label_of_the_model(command):
