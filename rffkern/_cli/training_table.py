@@ -242,11 +242,13 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if has_labels and table.header_guessed and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
-    if classify is None and y.dtype.kind in "iuf":  # text leaves no doubt
+    words = list(dict.fromkeys(y.tolist())) if y.dtype.kind == "U" and y.ndim == 1 else []
+    if (has_labels and len(words or np.unique(y)) > MAX_INTEGER_LABELS) or (
+            classify is None and y.dtype.kind in "iuf"):  # few words leave no doubt
         name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
             else f"column {column_label(roles.target, None)}"
         say(f"{table.path}: target {name} {_task_message(y, has_labels)}{read_as}")
-    for word in filter(is_missing, dict.fromkeys(y.tolist()) if y.dtype.kind == "U" and y.ndim == 1 else ()):
+    for word in filter(is_missing, words):
         say(f"{table.path}: {(y == word).sum()} rows have the label {word!r}, which becomes a class; if it means that "
             "the label is missing, remove these rows")
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
@@ -432,12 +434,14 @@ def example_of_marks(blocks: Sequence[NDArray[Any]]) -> str:
 
 
 def _task_message(y: NDArray[Any], has_labels: bool) -> str:
-    """What is chosen for a target of numbers, and how to choose the other task."""
+    """What is chosen for a target, and of numbers how to choose the other task."""
     if y.ndim > 1:
         return f"has {y.shape[1]} columns of numbers: regression"
     n_distinct = len(np.unique(y))
+    if y.dtype.kind not in "iuf":
+        return f"has {n_distinct} distinct values that are no numbers: classification"
     if has_labels:
-        return f"has {n_distinct} distinct integers: classification; for regression, pass --model {AUTOMATIC[1]}"
+        return f"has {n_distinct} distinct numbers: classification; for regression, pass --model {AUTOMATIC[1]}"
     other = f"; for classification, pass --model {AUTOMATIC[0]}" if (y == np.floor(y)).all() else ""
     return f"has {n_distinct} distinct numbers: regression{other}"
 

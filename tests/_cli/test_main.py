@@ -245,7 +245,7 @@ def test_columns_are_counted_as_options_count_them(tmp_path, small_table, place)
     write_csv(tmp_path / "t.csv", np.column_stack(columns), header=None)
     fit = ("fit", "t.csv", "-o", "m.npz", *AUTO, *(("--target", str(place)) if place < 4 else ()))
     errors = said(tmp_path, *fit)
-    assert f"target column {place} (the first is 0) has 2 distinct integers: classification" in errors
+    assert f"target column {place} (the first is 0) has 2 distinct numbers: classification" in errors
     index = re.search(r"has a different number in each row, like an identifier; .* pass --exclude '(\d+)'", errors)[1]
     errors = said(tmp_path, *fit, "--exclude", index)
     assert "trained FourierBoostingClassifier on 80 rows of 3 columns" in errors

@@ -322,7 +322,7 @@ def test_the_table_chooses_the_class(folder, table, capsys):
     assert float(said.split("on 75 held-out rows; the model one of ")[1].split("R^2 ")[1].split()[0]) > 0.9
     np.savez(folder / "c.npz", X=X, y=(y == "yes").astype(int))
     assert fit(folder, "c.npz") == 0
-    assert ("c.npz: target y has 2 distinct integers: classification; for regression, pass --model "
+    assert ("c.npz: target y has 2 distinct numbers: classification; for regression, pass --model "
             "fourier_boosting_regressor\n") in capsys.readouterr().err
     assert fit(folder, "c.npz", "--model", "fourier_boosting_regressor") == 0
     assert "distinct" not in capsys.readouterr().err
@@ -440,6 +440,18 @@ def test_numbers_that_are_no_labels(word):
         to_labels([np.array(["1", "2"]), np.array([word, "1"])], "t.csv")
     with pytest.raises(InvalidInputError, match=r"t\.npz: .* as the label of data row 2, got nan"):
         to_labels([np.array([1.0, np.nan])], "t.npz")
+
+
+@pytest.mark.parametrize(("cell", "said"), [
+    ("{0}", "21 distinct numbers: classification; for regression, pass --model fourier_boosting_regressor"),
+    ("2024-03-{1}", "21 distinct values that are no numbers: classification")])
+def test_a_classifier_of_many_labels(command, folder, cell, said):
+    (folder / "t.csv").write_text("x,y\n" + "".join(f"{k},{cell.format(k % 21, 10 + k % 21)}\n" for k in range(84)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=1")
+    assert code == 0
+    assert f"t.csv: target 'y' has {said}\n" in errors
+    code, _, errors = command("fit", "train.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=1")
+    assert (code, "distinct" in errors) == (0, False)
 
 
 def fitted(capsysbinary):
