@@ -4,9 +4,11 @@ import argparse
 import json
 from typing import Any
 
+from .._column_map.cells import DATE
 from .._estimator.evaluation import metric_name, names_of_metrics, with_error
 from .._files.archive import decode
 from .._files.model_files import loads
+from .._report.labelled_rows import date_text
 from ..errors import FormatError
 from .output import printable
 
@@ -55,15 +57,17 @@ def _loaded(content: bytes, path: str) -> Any:
 
 def _describe_map(column_map: Any, n_bytes: int) -> dict[str, Any]:
     """The facts about a ColumnMap without a model."""
-    return {"class": type(column_map).__name__, "features": column_map.n_features_in_, "bytes": n_bytes,
-            "outputs": len(column_map.sources_), **_describe_columns(column_map), "parameters": _parameters(column_map)}
+    return {"class": type(column_map).__name__, "columns of table": column_map.n_features_in_, "bytes": n_bytes,
+            "mapped features": len(column_map.sources_), **_describe_columns(column_map),
+            "parameters": _parameters(column_map)}
 
 
 def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
     """The facts about a model, or about an expansion without one."""
     expansion = getattr(model, "expansion_", model)
-    facts = {"class": type(model).__name__, "terms": expansion.n_terms, "features": expansion.n_features,
-             "outputs": expansion.n_outputs, "bytes": n_bytes}
+    facts = {"class": type(model).__name__, "terms": expansion.n_terms,
+             "columns of table": getattr(model, "n_features_in_", expansion.n_features),
+             "mapped features": expansion.n_features, "outputs": expansion.n_outputs, "bytes": n_bytes}
     if hasattr(model, "classes_"):
         facts["classes"] = model.classes_.tolist()
     if hasattr(model, "feature_names_in_"):
@@ -83,7 +87,7 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
     if getattr(model, "interaction_constraints", None) is not None:
         facts["interactions"] = [f"{first} x {second}" for first, second in model.interaction_pairs_] or "none"
     for name in getattr(model, "_fitted_curves", ()):
-        values, fact = getattr(model, name), name.strip("_").replace("_", " ")
+        values, fact = getattr(model, name), _fact(name)
         if name in _NOT_SHOWN:
             continue
         if name == "feature_importances_":
@@ -119,7 +123,7 @@ def _numbers(model: Any, content: bytes) -> dict[str, Any]:
     facts: dict[str, Any] = {"versions": {"rffkern": header["package"], "format": header["version"]}}
     for name in getattr(model, "_fitted_curves", ()):
         if name.endswith("loss_") and len(values := getattr(model, name)):
-            facts[name.strip("_").replace("_", " ")] = {"before training": float(values[0]), "at the end": float(
+            facts[_fact(name)] = {"before training": float(values[0]), "at the end": float(
                 values[-1]), "rounds": len(values) - 1, "lowest": float(values.min())}
     if hasattr(model, "kernel_ridge_report_"):
         facts["kernel ridge"] = model.kernel_ridge_report_._asdict()
@@ -127,6 +131,11 @@ def _numbers(model: Any, content: bytes) -> dict[str, Any]:
     if column_map is not None:
         facts["columns"] = column_map.describe()
     return facts
+
+
+def _fact(name: str) -> str:
+    """What a fitted curve is called."""
+    return "validation loss" if name == "eval_loss_" else name.strip("_").replace("_", " ")
 
 
 def _parameters(model: Any) -> dict[str, Any]:
@@ -141,8 +150,17 @@ def _describe_columns(column_map: Any) -> dict[str, Any]:
     for row in column_map.describe():
         column, kind, form, *rest = row.items()
         facts.setdefault(f"column {column[1]}", []).append(
-            f"{kind[1]}, {form[1]}" + "".join(f", {name} {_short(value)}" for name, value in rest))
+            f"{kind[1]}, {form[1]}" + "".join(
+                f", {name} {_of_date(name, form[1], value) if kind[1] == DATE else _short(value)}"
+                for name, value in rest))
     return facts
+
+
+def _of_date(name: str, form: str, seconds: Any) -> str:
+    """A number that describes a column of dates: a date, or days."""
+    if name in ("deviation", "width") or (name, form) == ("mean", "difference"):
+        return f"{seconds / 86400:.4g} days"
+    return date_text(seconds)[:10] if name in ("mean", "median", "missing_as", "low", "high") else _short(seconds)
 
 
 def _short(value: Any) -> str:

@@ -16,6 +16,7 @@ def test_info(folder):
     assert "length, width, depth" in text
     facts = json.loads(run("info", "m.npz", "--json", cwd=folder).stdout)
     assert facts["classes"] == ["no", "yes"]
+    assert (facts["columns of table"], facts["mapped features"]) == (3, 3)
     assert facts["parameters"]["n_estimators"] == 100
 
 
@@ -42,6 +43,18 @@ def test_relevances_from_the_command_line(folder, table):
     np.savez(folder / "t.npz", X=table[0], y=table[0][:, 1])
     run("fit", "t.npz", "-o", "n.npz", "--model", "rffnet_regressor", "--set", "max_epochs=20", cwd=folder)
     assert json.loads(run("info", "n.npz", "--json", cwd=folder).stdout)["most relevant"][0] == 1
+
+
+def test_info_of_dates(folder):
+    days = np.arange("2024-01-01", "2024-02-10", dtype="M8[D]")
+    model = rffkern.FourierBoostingClassifier(3, n_bags=2, kernel_ridge=False, random_state=0)
+    save(model.fit({"day": days, "due": days[::-1]}, ["a", "b"] * 20), folder / "d.npz")
+    text = run("info", "d.npz", cwd=folder).stdout
+    assert "date, standard, outputs 1, mean 2024-01-20, deviation 11.54 days; date, rank, outputs 1, knots 40, " \
+           "low 2024-01-01, high 2024-02-09; " in text
+    facts = json.loads(run("info", "d.npz", "--json", cwd=folder).stdout)
+    assert facts["columns of table"] == 2 < facts["mapped features"] == len(model.column_map_.sources_)
+    assert facts["validation loss"]["rounds"] == len(model.eval_loss_) - 1
 
 
 def test_info_of_column_maps(folder):
