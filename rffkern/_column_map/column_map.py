@@ -1,6 +1,5 @@
 """`ColumnMap`: any table to columns of numbers."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -10,6 +9,7 @@ from .._native.array_types import Double, NDArray
 from .._protocol.arguments import Check, choice, distinct, number
 from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
+from .._protocol.warning import warn
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
@@ -319,12 +319,12 @@ def warn_of_columns(fitted_map: FittedMap) -> None:
 
     dropped = words_on_dropped(fitted_map.describe(), repr)
     if dropped:
-        warnings.warn(f"columns that are not used: {dropped}", ColumnWarning, stacklevel=3)
+        warn(f"columns that are not used: {dropped}", ColumnWarning)
     odd = [f"{name!r} ({text!r})" for name, column in zip(fitted_map.column_names(), fitted_map.columns, strict=True)
            for text in column.kept_texts if not is_printable(text)]
     if odd:
-        warnings.warn("control characters in texts, which no model file can hold: replace them before the fit if the "
-                      f"model is to be saved, in columns {', '.join(odd[:3])}", ColumnWarning, stacklevel=3)
+        warn("control characters in texts, which no model file can hold: replace them before the fit if the "
+             f"model is to be saved, in columns {', '.join(odd[:3])}", ColumnWarning)
 
 
 def _like(X: Any, mapped: Double) -> NDArray[Any]:

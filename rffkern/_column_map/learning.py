@@ -6,7 +6,6 @@ no bit of the result.
 
 import hashlib
 import itertools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import Double, NDArray
+from .._protocol.warning import warn
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
@@ -404,12 +404,12 @@ def _warn_of_outliers(statistics: ColumnStatistics, numeric: Sequence[str]) -> N
         low, high = statistics.summary.quantile(OUTLIER_SHARE / 2), statistics.summary.quantile(1 - OUTLIER_SHARE / 2)
         if 0 < (high - low) * OUTLIER_RATIO < statistics.moments.deviation:
             values = statistics.summary.values
-            warnings.warn(
+            warn(
                 f"{statistics.name} has a few rows so far out, between {values[0]:.3g} and {values[-1]:.3g}, that its "
                 f"standard deviation says nothing of all others, which lie between {low:.3g} and {high:.3g}.  If these "
                 'rows are errors, leave them out; else add a form that separates others, as '
                 'ColumnMap(("standard", "rank"))',
-                DataConversionWarning, stacklevel=2)
+                DataConversionWarning)
 
 
 def _numeric_form(name: str, statistics: ColumnStatistics, parameters: Parameters) -> Form:

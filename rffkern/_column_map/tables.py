@@ -10,13 +10,13 @@ import datetime
 import math
 import numbers
 import sys
-import warnings
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
+from .._protocol.warning import warn
 from .._rows.row_blocks import RowBlocks, row_slices
 from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from .._rows.validation import (
@@ -174,8 +174,8 @@ def has_large_integers(values: Double) -> bool:
 def warn_of_large_integers(values: Double, name: str) -> None:
     """Warn of integers, as float64, from 2^53 on."""
     if has_large_integers(values):
-        warnings.warn(f"{name} has integers of 2^53 or more, which float64 rounds: if they are identifiers, leave the "
-                      "column out or name it in categorical_features", DataConversionWarning, stacklevel=2)
+        warn(f"{name} has integers of 2^53 or more, which float64 rounds: if they are identifiers, leave the "
+             "column out or name it in categorical_features", DataConversionWarning)
 
 
 def _seconds(values: NDArray[Any]) -> Double:
@@ -379,14 +379,14 @@ def report_reading(reading: Reading, name: str, cell: str = "") -> None:
     if reading.ambiguous:
         order = "day" if reading.format == "dmy" else "month"
         such = f" such as {cell!r}" if cell else ""
-        warnings.warn(f"{name} has dates{such}, in which day and month could be exchanged: they are read "
-                      f'with the {order} first; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
-                      ColumnWarning, stacklevel=2)
+        warn(f"{name} has dates{such}, in which day and month could be exchanged: they are read "
+             f'with the {order} first; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
+             ColumnWarning)
     if reading.words:
         shown = ", ".join(map(repr, reading.words[:3]))
         what = "dates" if reading.kind == DATE else "numbers"
-        warnings.warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
-                      "categories, name it in categorical_features", ColumnWarning, stacklevel=2)
+        warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
+             "categories, name it in categorical_features", ColumnWarning)
 
 
 def is_complete_numeric(X: Any) -> bool:

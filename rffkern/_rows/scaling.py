@@ -1,7 +1,6 @@
 """Mean and spread of columns, by which rows and targets are standardised."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from .._native import scoring
 from .._native.array_types import Double, NDArray
+from .._protocol.warning import warn
 from ..errors import DataConversionWarning, InvalidInputError
 from .row_blocks import RowBlocks
 from .threads import check_n_threads
@@ -92,11 +92,11 @@ def target_scaling(values: Double, weights: RowWeights, n_threads: int | None = 
     scaling = scaling_from(rows, True)
     for found in _columns_with_outliers(rows, scaling):
         which = f" of column {found.column}" if len(scaling.center) > 1 else ""
-        warnings.warn(
+        warn(
             f"y has a few values{which} so far out, between {found.low:.3g} and {found.high:.3g}, beside a deviation "
             f"of {found.deviation:.3g} of all others, that squared errors are about nothing else.  If they are errors, "
             "leave out their rows, or take loss='huber' or 'absolute_error', where there is one: they hardly move it",
-            DataConversionWarning, stacklevel=2)
+            DataConversionWarning)
     return scaling
 
 
@@ -126,11 +126,11 @@ def _of_inliers(rows: "RowSums", scaling: Scaling) -> Scaling:
     inliers = _columns_with_outliers(rows, scaling)
     for found in inliers:
         center[found.column], inverse_scale[found.column] = found.center, 1 / found.deviation
-        warnings.warn(
+        warn(
             f"column {found.column} of X has a few rows so far out, between {found.low:.3g} and {found.high:.3g}, "
             "that its standard deviation says nothing of all others: it is scaled by theirs, "
             f"{found.deviation:.3g} about {found.center:.3g}.  If these rows are errors, leave them out",
-            DataConversionWarning, stacklevel=2)
+            DataConversionWarning)
     return scaling._replace(center=center, inverse_scale=inverse_scale, farthest=_CLIP) if inliers else scaling
 
 

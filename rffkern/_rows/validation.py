@@ -3,7 +3,6 @@
 import math
 import numbers
 import sys
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from .._native import scoring
 from .._native.array_types import Double, Indices, NDArray
+from .._protocol.warning import warn
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, dense_rows, is_sparse
 
@@ -213,9 +213,9 @@ def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
     array = to_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         module = sys.modules.get("sklearn.exceptions")
-        warnings.warn(f"A column-vector {name} was passed when a 1d array was expected; "
-                      f"use {name}.ravel() to avoid this warning",
-                      module.DataConversionWarning if module else DataConversionWarning, stacklevel=4)
+        warn(f"A column-vector {name} was passed when a 1d array was expected; "
+             f"use {name}.ravel() to avoid this warning",
+             module.DataConversionWarning if module else DataConversionWarning)
         array = array.ravel()
     if array.ndim != 1:
         raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}: "

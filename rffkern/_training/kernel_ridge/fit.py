@@ -1,6 +1,5 @@
 """Kernel ridge regression, from checked rows to a fitted model: kernel, regions, systems, calibration."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._model.tree_layout import UNREACHED
 from ..._native.array_types import Double, Indices
 from ..._native.sparse import SHAPES
+from ..._protocol.warning import warn
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.training_rows import Training
@@ -90,9 +90,8 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
                                 else None for region in division.regions])
     if not regressions.residual <= model.tol:
         remedy = "a larger reg_lambda" if regressions.n_iter < model.max_iter else "a larger max_iter or reg_lambda"
-        warnings.warn(f"the kernel ridge regression is not solved: its systems A x = b have left |b - A x| = "
-                      f"{regressions.residual:.2g} |b|, above tol = {model.tol:g}; take {remedy}", RuntimeWarning,
-                      stacklevel=3)
+        warn(f"the kernel ridge regression is not solved: its systems A x = b have left |b - A x| = "
+             f"{regressions.residual:.2g} |b|, above tol = {model.tol:g}; take {remedy}", RuntimeWarning)
 
     factors, shifts = training.scale, training.center + training.scale * intercepts
     record: dict[str, Any] | None

@@ -19,7 +19,6 @@ that every step has a duality gap, and the method ends by it.
 """
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ import numpy as np
 from ..._estimator.monitor import SECONDS_BETWEEN, report_progress
 from ..._native import pbrff, solvers
 from ..._native.array_types import Double, NDArray
+from ..._protocol.warning import warn
 from ..._rows.weights import row_products
 
 Signs = NDArray[np.int8]
@@ -230,8 +230,8 @@ def fit_linear_svms(features: NDArray[Any], signs: list[Signs], bound: Double, l
         name = "the linear SVM" if len(signs) == 1 else f"linear SVM {number} of {len(signs)}"
         solved.append(solve_linear_svm(rows, sign, bound, loss, tol, name))
         if not solved[-1].gap <= tol:
-            warnings.warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
-                          f"objectives; it stopped at {solved[-1].gap:.2g}", RuntimeWarning, stacklevel=4)
+            warn(f"rounding keeps the support vector machine from the relative gap tol = {tol:g} between its "
+                 f"objectives; it stopped at {solved[-1].gap:.2g}", RuntimeWarning)
     return (np.column_stack([svm.coef for svm in solved]), np.column_stack([svm.margins for svm in solved]),
             sum(svm.n_steps for svm in solved))
 
