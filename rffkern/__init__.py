@@ -60,4 +60,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """All public names, whether their code is loaded or not."""
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+    return sorted([*__all__, *_SUBMODULES])

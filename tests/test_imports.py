@@ -108,7 +108,7 @@ def test_every_name_exists():
     assert sorted(rffkern.__all__) == rffkern.__all__
     for name in rffkern.__all__:
         assert getattr(rffkern, name) is not None
-    assert set(rffkern.__all__) | {"errors"} <= set(dir(rffkern))
+    assert {*rffkern.__all__, "errors", "plot"} == {*dir(rffkern)}
 
 
 def test_import_of_all_names():
