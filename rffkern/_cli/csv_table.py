@@ -443,8 +443,10 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
+    date = {"dmy": "30/9/2019, with the day first", "mdy": "9/30/2019, with the month first"}.get(
+        kind.format, "2024-03-01 12:30")
     expected = {NUMERIC: f"expected a finite number{comma},", CATEGORY: "expected a value,"}.get(
-        kind.kind, "expected a date, such as 2024-03-01 or 2024-03-01 12:30,")
+        kind.kind, f"expected a date, such as 2024-03-01 or {date},")
     if not kind.nullable and is_missing(text):
         return f"{expected} got {text!r}: the value is missing; fill it in, or skip such rows with --reject FILE"
     hint, value = "", read_texts([text], Reading(NUMERIC))[0]

@@ -395,7 +395,6 @@ def _choose_columns(columns: Any, rows: TrainingTable, path: str, model: Any) ->
     """The parameter `columns` of a model; what the table decides is reported."""
     if columns is _DEFAULT and rows.needs_map():
         _report_contents(rows, path)
-        say(f"{path}: these columns are mapped to numbers; --columns takes another map")
     return suitable_columns(model, rows, model.columns if columns is _DEFAULT else columns)
 
 
@@ -466,8 +465,8 @@ def _warn_identifiers(rows: TrainingTable, path: str) -> None:
     names = rows.names or list(map(str, rows.features))
     for name, column, values, (low, high) in zip(names, rows.columns, rows.X.T, ranges, strict=True):
         if column.kind == NUMERIC and not column.n_missing and _identifies_rows(name, values, low, high):
-            say(f"{path}: column {name!r} has a different number in each row, like an identifier; to exclude "
-                f"it, pass --exclude {name!r}")
+            say(f"{path}: column {name!r} has a different number in each row, like an identifier; to leave it "
+                f"out, pass --drop {name!r}")
 
 
 def _identifies_rows(name: str, values: NDArray[Any], low: float, high: float) -> bool:

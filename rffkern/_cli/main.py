@@ -43,9 +43,13 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
     inputs: set[str | None] = set()
     try:
         try:
-            arguments = make_parser().parse_args(argv)
+            parser = make_parser()
+            arguments = parser.parse_args(argv)
         finally:  # --help ends here
             sys.stdout.flush()
+        if arguments.command is None:
+            parser.print_help(sys.stderr)
+            return EXIT_USAGE
         inputs = {getattr(arguments, name, None) for name in ("data", "model", "eval", "artefact", "receipt")} - {None}
         if getattr(arguments, "log", "text") == "json":
             log.enter_context(contextlib.redirect_stderr(JsonLog(sys.stderr)))
@@ -117,7 +121,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="rffkern", epilog=_EXIT_CODES,
                      description="Kernel learning by random Fourier features and boosting.")
     parser.add_argument("--version", action="version", version=f"rffkern {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     def command(name: str, summary: str, details: str = "") -> argparse.ArgumentParser:
         description = f"{summary[0].upper()}{summary[1:]}.{details}"

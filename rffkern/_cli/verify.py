@@ -46,7 +46,7 @@ def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
         raise Finding(4, "\n".join(wrong))
     if all("not run" in result for result in engines.values()):
         raise Finding(5, "no program that runs the file is here, so that its scores are not compared with the model's: "
-                      f"install one of {', '.join(engines)}")
+                      f"install {' or '.join(engines)}")
 
 
 def read_rows(arguments: argparse.Namespace, model: Any, explain: bool) -> tuple[Rows, Results]:

@@ -136,8 +136,9 @@ def of_texts(cells: Sequence[str], reading: Reading | None, name: str) -> RawCol
             raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude) or missing, got "
                                     f"{odd[0]!r}")
         row = next(k for k, cell in enumerate(cells) if cell.strip() == odd[0].strip())
-        raise InvalidInputError(f"{name} must hold {reading.kind} values, as in training, got text such as {odd[0]!r} "
-                                f"at row {row}: None in its place counts as missing")
+        order = {"dmy": " with the day first", "mdy": " with the month first"}.get(reading.format, "")
+        raise InvalidInputError(f"{name} must hold {reading.kind} values{order}, as in training, got text such as "
+                                f"{odd[0]!r} at row {row}: None in its place counts as missing")
     if np.isnan(values).all():
         return _empty(len(cells))
     if reading.kind == NUMERIC and has_large_integers(values) and any(is_integer(cell.strip()) for cell in cells):

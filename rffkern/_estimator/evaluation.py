@@ -190,7 +190,7 @@ def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:
             return said
         if _is_better(figures, "log_loss"):
             return f"{said}; its probabilities are better than the shares of the labels: log loss " \
-                   f"{_pair(figures, 'log_loss')}, and {_short(constant['log_loss'])} of these"
+                   f"{_pair(figures, 'log_loss')} (class shares: {_short(constant['log_loss'])})"
         return said + _DOUBT
     judged = figures["judged_by"]
     if judged not in figures or judged not in constant:

@@ -129,8 +129,8 @@ def refuse_sparse_and_lazy(data: Any, name: str) -> None:
         raise InvalidTypeError(f"{name} must be a table in memory, got a {type(data).__name__}: call its collect()")
 
 
-def as_numeric(data: Any, name: str) -> NDArray[Any]:
-    """Return real numbers as an array of float32 or float64 in native byte order, of any shape."""
+def as_numeric(data: Any, name: str, hint: str = "") -> NDArray[Any]:
+    """Return real numbers as an array of float32 or float64 in native byte order, of any shape; text gets a hint."""
     refuse_masked(data, name)
     refuse_sparse_and_lazy(data, name)
     try:
@@ -146,9 +146,9 @@ def as_numeric(data: Any, name: str) -> NDArray[Any]:
             array = array.astype(np.float64)
         except (ValueError, TypeError, OverflowError) as error:
             kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
-            raise kind(f"{name} must be numeric, got an object array: {error}") from error
+            raise kind(f"{name} must be numeric, got an object array: {error}{hint}") from error
     elif array.dtype.kind != "f":
-        raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}")
+        raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}{hint}")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -184,8 +184,8 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
                                 f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
     n_samples, n_features = array.shape
     if n_samples < min_samples:
-        raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) (shape={array.shape}) "
-                                f"while a minimum of {min_samples} is required.")
+        raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) while a "
+                                f"minimum of {min_samples} is required.")
     if n_features < 1:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
                                 "while a minimum of 1 is required.")
@@ -217,6 +217,9 @@ def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
              f"use {name}.ravel() to avoid this warning",
              module.DataConversionWarning if module else DataConversionWarning)
         array = array.ravel()
+    if array.ndim == 0:
+        raise InvalidInputError(f"{name} must have one entry per row of X, got {array.item()!r}: take the column "
+                                "itself, not its name")
     if array.ndim != 1:
         raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}: "
                                 f"{'take one column' if array.size else f'see how {name} is selected'}")
@@ -303,7 +306,7 @@ def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
     if y is None:
         raise InvalidInputError(f"{name} must hold one number or more per row: the estimator requires y to be passed, "
                                 f"but the target {name} is None")
-    array = as_numeric(y, name)
+    array = as_numeric(y, name, "; for labels take a classifier, such as FourierBoostingClassifier")
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise InvalidInputError(f"{name} must be a 1-D or 2-D array (n_samples,) or (n_samples, n_targets), "
                                 f"got shape {array.shape}{'' if array.size else f': see how {name} is selected'}")

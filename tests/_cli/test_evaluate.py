@@ -1,6 +1,7 @@
 """`rffkern evaluate`, `rffkern fit --cv`, and what both say of a model."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -315,7 +316,8 @@ def test_a_model_that_knows_nothing_is_said_to(rng):
     rare = (rng.random(2000) < 0.1).astype(int)
     sure = np.where(rare, 0.3, 0.05) + 0.02 * rng.random(2000)
     better = Evaluation.of(Predictions(rare, np.column_stack([1 - sure, sure]), None, np.array([False, True])))
-    assert "its probabilities are better than the shares of the labels: log loss " in better.sentence("2000 rows")
+    assert re.search(r"its probabilities are better than the shares of the labels: log loss 0\.\d+ \+- 0\.\d+ "
+                     r"\(class shares: 0\.\d+\)$", better.sentence("2000 rows"))
     targets = rng.standard_normal(100)
     assert "do not show" in Evaluation.of(Predictions(targets, rng.standard_normal(100), None)).sentence("100 rows")
     assert "do not show" not in Evaluation.of(Predictions(targets, 0.9 * targets, None)).sentence("100 rows")

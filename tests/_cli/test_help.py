@@ -35,6 +35,11 @@ def test_topics_are_listed_and_a_wrong_one_is_corrected(capsys):
     assert "did you mean 'export'?" in capsys.readouterr().err
 
 
+def test_no_command_lists_them(capsys):
+    assert main([]) == 2
+    assert "    fit       train a model" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("code", EXIT_CODES)
 def test_exit_codes_are_explained(code, capsys):
     meaning, advice = EXIT_CODES[code]

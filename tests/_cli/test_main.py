@@ -246,8 +246,8 @@ def test_columns_are_counted_as_options_count_them(tmp_path, small_table, place)
     fit = ("fit", "t.csv", "-o", "m.npz", *AUTO, *(("--target", str(place)) if place < 4 else ()))
     errors = said(tmp_path, *fit)
     assert f"target column {place} (the first is 0) has 2 distinct numbers: classification" in errors
-    index = re.search(r"has a different number in each row, like an identifier; .* pass --exclude '(\d+)'", errors)[1]
-    errors = said(tmp_path, *fit, "--exclude", index)
+    index = re.search(r"has a different number in each row, like an identifier; .* pass --drop '(\d+)'", errors)[1]
+    errors = said(tmp_path, *fit, "--drop", index)
     assert "trained FourierBoostingClassifier on 80 rows of 3 columns" in errors
     assert "like an identifier" not in errors
 

@@ -40,7 +40,6 @@ TOLD = """passengers.csv: categories: sex (2 levels), port (3 levels), alone (2 
 passengers.csv: dates: joined
 passengers.csv: missing values: age ({} rows), port ({} rows)
 passengers.csv: empty columns: note
-passengers.csv: these columns are mapped to numbers; --columns takes another map
 passengers.csv: column 'joined' has dates, but rows are held out at random; if later rows are to be predicted, hold \
 out the last rows: --time 'joined'
 trained GBRFF2Classifier on 300 rows of 8 columns in"""

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from rffkern import ColumnMap, FourierBoostingRegressor, RowBlocks, dumps, loads
+from rffkern import ColumnMap, FourierBoostingRegressor, InvalidInputError, RowBlocks, dumps, loads
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._column_map.fitted_map import FittedMap
@@ -96,3 +96,9 @@ def test_parts_are_those_that_training_covers(n_days, expected):
     assert {*ColumnMap().fit({"when": dates}).forms_} - {"standard"} == expected
     assert {*ColumnMap(date_parts=True).fit({"when": dates}).forms_} >= {"hour", "weekday"}
     assert {*ColumnMap(date_parts=False).fit({"when": dates}).forms_} == {"standard"}
+
+
+def test_the_order_of_day_and_month_is_said():
+    column_map = ColumnMap().fit({"day": [f"{k}/3/2024" for k in range(10, 30)]})
+    with pytest.raises(InvalidInputError, match="must hold date values with the day first, as in training, got text"):
+        column_map.transform({"day": ["9/30/2019"]})

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from helpers.expansions import fourier_expansion
 
-from rffkern import FourierBoostingClassifier, GBRFF2Classifier, InvalidInputError, NotFittedError
+from rffkern import (
+    FourierBoostingClassifier,
+    FourierBoostingRegressor,
+    GBRFF2Classifier,
+    InvalidInputError,
+    NotFittedError,
+)
 from rffkern._rows.validation import (
     LARGEST_FLOAT32,
     LARGEST_FLOAT64,
@@ -340,3 +346,11 @@ def test_relatives_of_arrays():
     assert check_array(np.ma.array([[1.0, 2.0]])).tolist() == [[1.0, 2.0]]
     with pytest.raises(InvalidInputError, match="X must be numeric, got dtype"):
         check_array(np.zeros((2, 2), dtype=[("a", float), ("b", float)]))
+
+
+@pytest.mark.parametrize(("y", "message"), [
+    ("left", "y must have one entry per row of X, got 'left': take the column itself, not its name"),
+    (["yes", "no", "no"], "y must be numeric, got dtype <U3; for labels take a classifier, such as Fourier")])
+def test_what_a_regressor_refuses_of_y(y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        FourierBoostingRegressor().fit({"a": [1.0, 2.0, 4.0], "left": [3.0, 2.0, 1.0]}, y)
