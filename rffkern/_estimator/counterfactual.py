@@ -175,7 +175,7 @@ class Target(NamedTuple):
 def label_target(model: Any, label: Any, probability: float | None) -> Target:
     """That the label is predicted, or has at least a probability."""
     classes = model.classes_.tolist()
-    if label not in classes:
+    if isinstance(label, np.ndarray) or label not in classes:
         raise InvalidInputError(f"target must be a label of the model, such as {classes[0]!r}, got {label!r}")
     if probability is not None and not (_is_finite(probability) and 0 < probability < 1):
         raise InvalidInputError(f"probability must be a number above 0 and below 1, or None, got {probability!r}")
@@ -198,7 +198,8 @@ def number_target(model: Any, target: Any, scores: Double, output: int | None) -
         raise InvalidInputError("what_if needs a model of means or of one quantile, this one has several: train it "
                                 "with one quantile")
     n_outputs = scores.shape[1]
-    if (output is None and n_outputs > 1) or (output is not None and not 0 <= output < n_outputs):
+    is_index = isinstance(output, (int, np.integer)) and not isinstance(output, bool) and 0 <= output < n_outputs
+    if not is_index and (output is not None or n_outputs > 1):
         raise InvalidInputError(f"output must be the index of one of the {n_outputs} targets, got {output!r}")
     if model._target_rule() == "means":
         if ends[-1] <= 0:

@@ -148,7 +148,8 @@ class Predictor(Model):
         """
         from .counterfactual import what_if
 
-        return what_if(self._snapshot(), row, target, probability, change, limits or {}, steps or {}, output)
+        return what_if(self._snapshot(), row, target, probability, change,
+                       {} if limits is None else limits, {} if steps is None else steps, output)
 
     def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
         """What is kept of some rows and their weights, of rows with these scores, and labels or targets y."""

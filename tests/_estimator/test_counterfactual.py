@@ -201,6 +201,9 @@ def test_units_of_counts_and_outputs():
     two = FourierBoostingRegressor(**QUICK).fit(X, np.column_stack([SCORE, -SCORE]))
     with pytest.raises(InvalidInputError, match="output must be the index of one of the 2 targets, got None"):
         two.what_if(X[0], 0.0)
+    for output in ("1", [1], True, np.ones(2)):
+        with pytest.raises(InvalidInputError, match="output must be the index of one of the 2 targets, got"):
+            two.what_if(X[0], 0.0, output=output)
     assert two.what_if(X[0], 1.0, output=1).prediction * np.sign(1 - two.predict(X[:1])[0, 1]) >= np.sign(
         1 - two.predict(X[:1])[0, 1]) - 1e-9
     quantiles = FourierBoostingRegressor(**QUICK, loss="quantile", quantile=(0.1, 0.9)).fit(X, SCORE)
@@ -212,6 +215,8 @@ def test_units_of_counts_and_outputs():
     ({"target": "maybe"}, "target must be a label of the model, such as 'no', got 'maybe'"),
     ({"probability": 1.0}, "probability must be a number above 0"),
     ({"output": 0}, "output must be None for a classifier"),
+    ({"target": np.array(["yes", "no"])}, "target must be a label of the model"),
+    ({"limits": np.ones(2)}, "limits must be a dict"), ({"steps": np.ones(2)}, "steps must be a dict"),
     ({"change": "age"}, "change must be a sequence of columns"),
     ({"change": []}, "change must name a column or more, or be None for all, got none"),
     ({"limits": ["age"]}, "limits must be a dict from columns to pairs, got "),
