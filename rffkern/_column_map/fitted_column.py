@@ -1,6 +1,7 @@
 """A fitted column: the type of its values, how they are read, and its forms."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from ..errors import InvalidInputError
+from ..errors import ColumnWarning, InvalidInputError
 from . import transforms
 from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
 from .imputation import Imputation
@@ -30,6 +31,8 @@ _FORMS_OF: dict[str, dict[str, Callable[..., Form]]] = {
         name: partial(transforms.part, name) for name in PARTS}}
 
 LARGEST_SLOPE = 1e300  # of an output
+
+_FEWEST_TO_COMPARE = 10  # values of which none is a level of training, for a warning
 
 
 class FittedColumn(NamedTuple):
@@ -117,7 +120,17 @@ class FittedColumn(NamedTuple):
         other = float(len(self.levels)) if self.has_rare else np.nan
         meant = {level: known_level(level, index) for level in column.levels if level not in index}
         index |= {text: np.nan if level is None else index.get(level, other) for text, level in meant.items()}
-        return _codes(column, index, other)
+        codes = _codes(column, index, other)
+        if len(codes) >= _FEWEST_TO_COMPARE and any(form.name == "levels" for form in self.forms) and not (
+                codes < len(self.levels)).any():
+            present = [text for text in column.levels if meant.get(text) is not None]
+            cells = column.values[~np.isnan(column.values)].astype(np.intp)
+            new = cells[np.isin(np.array(column.levels)[cells], present)] if present else []
+            if len(new) >= _FEWEST_TO_COMPARE:
+                warnings.warn(f"no value of {name} is a level of training, such as {self.levels[0]!r}, got "
+                              f"{column.levels[new[0]]!r}: see whether they are written alike", ColumnWarning,
+                              stacklevel=2)
+        return codes
 
     def slopes(self, low: Double, high: Double) -> Double:
         """The largest derivatives of the outputs between two values of each row, (n_outputs, n_rows).

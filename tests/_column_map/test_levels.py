@@ -1,8 +1,11 @@
 """Levels of categories: which are rare, indicators, target statistics."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+from rffkern import ColumnMap, ColumnWarning
 from rffkern._column_map import transforms
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
@@ -115,3 +118,14 @@ def test_frequencies_are_those_of_levels():
 def test_numbers_that_no_form_has_are_refused(form, numbers, message):
     with pytest.raises(ValueError, match=message):
         getattr(transforms, form)(np.array(numbers, float), ("a", "b", "c"))
+
+
+def test_values_of_which_none_is_a_level_of_training_earn_a_warning():
+    found = ColumnMap().fit({"zip": ["01234", "04321", "x"] * 10})
+    with pytest.warns(ColumnWarning, match=r"no value of column 'zip' of X is a level .* '01234', got '1234'"):
+        found.transform({"zip": np.array([1234, 4321] * 5)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.transform({"zip": ["other"] * 9})
+        found.transform({"zip": ["other"] * 20 + ["x"]})
+        found.transform({"zip": [None] * 20})
