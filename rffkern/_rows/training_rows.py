@@ -96,6 +96,10 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
 
 
 def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
+    if classes.dtype not in (np.float32, np.float64) and classes.dtype.kind not in "biuU" and (
+            classes.dtype.kind != "O" or {type(label) for label in classes.tolist()} not in ({int}, {str})):
+        raise InvalidInputError("y must hold labels that a model file can hold, text, integers, booleans or numbers, "
+                                f"got {classes[0]!r}: convert them, as with y.astype(str)")
     one = np.ones(rows.n_outputs)
     return Training(names, rows, np.zeros(rows.n_outputs), one, one, classes)
 
@@ -164,7 +168,8 @@ def parts_of_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """X, y and sample_weight, or None, of one set of rows; InvalidInputError for what is none."""
     if not is_set(eval_set):
         raise InvalidInputError("eval_set must be a tuple (X, y) or (X, y, sample_weight), or a list or dict of some, "
-                                f"got {type(eval_set).__name__}")
+                                f"got {type(eval_set).__name__}"
+                                f"{f' of length {len(eval_set)}' if isinstance(eval_set, (tuple, list)) else ''}")
     X, y, sample_weight = (*eval_set, None)[:3]
     return X, y, sample_weight
 

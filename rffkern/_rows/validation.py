@@ -116,6 +116,14 @@ def to_array(data: Any, name: str) -> NDArray[Any]:
         raise InvalidTypeError(f"{name} must be of a type that NumPy has: {error}") from error
 
 
+def rectangular(data: Any, name: str) -> NDArray[Any]:
+    """The same; InvalidInputError for rows of several lengths."""
+    try:
+        return to_array(data, name)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must be a rectangular array: {error}") from error
+
+
 def is_of_tables(error: Exception) -> bool:
     """Whether an error is one of the own of polars or pyarrow, which no user of NumPy expects."""
     return type(error).__module__.partition(".")[0] in ("polars", "pyarrow")
@@ -210,7 +218,7 @@ def check_sparse_rows(rows: SparseRows, name: str, min_samples: int = 1) -> Spar
 def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
     """Return one value per row as a 1-D array; warn where it is given as a column of a 2-D array."""
     refuse_masked(values, name)
-    array = to_array(values, name)
+    array = rectangular(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         module = sys.modules.get("sklearn.exceptions")
         warn(f"A column-vector {name} was passed when a 1d array was expected; "
@@ -293,7 +301,7 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
         raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
     elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (
             array.dtype.kind in "Mm" and np.isnat(array).any()):
-        raise InvalidInputError(f"{name} must hold class labels, got a missing value")
+        raise InvalidInputError(f"{name} must have no empty entries, got a missing value: leave out its rows")
     try:
         classes = _distinct(array)
         return _settled_labels(classes), _positions(array, classes)

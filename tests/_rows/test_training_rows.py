@@ -95,7 +95,8 @@ def test_held_out_rows_are_in_the_units_of_training():
 
 
 @pytest.mark.parametrize(("eval_set", "message"), [
-    (5, "eval_set must be a tuple .* got int"), ((X[:, :1], LETTERS), "eval_set X must have 2 features, got 1"),
+    (5, "eval_set must be a tuple .* got int"), ([], "eval_set must be .* got list of length 0"),
+    ((X[:, :1], LETTERS), "eval_set X must have 2 features, got 1"),
     ((X, LETTERS[:2]), "eval_set y must have one entry"), ((X, ["x"] * 6), "eval_set y must hold labels"),
 ])
 def test_bad_held_out_rows(eval_set, message):
