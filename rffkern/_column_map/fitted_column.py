@@ -1,7 +1,6 @@
 """A fitted column: the type of its values, how they are read, and its forms."""
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native.array_types import Double, NDArray
+from .._protocol.warning import warn
 from ..errors import ColumnWarning, InvalidInputError
 from . import transforms
 from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
@@ -124,12 +124,11 @@ class FittedColumn(NamedTuple):
         if len(codes) >= _FEWEST_TO_COMPARE and any(form.name == "levels" for form in self.forms) and not (
                 codes < len(self.levels)).any():
             present = [text for text in column.levels if meant.get(text) is not None]
-            cells = column.values[~np.isnan(column.values)].astype(np.intp)
-            new = cells[np.isin(np.array(column.levels)[cells], present)] if present else []
+            cells = np.array(column.levels)[column.values[~np.isnan(column.values)].astype(np.intp)]
+            new = cells[np.isin(cells, present)]
             if len(new) >= _FEWEST_TO_COMPARE:
-                warnings.warn(f"no value of {name} is a level of training, such as {self.levels[0]!r}, got "
-                              f"{column.levels[new[0]]!r}: see whether they are written alike", ColumnWarning,
-                              stacklevel=2)
+                warn(f"no value of {name} is a level of training, such as {self.levels[0]!r}, got {str(new[0])!r}: see "
+                     "whether they are written alike", ColumnWarning)
         return codes
 
     def slopes(self, low: Double, high: Double) -> Double:

@@ -16,7 +16,6 @@ import io
 import math
 import struct
 import sys
-import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._native.array_types import Double, Real
+from .._protocol.warning import warn
 from .._version import __version__
 from ..errors import ColumnWarning, FormatError, InvalidInputError
 
@@ -125,9 +125,8 @@ def encode(header: Header, arrays: Mapping[str, Real]) -> bytes:
     excess = _excess(header_bytes, n_bytes)
     if excess and "reference" in header:
         header_bytes = _header_bytes({key: value for key, value in header.items() if key != "reference"})
-        warnings.warn(f"the file is written without its reference of the training table, with which its header {excess}"
-                      ": the model that is loaded has no drift, and explains rows beside a background", ColumnWarning,
-                      stacklevel=3)
+        warn(f"the file is written without its reference of the training table, with which its header {excess}: the "
+             "model that is loaded has no drift, and explains rows beside a background", ColumnWarning)
         excess = _excess(header_bytes, n_bytes)
     if excess:
         raise InvalidInputError(f"the header of the file, with the labels and columns of the model, {excess}: train "
