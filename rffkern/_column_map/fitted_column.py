@@ -123,12 +123,12 @@ class FittedColumn(NamedTuple):
         codes = _codes(column, index, other)
         if len(codes) >= _FEWEST_TO_COMPARE and any(form.name == "levels" for form in self.forms) and not (
                 codes < len(self.levels)).any():
-            present = [text for text in column.levels if meant.get(text) is not None]
-            cells = np.array(column.levels)[column.values[~np.isnan(column.values)].astype(np.intp)]
-            new = cells[np.isin(cells, present)]
+            is_text = np.array([meant.get(text) is not None for text in column.levels], dtype=bool)  # not missing
+            cells = column.values[~np.isnan(column.values)].astype(np.intp)
+            new = cells[is_text[cells]]
             if len(new) >= _FEWEST_TO_COMPARE:
-                warn(f"no value of {name} is a level of training, such as {self.levels[0]!r}, got {str(new[0])!r}: see "
-                     "whether they are written alike", ColumnWarning)
+                warn(f"no value of {name} is a level of training, such as {self.levels[0]!r}, got "
+                     f"{column.levels[new[0]]!r}: see whether they are written alike", ColumnWarning)
         return codes
 
     def slopes(self, low: Double, high: Double) -> Double:
