@@ -443,6 +443,8 @@ def _task_message(y: NDArray[Any], has_labels: bool) -> str:
     if has_labels:
         return f"has {n_distinct} distinct numbers: classification; for regression, pass --model {AUTOMATIC[1]}"
     other = f"; for classification, pass --model {AUTOMATIC[0]}" if (y == np.floor(y)).all() else ""
+    if n_distinct == 1:
+        return "has the same number in all rows, of which nothing can be learned: regression" + other
     return f"has {n_distinct} distinct numbers: regression{other}"
 
 

@@ -296,7 +296,8 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
             raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
         if (array != np.round(array)).any():
             raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
-                                    f"such as {array[array != np.round(array)][0]}")
+                                    f"such as {array[array != np.round(array)][0]}: numbers are for a regressor, as "
+                                    "KernelRidgeRegressor, on the command line --model kernel_ridge_regressor")
     elif array.dtype.kind not in "biuUSTMmO":
         raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
     elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (

@@ -320,6 +320,9 @@ def test_the_table_chooses_the_class(folder, table, capsys):
     assert f"p.csv: target 'price' has {n_distinct} distinct numbers: regression\n" in said  # they cannot be classes
     assert "trained FourierBoostingRegressor on 225 rows" in said
     assert float(said.split("on 75 held-out rows; the model one of ")[1].split("R^2 ")[1].split()[0]) > 0.9
+    write_csv(folder / "c.csv", X, np.full(len(X), 2.5), target="price")
+    assert fit(folder, "c.csv") == 0
+    assert "target 'price' has the same number in all rows, of which nothing can be" in capsys.readouterr().err
     np.savez(folder / "c.npz", X=X, y=(y == "yes").astype(int))
     assert fit(folder, "c.npz") == 0
     assert ("c.npz: target y has 2 distinct numbers: classification; for regression, pass --model "
