@@ -96,10 +96,6 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
 
 
 def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
-    if classes.dtype not in (np.float32, np.float64) and classes.dtype.kind not in "biuU" and (
-            classes.dtype.kind != "O" or {type(label) for label in classes.tolist()} not in ({int}, {str})):
-        raise InvalidInputError("y must hold labels that a model file can hold, text, integers, booleans or numbers, "
-                                f"got {classes[0]!r}: convert them, as with y.astype(str)")
     one = np.ones(rows.n_outputs)
     return Training(names, rows, np.zeros(rows.n_outputs), one, one, classes)
 

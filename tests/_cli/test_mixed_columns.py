@@ -222,6 +222,7 @@ def test_identifiers_take_bounded_memory():
     assert block.X[:52, 0].tolist() == [*range(51), 0]
 
 
+@pytest.mark.filterwarnings("ignore:no value of:rffkern.errors.ColumnWarning")
 def test_kinds_of_arrow_columns(command, folder):
     """A column of another kind than the model's is refused by name."""
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

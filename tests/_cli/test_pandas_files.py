@@ -23,6 +23,7 @@ def write_frame(path, frame):
     frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
 
 
+@pytest.mark.filterwarnings("ignore:no value of:rffkern.errors.ColumnWarning")
 @pytest.mark.parametrize("suffixes", [(".csv", ".parquet"), (".parquet", ".csv")], ids=" ".join)
 @pytest.mark.parametrize("trained", KINDS)
 def test_a_fault_of_eval_names_its_file(trained, suffixes, command, folder):

@@ -97,7 +97,8 @@ def test_a_fitted_map_reads_as_in_training(rng):
     with pytest.raises(InvalidInputError, match="column 'price' of X must hold numeric values, as in training, got "
                                                 "text such as '7,5 CHF' at row 0: None in its place counts as missing"):
         found.transform(row | {"price": ["7,5 CHF"]})
-    with pytest.raises(InvalidInputError, match="column 'when' of X must hold date values, as in training, got text"):
+    with pytest.raises(InvalidInputError, match="column 'when' of X must hold date values with the day first, as in "
+                                                    "training, got text"):
         found.transform(row | {"when": ["3/14/2024"]})
 
 

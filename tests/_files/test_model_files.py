@@ -172,6 +172,10 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
         save(GBRFF2Classifier(), tmp_path / "m")
     with pytest.raises(InvalidInputError, match="model must be a fitted estimator"):
         save({"a": 1}, tmp_path / "m")
+    X = np.arange(20.0)[:, None]
+    fitted = GBRFF2Classifier(3, random_state=0).fit(X, np.where(X[:, 0] > 9, b"x", b"y"))
+    with pytest.raises(InvalidInputError, match="classes_ must be booleans, numbers or strings"):
+        save(fitted, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 
