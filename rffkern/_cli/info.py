@@ -4,11 +4,10 @@ import argparse
 import json
 from typing import Any
 
-from .._column_map.cells import DATE
+from .._column_map.cells import DATE, date_text
 from .._estimator.evaluation import metric_name, names_of_metrics, with_error
 from .._files.archive import decode
 from .._files.model_files import loads
-from .._report.labelled_rows import date_text
 from ..errors import FormatError
 from .output import printable
 

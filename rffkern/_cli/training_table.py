@@ -243,11 +243,12 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
     words = list(dict.fromkeys(y.tolist())) if y.dtype.kind == "U" and y.ndim == 1 else []
-    if (has_labels and len(words or np.unique(y)) > MAX_INTEGER_LABELS) or (
-            classify is None and y.dtype.kind in "iuf"):  # few words leave no doubt
+    is_chosen = classify is None and y.dtype.kind in "iuf"  # few words leave no doubt
+    n_distinct = len(words or np.unique(y)) if has_labels or is_chosen else 0
+    if is_chosen or n_distinct > MAX_INTEGER_LABELS:
         name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
             else f"column {column_label(roles.target, None)}"
-        say(f"{table.path}: target {name} {_task_message(y, has_labels)}{read_as}")
+        say(f"{table.path}: target {name} {_task_message(y, has_labels, n_distinct)}{read_as}")
     for word in filter(is_missing, words):
         say(f"{table.path}: {(y == word).sum()} rows have the label {word!r}, which becomes a class; if it means that "
             "the label is missing, remove these rows")
@@ -433,11 +434,10 @@ def example_of_marks(blocks: Sequence[NDArray[Any]]) -> str:
     return f"; {marked[0]!r} is read as {read_targets(cells)[0][np.flatnonzero(cells == marked[0])[0]]:.15g}"
 
 
-def _task_message(y: NDArray[Any], has_labels: bool) -> str:
+def _task_message(y: NDArray[Any], has_labels: bool, n_distinct: int) -> str:
     """What is chosen for a target, and of numbers how to choose the other task."""
     if y.ndim > 1:
         return f"has {y.shape[1]} columns of numbers: regression"
-    n_distinct = len(np.unique(y))
     if y.dtype.kind not in "iuf":
         return f"has {n_distinct} distinct values that are no numbers: classification"
     if has_labels:

@@ -557,3 +557,10 @@ def settled(readings: Sequence[Reading | None]) -> list[Reading | None]:
     order = orders.pop() if len(orders) == 1 else None
     return [each._replace(format=order, ambiguous=False) if each and each.ambiguous and order else each
             for each in readings]
+
+
+def date_text(seconds: float) -> str:
+    """A date in UTC, with the time where it is not midnight."""
+    moment = np.datetime64(round(seconds), "s")
+    text = str(moment)
+    return text.removesuffix("T00:00:00").replace("T", " ")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._column_map.cells import CATEGORY, DATE, NUMERIC
+from .._column_map.cells import CATEGORY, DATE, NUMERIC, date_text
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
 from .._estimator.base import fitted_map_of
 from .._estimator.evaluation import Evaluation, Predictions
@@ -233,10 +233,3 @@ def value_text(raw: RawColumn, value: float) -> str:
 def number_text(value: float) -> str:
     """A number with at most six digits."""
     return f"{value:.6g}"
-
-
-def date_text(seconds: float) -> str:
-    """A date in UTC, with the time where it is not midnight."""
-    moment = np.datetime64(round(seconds), "s")
-    text = str(moment)
-    return text.removesuffix("T00:00:00").replace("T", " ")

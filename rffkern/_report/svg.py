@@ -8,7 +8,8 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
-from .labelled_rows import date_text, number_text
+from .._column_map.cells import date_text
+from .labelled_rows import number_text
 
 Range = tuple[float, float]
 Point = tuple[float, float]
