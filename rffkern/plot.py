@@ -14,7 +14,7 @@ import numpy as np
 from ._column_map.cells import CATEGORY, DATE
 from ._estimator.base import index_of
 from ._estimator.evaluation import metric_name
-from ._estimator.metrics import ASCENDING, reliability
+from ._estimator.metrics import ASCENDING, is_of_second, reliability
 from ._native.array_types import Double, NDArray
 from ._protocol.arguments import check_scalar
 from ._protocol.parameters import filled
@@ -329,7 +329,8 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     if rows.classes:
         bins = reliability(rows.codes, rows.predictions)
         x, share, count = (np.array([each[name] for each in bins]) for name in ("probability", "share", "rows"))
-        of = rows.responses[0] if rows.task == BINARY else "probability of the most likely class"
+        of = rows.responses[0] if is_of_second(rows.codes, len(rows.classes)) else \
+            "probability of the most likely class"
         _shares(ax, x, share, count, f"predicted {_text(of)}", "observed share")
     elif rows.quantiles:
         shares = (rows.targets <= rows.predictions).mean(axis=0)

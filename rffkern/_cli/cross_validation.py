@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._estimator.evaluation import Predictions, joined
+from .._estimator.metrics import label_codes
 from .._native.array_types import Indices, Mask
 from .._rows.groups import group_folds, start_of_last
 from ..errors import InvalidInputError
@@ -63,6 +64,9 @@ def cross_validated(rows: TrainingTable, pairs: list[tuple[Mask, Mask]],
                     predict: Callable[[TrainingTable, TrainingTable], Predictions]) -> Predictions:
     """Predictions for the validation rows of all folds; `predict` trains on a table and predicts for another."""
     found = joined([predict(rows.taken(training), rows.taken(validation)) for training, validation in pairs])
+    if found.classes is not None:  # a model without one of them has given it the probability 0
+        y = np.concatenate([rows.y[validation] for _, validation in pairs])
+        found = found._replace(truth=label_codes(y, found.classes))
     groups = rows.groups_or_copies()
     if groups is None:
         return found

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
 from .output import Progress, check_output, open_rejected, printable, say
-from .table import ColumnType, Table, column_index, column_indices, column_label, targets_of
+from .table import ColumnType, Table, column_index, column_indices, column_label, shortened, targets_of
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
                                        types=[*selection.feature_types(), ColumnType()])
     raw_blocks, parse = table.read(selection)
     parts: list[Predictions] = []
+    unknown: Counter[str] = Counter()  # labels that the model does not know
     n_rows = 0
     with Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected:
         for block in map(parse, raw_blocks):
@@ -44,7 +46,10 @@ def run(arguments: argparse.Namespace) -> None:
                     weights = block.X[:, -1].astype(np.float64)
                     block = block._replace(X=np.ascontiguousarray(block.X[:, :-1]), types=block.types[:-1])
                 labels = np.asarray(block.labels)
-                parts.append(_known(_of_block(model, of_model.of(block), labels, weights, table.path)))
+                part = _of_block(model, of_model.of(block), labels, weights, table.path)
+                if part.classes is not None:
+                    unknown.update(map(str, labels[part.truth == -1].tolist()))
+                parts.append(_known(part))
     rejected.report(n_rows)
     if not parts or not sum(len(part.truth) for part in parts):
         raise InvalidInputError(f"{table.path}: the table has no rows with a label or target: give the column that has "
@@ -58,6 +63,9 @@ def run(arguments: argparse.Namespace) -> None:
             check_weights(predictions.weights, len(predictions.truth))
         except InvalidInputError as error:
             raise InvalidInputError(f"{table.path}: column {column_label(weight, table.columns)}: {error}") from error
+    if unknown:
+        names = [f"{label!r} ({count} row{'s' if count > 1 else ''})" for label, count in unknown.most_common()]
+        say(f"{table.path}: labels that the model does not know: {shortened(names)}")
     _report(arguments, table, target, n_rows, Evaluation.of(predictions))
 
 
@@ -78,7 +86,8 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     for line in evaluation.lines():
         print(printable(line))
     print()
-    print("+- one standard error; the constant is the best one for these rows")
+    of_known = ", of the labels that the model knows" if evaluation.n_unknown() else ""
+    print(f"+- one standard error; the constant is the best one for these rows{of_known}")
 
 
 def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any, path: str) -> Predictions:

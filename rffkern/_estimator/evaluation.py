@@ -16,6 +16,7 @@ from .metrics import (
     classification_metrics,
     confusion,
     figures,
+    is_of_second,
     label_codes,
     own_probabilities,
     quantile_metrics,
@@ -153,12 +154,23 @@ class Evaluation(NamedTuple):
                               "unknown_labels": counts[-1].tolist()},
                 "reliability": reliability(truth, proba, weights)}
 
+    def n_unknown(self) -> int:
+        """How many of the rows that count have labels that the model does not know."""
+        truth, weights = self.predictions.truth, self.predictions.weights
+        if self.predictions.classes is None:
+            return 0
+        return int(((truth < 0) & (True if weights is None else np.asarray(weights) > 0)).sum())
+
     def sentence(self, where: str) -> str:
         """What a person should think of it."""
         classes, guess = self.predictions.classes, None
         if classes is not None:
             guess = classes[self.predictions.guess()]
-        return sentence(self.figures(), where, guess)
+        said, n_unknown = sentence(self.figures(), where, guess), self.n_unknown()
+        if not n_unknown:
+            return said
+        have, count = ("has a label", "counts") if n_unknown == 1 else ("have labels", "count")
+        return f"{said}; {n_unknown} of these rows {have} that the model does not know, and {count} as wrong"
 
     def lines(self, with_shares: bool = True) -> list[str]:
         """A table of the metrics; of a classifier the confusion table, and how probabilities compare with shares."""
@@ -176,7 +188,8 @@ class Evaluation(NamedTuple):
         rows = [["probability", "share", "rows"]]
         rows += [[f"{each['probability']:.3f}", f"{each['share']:.3f}", str(each["rows"])]
                  for each in tables["reliability"]]
-        what = f"of {labels[1]!r}" if len(labels) == 2 else "of the most likely label"
+        is_of_label = is_of_second(self.predictions.truth, len(labels), self.predictions.weights)
+        what = f"of {labels[1]!r}" if is_of_label else "of the most likely label"
         return [*lines, "", f"probability {what}, and the share of rows of which it came true:", *aligned(rows)]
 
 

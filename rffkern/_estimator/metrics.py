@@ -130,25 +130,38 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
         "calibration_error", the mean over `reliability` of |probability - share|; "roc_auc" and "average_precision", of
         the second of two classes, or of more the mean over classes, each against the rest.  The last two are missing
         where the rows have one class alone.
+
+    A label that the model does not know is one more class, of probability 0: no probability that the model may give to
+    its own classes is right there.  Two classes are then judged as more are, each against the rest, because the second
+    alone would take a row of neither for a right one of the first.
     """
     n_rows, n_classes = proba.shape
     w = _weights(weights, n_rows)
     is_class = codes[:, None] == np.arange(n_classes)
     right = (most_likely(proba) == codes).astype(np.float64)
     squares = (proba - is_class) ** 2
+    brier = squares.sum(axis=1) + (codes < 0)
+    if n_classes == 2:
+        brier = np.where(codes < 0, brier / 2, squares[:, 1])
     metrics = {
         "accuracy": _mean(right, w),
         "balanced_accuracy": mean_of([_mean_within(right, codes == code, w) for code in np.unique(codes[w > 0])]),
         "log_loss": _mean(log_losses(codes, proba), w),
-        "brier": _mean(squares[:, 1] if n_classes == 2 else squares.sum(axis=1), w),
+        "brier": _mean(brier, w),
         "calibration_error": _calibration_error(codes, proba, w),
     }
-    positive = [1] if n_classes == 2 else range(n_classes)
-    present = [k for k in positive if 0 < w[is_class[:, k]].sum() < w.sum()]
+    positive = [1] if is_of_second(codes, n_classes, w) else range(n_classes)
+    each_against_rest = [*((is_class[:, k], proba[:, k]) for k in positive), (codes < 0, np.zeros(n_rows))]
+    present = [(of_class, p) for of_class, p in each_against_rest if 0 < w[of_class].sum() < w.sum()]
     if present:
-        metrics["roc_auc"] = mean_of([_roc_auc(is_class[:, k], proba[:, k], w) for k in present])
-        metrics["average_precision"] = mean_of([_average_precision(is_class[:, k], proba[:, k], w) for k in present])
+        metrics["roc_auc"] = mean_of([_roc_auc(of_class, p, w) for of_class, p in present])
+        metrics["average_precision"] = mean_of([_average_precision(of_class, p, w) for of_class, p in present])
     return metrics
+
+
+def is_of_second(codes: Indices, n_classes: int, weights: Any = None) -> bool:
+    """Whether the second of two classes stands for both: all labels that count are one of them."""
+    return n_classes == 2 and not (codes[_weights(weights, len(codes)) > 0] < 0).any()
 
 
 def _mean_within(values: Double, chosen: NDArray[np.bool_], w: Double) -> Metric:
@@ -191,9 +204,9 @@ def _average_precision(positive: NDArray[np.bool_], scores: Double, w: Double) -
 def _bins(codes: Indices, proba: Double, w: Double) -> tuple[Indices, Double, Double]:
     """The bin of each row, its probability, and whether it came true.
 
-    The probability is that of the second of two classes, or of the most likely of more.
+    The probability is that of the second of two classes, if it stands for both, or else of the most likely one.
     """
-    if proba.shape[1] == 2:
+    if is_of_second(codes, proba.shape[1], w):
         probability, came_true = proba[:, 1], codes == 1
     else:
         chosen = proba.argmax(axis=1)
@@ -214,7 +227,8 @@ def _calibration_error(codes: Indices, proba: Double, w: Double) -> Metric:
 def reliability(codes: Indices, proba: Double, weights: Any = None) -> list[dict[str, float]]:
     """Mean probability and observed share in bins of equal numbers of rows; of arguments of `classification_metrics`.
 
-    Of two classes it is the probability of the second, of more that of the most likely.
+    Of two classes it is the probability of the second; of more, or where labels are none of them, that of the most
+    likely.
     """
     w = _weights(weights, len(codes))
     place, probability, came_true = _bins(codes, proba, w)

@@ -135,7 +135,11 @@ def test_weights_missing_labels_and_labels_that_are_not_known(command, folder, t
     assert found["accuracy"] == pytest.approx(np.average(right, weights=weights[3:]))
     assert sum(found["confusion"]["unknown_labels"]) == 0  # of weight 0
     assert sum(evaluated(command, "m.npz", "w.csv", "--target", "answer")["confusion"]["unknown_labels"]) == 1
-    assert "other labels" in command("evaluate", "m.npz", "w.csv", "--target", "answer")[1]
+    _, out, errors = command("evaluate", "m.npz", "w.csv", "--target", "answer")
+    assert "other labels" in out
+    assert "w.csv: labels that the model does not know: 'maybe' (1 row)\n" in errors
+    assert "; 1 of these rows has a label that the model does not know, and counts as wrong.\n" in out
+    assert "the constant is the best one for these rows, of the labels that the model knows\n" in out
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -298,6 +302,21 @@ def test_folds_in_order_of_time_look_back_alone():
     for training, validation in folds:
         assert times[training].max() < times[validation].min()
     assert np.concatenate([np.flatnonzero(validation) for _, validation in folds]).tolist() == [*range(12, 60)]
+
+
+def test_a_label_that_a_fold_lacks_is_one_of_the_whole_model(command, folder, table):
+    """It has the probability 0 there, and is no label that the model does not know."""
+    y = np.array(table[1][:60], object)
+    y[7] = "once"
+    write_csv(folder / "o.csv", table[0][:60], y)
+    code, _, errors = command("fit", "o.csv", "-o", "o.npz", "--model", "gbrff2", "--set", "n_estimators=10", "--cv",
+                              "3")
+    assert code == 0, errors
+    assert "other labels" not in errors
+    assert "does not know" not in errors
+    figures = load(folder / "o.npz").metadata_["cross_validation"]
+    assert figures["constant"]["accuracy"] == max(np.mean(y == "yes"), np.mean(y == "no"))
+    assert figures["log_loss"] > -np.log(1e-15) / 60
 
 
 def test_folds_that_know_different_classes():

@@ -272,6 +272,41 @@ def test_constants(rng):
     assert quantile.constant()["below_0.25"].value == 0.25
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_that_the_model_does_not_know_are_wrong_whatever_it_says(n_classes):
+    """As one more class of probability 0: sure of any class is worst, and no class profits from such rows."""
+    codes = np.repeat([*range(n_classes), -1], 20)
+    right = np.eye(n_classes)[codes.clip(0)]
+    weights = np.ones(len(codes))
+    weights[codes < 0] = 0
+    for sure in range(n_classes):
+        proba = np.where(codes[:, None] < 0, np.eye(n_classes)[sure], right)
+        found = classification_metrics(codes, proba)
+        share = 1 / (n_classes + 1)
+        assert found["accuracy"].value == found["balanced_accuracy"].value == pytest.approx(1 - share)
+        assert found["brier"].value == pytest.approx(share * (1 if n_classes == 2 else 2))
+        assert found["calibration_error"].value == pytest.approx(share)
+        assert found["log_loss"].value == pytest.approx(share * -np.log(1e-15))
+        assert found["roc_auc"].value == pytest.approx((n_classes - 0.5 / n_classes + 0.5) * share)
+        assert found["average_precision"].value == pytest.approx((n_classes - 0.5 + share) * share)
+        assert sum(each["rows"] for each in reliability(codes, proba)) == len(codes)
+        ignored = classification_metrics(codes, proba, weights)
+        assert {name: each.value for name, each in ignored.items()} == pytest.approx({
+            "accuracy": 1, "balanced_accuracy": 1, "log_loss": 0, "brier": 0, "calibration_error": 0, "roc_auc": 1,
+            "average_precision": 1})
+
+
+def test_how_many_labels_are_not_known_is_said():
+    codes, proba = np.array([0, 1, -1, -1]), np.array([[0.9, 0.1], [0.2, 0.8], [1, 0], [1, 0]])
+    said = Evaluation.of(Predictions(codes, proba, None, np.array(["a", "b"]))).sentence("4 rows")
+    assert said.endswith("; 2 of these rows have labels that the model does not know, and count as wrong")
+    lines = Evaluation.of(Predictions(codes, proba, None, np.array(["a", "b"]))).lines()
+    assert "probability of the most likely label, and the share of rows of which it came true:" in lines
+    weighted = Evaluation.of(Predictions(codes, proba, np.array([1.0, 1, 0, 0]), np.array(["a", "b"])))
+    assert "does not know" not in weighted.sentence("2 rows")
+    assert "probability of 'b', and the share of rows of which it came true:" in weighted.lines()
+
+
 def test_edges():
     """One row, one class, labels not known, constant targets, several targets, extreme scales, weights of 0."""
     one = classification_metrics(np.array([1]), np.array([[0.2, 0.8]]))
