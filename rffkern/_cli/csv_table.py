@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -13,6 +14,7 @@ from .._column_map.cells import (
     EMPTY,
     NUMERIC,
     Reading,
+    infer_reading,
     is_integer,
     is_missing,
     is_number,
@@ -42,7 +44,17 @@ from .csv_text import (
     split_rows,
 )
 from .output import RejectedRow, say
-from .table import UNKNOWN, Block, ColumnType, CsvFormat, Selection, check_column_names, column_label, infer_types
+from .table import (
+    ROW_1_IS_DATA,
+    UNKNOWN,
+    Block,
+    ColumnType,
+    CsvFormat,
+    Selection,
+    check_column_names,
+    column_label,
+    infer_types,
+)
 
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
 
@@ -78,8 +90,8 @@ class CsvTable:
         self._first_line = first[0][0] + count_lines(first[0][1]) if has_header else 1  # of the data
         self.columns = rows[0] if has_header else None
         self.n_columns = len(rows[0])
-        self.header_guessed = form.header == "auto" and not has_header
-        check_column_names(self.path, self.columns)
+        self.header_guessed = form.header == "auto"
+        check_column_names(self.path, self.columns, ROW_1_IS_DATA if self.header_guessed else "")
 
     def _cells(self, first: list[Record]) -> list[list[str]]:
         """Cells of the first two rows; an error in the first is raised here, one in the second when it is parsed."""
@@ -93,7 +105,7 @@ class CsvTable:
 
     def _starts_with_names(self, rows: list[list[str]], line: int, names: Sequence[str]) -> bool:
         pointed = rows if self._decimal == "." else [[cell.replace(",", ".") for cell in row] for row in rows]
-        if _contains_names(rows[0], names) or looks_like_header(*pointed):
+        if _contains_names(rows[0], names) or looks_like_header(rows[0], rows[1] if rows[1:] else (), self._decimal):
             return True
         if _may_be_numbered(*pointed):
             raise InvalidInputError(f"{self.path}: row 1 (line {line}) may be column names or data: "
@@ -137,14 +149,39 @@ def _head(lines: Iterator[Line]) -> list[Line]:
     return head
 
 
-def looks_like_header(first: Sequence[str], second: Sequence[str] = ()) -> bool:
-    """Whether the first row contains column names: it has no number at all, or text above a number of the second row.
+def looks_like_header(first: Sequence[str], second: Sequence[str] = (), decimal: str = ".") -> bool:
+    """Whether the first row contains column names: it has no value at all, or a name above a number of the second row.
 
-    Missing values are no text, except in the first column: pandas gives its column of row numbers no name.
+    Numbers with marks and dates, as 25%, 24h or 2019-01, are values above their like, and names above plain numbers.
+    Missing values are no names, except in the first column: pandas gives its column of row numbers no name.
     """
-    return not any(map(is_number, first)) or any(
-        is_number(below) and not is_number(cell) and (not is_missing(cell) or (cell == "" and j == 0))
-        for j, (cell, below) in enumerate(zip(first, second, strict=False)))
+    has_values = False
+    for j, (cell, below) in enumerate(itertools.zip_longest(first, second[: len(first)], fillvalue="")):
+        of_cell = _kind_of_cell(cell, decimal)
+        if of_cell == NUMERIC:
+            has_values = True
+            continue
+        of_below = _kind_of_cell(below, decimal)
+        if of_below == NUMERIC and (not is_missing(cell) or (cell == "" and j == 0)):
+            return True
+        has_values |= bool(of_cell) and (of_below == of_cell or is_missing(below))
+    return not has_values
+
+
+_MARKED = "marked"  # the kind of a number with a unit, of a time, and so on
+_MARKS_OF_NUMBERS = re.compile(r"[0-9+., '\u00a0\u202f\u2009\u2007\u2019\u2212-]*")
+
+
+def _kind_of_cell(cell: str, decimal: str) -> str:
+    """What the reader of columns makes of a cell: NUMERIC, also with marked thousands; DATE; "marked"; "" of text."""
+    if is_number(cell if decimal == "." else cell.replace(",", ".")):
+        return NUMERIC
+    if not any(map(str.isdecimal, cell)):
+        return ""
+    reading = infer_reading([cell], None, decimal)
+    if reading is None or reading.kind not in (NUMERIC, DATE):
+        return ""
+    return DATE if reading.kind == DATE else NUMERIC if _MARKS_OF_NUMBERS.fullmatch(cell) else _MARKED
 
 
 def _contains_names(first: Sequence[str], names: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from ..errors import InvalidInputError
 from .open_table import input_files, open_files
 from .output import Progress, RejectedRows, UsageError, say
 from .table import (
+    ROW_1_IS_DATA,
     UNKNOWN,
     Block,
     ColumnType,
@@ -123,9 +124,10 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
         index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
         missing = [name for name in names if name not in index]
         if missing:
+            advice = ROW_1_IS_DATA if table.header_guessed and len(missing) == len(names) else ""
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
-                                    f"{shortened(list(map(repr, index)))}")
+                                    f"{shortened(list(map(repr, index)))}{advice}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:

@@ -75,7 +75,7 @@ class Table(Protocol):
     n_columns: int
     total: int | None  # size of all rows, in a unit of the file's own; None if it is not known before the end
     has_labels: bool  # whether labels are stored beside the rows, in no column of them
-    header_guessed: bool  # whether the first line is data only by a guess
+    header_guessed: bool  # whether it is a guess that the first line is column names, or data
 
     def read(self, selection: Selection) -> tuple[Iterator[Any], Callable[[Any], Block]]:
         """All rows, as raw blocks and a function that parses one of them; a pipe can be read only once.
@@ -141,11 +141,14 @@ def shortened(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + more
 
 
-def check_column_names(path: str, columns: Sequence[str] | None) -> None:
+ROW_1_IS_DATA = "; if row 1 is data, pass --header no"
+
+
+def check_column_names(path: str, columns: Sequence[str] | None, advice: str = "") -> None:
     """Refuse a name that two columns have."""
     if columns is not None and len(set(columns)) < len(columns):
         twice = next(name for name, count in Counter(columns).items() if count > 1)
-        raise InvalidInputError(f"{path}: column names must be distinct, got {twice!r} more than once")
+        raise InvalidInputError(f"{path}: column names must be distinct, got {twice!r} more than once{advice}")
 
 
 def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:

@@ -239,7 +239,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         if classify is None and not has_labels and rejected.path is not None:  # the target was read as text
             raise InvalidInputError(f"{error}; --model {AUTOMATIC[1]} rejects such rows") from error
         raise
-    if has_labels and table.header_guessed and len(y) > 2 and (y[1:] != y[0]).all():
+    if has_labels and table.header_guessed and table.columns is None and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
     words = list(dict.fromkeys(y.tolist())) if y.dtype.kind == "U" and y.ndim == 1 else []

@@ -35,15 +35,33 @@ def rows_of(table, features, target=None):
     (["a", "b"], ["1", "2"], True), (["1", "2"], ["3", "4"], False), (["2019", "y"], ["1", "2"], True),
     (["1", "yes"], ["2", "no"], False), (["a", "b"], (), True), (["1", "x"], (), False),
     (["nan", "b"], ["1", "b"], False),
+    # Values as the reader of columns takes them are no names.
+    (["3,350.00", "a"], ["812.5", "b"], False), (["3,350.00"], ["1,020.50"], False), (["3 350"], ["812"], False),
+    (["4%", "a"], ["5%", "b"], False), (["$5", "a"], ["$7", "b"], False), (["5 kg", "a"], ["7 kg", "b"], False),
+    (["2024-01-05", "a"], ["2024-01-06", "b"], False), (["05.01.2024", "a"], ["", "b"], False),
+    (["10:30", "a"], ["11:00", "b"], False), (["3,5", "a"], ["4,25", "b"], False), (["1,5", "x"], (), False),
+    # They are above what is of another kind.
+    (["25%", "50%"], ["0.1", "0.7"], True), (["2019-01", "2019-02"], ["5", "6"], True),
+    (["24h", "7d"], ["1", "2"], True), (["(1)", "(2)"], ["0.5", "0.7"], True),
+    (["city", "24h"], ["Paris", "yes"], True), (["2019", "y"], ["5", "1,200"], True),
+    (["lon", "price"], ["3,5", "$7"], True), (["Main 5", "a"], ["5 Park", "b"], True),
 ])
 def test_headers(first, second, expected):
     assert looks_like_header(first, second) is expected
 
 
+def test_a_first_row_of_marked_numbers_is_data(table):
+    for text in ('"3,350.00",4%\n"812.50",5%\n', "3.350,00;4%\n812,50;5%\n"):
+        found = table(text, decimal="," if ";" in text else ".")
+        assert (found.columns, found.header_guessed) == (None, True)
+    assert table("3,5;1,25\n4,5;2\n").columns is None
+    assert table("a;b\n4,5;2\n", decimal=",").columns == ["a", "b"]
+
+
 def test_columns_and_their_names(table):
     found = table("a,b,c\n1,2,x\n3,4,y\n")
     assert (found.columns, found.n_columns) == (["a", "b", "c"], 3)
-    assert (found.has_labels, found.header_guessed) == (False, False)
+    assert (found.has_labels, found.header_guessed) == (False, True)
     assert rows_of(found, [1, 0], 2) == ([[2.0, 1.0], [4.0, 3.0]], ["x", "y"])
     assert rows_of(found, [0]) == ([[1.0], [3.0]], None)
     bare = table("1,2\n3,4\n")
@@ -53,6 +71,8 @@ def test_columns_and_their_names(table):
 
 def test_the_header_may_be_said(table):
     assert table("1,2\n3,4\n", header="yes").columns == ["1", "2"]
+    with pytest.raises(InvalidInputError, match=r"got 'a' more than once$"):
+        table("a,a\n1,2\n", header="yes")
     said = table("a,b\nc,d\n", header="no")
     assert (said.columns, said.header_guessed) == (None, False)
 
@@ -166,7 +186,7 @@ def test_faults_are_located(table, line, message):
 
 @pytest.mark.parametrize(("content", "message"), [
     ("", "the file contains no rows"), ("\n \n", "the file contains no rows"),
-    ("a,a\n1,2\n", "column names must be distinct"),
+    ("a,a\n1,2\n", "column names must be distinct, got 'a' more than once; if row 1 is data, pass --header no"),
     (b"\xff\xfe\x00", "expected a text in utf-8, got one in UTF-16"),
     ('1,"' + "x" * 200_000 + '"\n', r"t.csv: line 1: expected cells of at most 131072"),
 ])

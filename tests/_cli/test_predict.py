@@ -212,6 +212,21 @@ def test_columns_that_cannot_be_kept_or_dropped(command, with_ids, arguments, co
     assert message in done[2]
 
 
+def test_rows_without_column_names_say_how_to_read_them(command, folder, table):
+    """Words in the first row above numbers are taken for names."""
+    advice = "; if row 1 is data, pass --header no [rffkern help E65]\n"
+    (folder / "n.csv").write_text("-117.22,NA,unknown\n3,4,5\n")
+    code, _, errors = command("predict", "m.npz", "n.csv")
+    assert code == 65
+    assert f"of the model is missing, and 2 more; got '-117.22', 'NA', 'unknown'{advice}" in errors
+    (folder / "n.csv").write_text("-117.22,unknown,unknown\n3,4,5\n")
+    code, _, errors = command("predict", "m.npz", "n.csv")
+    assert code == 65
+    assert f"got 'unknown' more than once{advice}" in errors
+    (folder / "n.csv").write_text("length,width,b\n3,4,5\n")
+    assert "--header" not in command("predict", "m.npz", "n.csv")[2]
+
+
 def test_a_kept_column_must_not_be_called_prediction(command, folder, table):
     write_csv(folder / "p.csv", table[0], table[1], target="prediction")
     code, _, errors = command("predict", "m.npz", "p.csv", "--keep", "3")
