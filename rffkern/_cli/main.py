@@ -291,8 +291,9 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
     parser.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     parser.add_argument("data", metavar="DATA", help=f"{_TABLE}; {rows}")
     parser.add_argument("--target", action=_Once, metavar="COLUMN",
-                        help="column of true labels or targets (default: y of a .npz, that of the training, or the "
-                             f"only column that is no feature of the model{without})")
+                        help="column of true labels or targets (default: y of a .npz, that of the training, or where "
+                             "the model does not know its name the only column that is no feature of the model"
+                             f"{without})")
     _add_drop(parser)
 
 

@@ -51,15 +51,21 @@ def open_for(model: Any, arguments: argparse.Namespace, files: Sequence[str] = (
 def target_column(table: Table, text: str | None, model: Any, dropped: list[int], *, needed: bool = True) -> int | None:
     """The column of labels or targets: the one that is named, that of the training, or the only one left.
 
-    None where labels are stored beside the rows, or where no column is left and none is needed.
+    None where labels are stored beside the rows, or where none is needed and there is no such column.
     """
     if text is not None:
         return column_index(table, text)
     if table.has_labels:
         return None
     name = (getattr(model, "metadata_", None) or {}).get("target")
-    if name is not None and table.columns is not None and name in table.columns:
-        return table.columns.index(name)
+    if name is not None and table.columns is not None:
+        if name in table.columns:
+            return table.columns.index(name)
+        if not needed:
+            return None
+        # The only column that is no feature may be anything, such as a number of the row.
+        raise InvalidInputError(f"{table.path}: no column {name!r}, the target of training; --target names another"
+                                f"{_header_advice(table, model)}")
     names = set(getattr(model, "feature_names_in_", ()))
     if names and table.columns is not None:
         rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
@@ -68,15 +74,19 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
     if not rest and not needed:
         return None
     if not rest:
-        trained = "" if name is None else f"; training had {name!r}"
-        raise InvalidInputError(f"{table.path}: no column of labels or targets: all are features of the model{trained}")
+        raise InvalidInputError(f"{table.path}: no column of labels or targets: all are features of the model")
     if len(rest) > 1:
         raise UsageError(f"{table.path}: expected --target COLUMN, because {len(rest)} columns are no features of the "
                          f"model: {shortened([column_label(j, table.columns) for j in rest])}")
-    say(f"{table.path}: {'' if name is None or table.columns is None else f'no column {name!r}, as in training: '}"
-        f"column {column_label(rest[0], table.columns)} is taken as the target, the only one that is no feature of the "
-        "model; --target takes another")
+    say(f"{table.path}: column {column_label(rest[0], table.columns)} is taken as the target, the only one that is no "
+        "feature of the model; --target takes another")
     return rest[0]
+
+
+def _header_advice(table: Table, model: Any) -> str:
+    """What to do where the first row may be data: it has no name of the model."""
+    is_guess = table.header_guessed and not {*getattr(model, "feature_names_in_", ())} & {*(table.columns or ())}
+    return ROW_1_IS_DATA if is_guess else ""
 
 
 class ModelRows:
@@ -124,10 +134,9 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
         index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
         missing = [name for name in names if name not in index]
         if missing:
-            advice = ROW_1_IS_DATA if table.header_guessed and len(missing) == len(names) else ""
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
-                                    f"{shortened(list(map(repr, index)))}{advice}")
+                                    f"{shortened(list(map(repr, index)))}{_header_advice(table, model)}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:

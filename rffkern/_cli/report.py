@@ -26,7 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = column_indices(table, arguments.drop)
     target = target_column(table, arguments.target, model, dropped, needed=False)
     if target is None and not table.has_labels:
-        say(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is")
+        say(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is; "
+            "--target names one")
     with open_rejected(arguments.reject) as rejected:
         X, y, n_unlabelled = read_labelled(model, table, target, dropped, rejected)
     try:

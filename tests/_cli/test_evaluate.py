@@ -194,15 +194,26 @@ def test_the_constant_of_weighted_rows_does_not_depend_on_folds(command, folder,
         assert load(folder / "v.npz").metadata_["cross_validation"]["constant"]["rmse"] == pytest.approx(expected)
 
 
-def test_a_column_that_is_taken_for_the_target_is_named(command, folder, table):
+def test_a_table_without_the_target_of_training_is_not_judged_by_another_column(command, folder, table):
     fit = ("fit", "train.csv", "-o", "t.npz", "--model", "gbrff2", "--set", "n_estimators=30", "--cv", "2")
     assert command(*fit)[0] == 0
     write_csv(folder / "other.csv", table[0][:20], table[1][:20], target="reply")
     assert command("evaluate", "t.npz", "test.csv")[2] == ""
-    code, _, errors = command("evaluate", "t.npz", "other.csv")
+    code, out, errors = command("evaluate", "t.npz", "other.csv")
+    assert (code, out) == (65, "")
+    assert "other.csv: no column 'answer', the target of training; --target names another [rffkern help E65]" in errors
+    assert command("evaluate", "t.npz", "other.csv", "--target", "reply")[0] == 0
+    assert command("evaluate", "t.npz", "other.csv", "--header", "no", "--target", "3", "--reject", "r.csv")[0] == 0
+    (folder / "bare.csv").write_text("NA,unknown,missing,yes\n1,2,3,no\n")
+    assert "the target of training; --target names another; if row 1 is data, pass --header no" in command(
+        "evaluate", "t.npz", "bare.csv")[2]
+    assert command("report", "t.npz", "other.csv", "-o", "r.html")[0] == 0
+    assert "reply" not in (folder / "r.html").read_text()
+    X, y = table
+    save(GBRFF2Classifier(20, random_state=0).fit(X, y), folder / "python.npz")  # which knows no name of the target
+    code, _, errors = command("evaluate", "python.npz", "other.csv")
     assert code == 0
-    assert "no column 'answer', as in training: column 3 (reply) is taken as the target" in errors
-    assert "taken as the target" not in command("evaluate", "t.npz", "other.csv", "--target", "reply")[2]
+    assert "other.csv: column 3 (reply) is taken as the target, the only one that is no feature of the model" in errors
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -239,8 +250,9 @@ def test_labels_that_are_numbers(command, folder, table):
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [
-    (("m.npz", "two.csv"), 2, "because 2 columns are no features of the model: 3 (id), 4 (said)"),
-    (("m.npz", "features.csv"), 65, "no column of labels or targets: all are features of the model; training had 'ans"),
+    (("p.npz", "two.csv"), 2, "because 2 columns are no features of the model: 3 (id), 4 (said)"),
+    (("p.npz", "features.csv"), 65, "no column of labels or targets: all are features of the model"),
+    (("m.npz", "features.csv"), 65, "no column 'answer', the target of training; --target names another"),
     (("m.npz", "none.csv"), 65, "the table has no rows with a label or target"),
     (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "column 3 (answer): expected a finite"),
     (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
@@ -250,6 +262,8 @@ def test_wrong_arguments(command, folder, table, arguments, code, message):
     write_csv(folder / "two.csv", np.column_stack([table[0], table[0][:, 0]]), table[1],
               ["length", "width", "depth", "id"], "said")
     write_csv(folder / "features.csv", table[0])
+    model = load(folder / "m.npz")
+    save(model, folder / "p.npz", metadata={})
     write_csv(folder / "none.csv", table[0][:9], [""] * 9)
     found, _, errors = command("evaluate", *arguments)
     assert (found, message in errors) == (code, True), errors
