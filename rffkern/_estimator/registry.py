@@ -36,5 +36,14 @@ FAMILIES = {
     "sparse_kernel_regressor": Family("SparseKernelRegressor", "_training.sparse_kernel.estimators", "regressor"),
 }
 
+
+def regressor_beside(family: str) -> tuple[str, str]:
+    """The name and the class of the regressor of a classifier's family, or where it has none of the default."""
+    names = [name for name, each in FAMILIES.items()
+             if each.module == FAMILIES[family].module and each.task == "regressor"]
+    name = names[0] if names else AUTOMATIC[1]
+    return name, FAMILIES[name].class_name
+
+
 # The families that the command line takes by default, and the word for them: of labels, of numbers.
 AUTO, AUTOMATIC = "auto", ("fourier_boosting", "fourier_boosting_regressor")

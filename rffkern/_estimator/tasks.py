@@ -8,11 +8,12 @@ import numpy as np
 
 from .._model.expansion import Expansion
 from .._native.array_types import Double, Indices, NDArray
-from .._rows.validation import as_column, check_targets
+from .._rows.validation import FOR_A_REGRESSOR, as_column, check_targets
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, gradient, of_outputs
 from .links import LARGEST_LOG, Link, LogisticLink, log_probabilities, probabilities, several_quantiles
+from .registry import regressor_beside
 
 if TYPE_CHECKING:  # a model that scores loads no training
     from .._rows.groups import Division
@@ -228,7 +229,13 @@ class Classifier(Predictor):
         from .training_rows import with_class_weights
 
         self._check_params()
-        training = self._checked(check_labelled, X, y, sample_weight, eval_set, division=division)
+        try:
+            training = self._checked(check_labelled, X, y, sample_weight, eval_set, division=division)
+        except InvalidInputError as error:
+            if not str(error).endswith(FOR_A_REGRESSOR):
+                raise
+            name, class_name = regressor_beside(self.family)
+            raise InvalidInputError(f"{error}, as {class_name}, on the command line --model {name}") from error
         return with_class_weights(training, self.class_weight)
 
     @classmethod

@@ -285,6 +285,9 @@ def integer_dtype(least: int, largest: int) -> "np.dtype[Any] | None":
     return np.dtype(np.uint64) if least >= 0 and largest < 2**64 else None
 
 
+FOR_A_REGRESSOR = ": numbers are for a regressor"  # a classifier goes on with the name of one
+
+
 def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any], Indices]:
     """Return (classes, codes): the sorted distinct labels and, per row, the index of its label."""
     if y is None:
@@ -296,8 +299,7 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
             raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
         if (array != np.round(array)).any():
             raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
-                                    f"such as {array[array != np.round(array)][0]}: numbers are for a regressor, as "
-                                    "KernelRidgeRegressor, on the command line --model kernel_ridge_regressor")
+                                    f"such as {array[array != np.round(array)][0]}{FOR_A_REGRESSOR}")
     elif array.dtype.kind not in "biuUSTMmO":
         raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
     elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (

@@ -2,7 +2,9 @@
 
 import importlib
 import inspect
+import re
 
+import numpy as np
 import pytest
 from helpers.families import BOOSTED
 
@@ -31,6 +33,14 @@ def test_the_task_is_what_the_class_does(name):
     assert hasattr(cls, "predict_proba") == (task == "classifier")
     assert hasattr(cls, "predict") == (task != "transformer")
     assert hasattr(cls, "transform") or task != "transformer"
+
+
+@pytest.mark.parametrize("name", sorted(name for name, family in FAMILIES.items() if family.task == "classifier"))
+def test_numbers_in_place_of_labels_are_for_the_regressor_of_the_family(name):
+    regressor = {"gbrff1": "gbrff", "gbrff2": "gbrff", "pbrff": "fourier_boosting"}.get(name, name) + "_regressor"
+    message = f"0.5: numbers are for a regressor, as {FAMILIES[regressor].class_name}, on the command line --model "
+    with pytest.raises(rffkern.InvalidInputError, match=f"{re.escape(message)}{regressor}$"):
+        FAMILIES[name].load()().fit(np.arange(40.0)[:, None], np.arange(40) % 2 + 0.5)
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -80,7 +80,7 @@ BAD_LABELS = {
     "no columns": (np.zeros((40, 0)), r"y must be a 1d array.*, got shape \(40, 0\): see how y is selected$"),
     "one class": (np.ones(40), r"at least two classes, got 1 class"),
     "continuous": (X[:, 0], r"Unknown label type: continuous"),
-    "one fraction": (np.r_[np.arange(39) % 2, 0.5], r"continuous values such as 0\.5: .* kernel_ridge_regressor$"),
+    "one fraction": (np.r_[np.arange(39) % 2, 0.5], r"values such as 0\.5: .* (gbrff|fourier_boosting)_regressor$"),
     "nan": (np.where(y > 0, np.nan, 1), r"y must be finite"),
     "missing": (np.array([None, "a"] * 20, dtype=object), r"y must have no empty entries, got a missing value"),
     "mixed": (np.array([1, "a"] * 20, dtype=object), r"y must hold labels that can be sorted"),
