@@ -18,6 +18,7 @@ from .metrics import (
     figures,
     is_of_second,
     label_codes,
+    most_likely,
     own_probabilities,
     quantile_metrics,
     regression_metrics,
@@ -25,6 +26,7 @@ from .metrics import (
 )
 
 _CLEAR = 2.0  # standard errors, by which a difference is taken for more than chance
+_MOST_LABELS = 20  # of a confusion table, and confusions of more labels
 _DOUBT = "; these rows do not show that the model is better than a guess"
 
 _NAMES = {"roc_auc": "ROC AUC", "r2": "R^2", "mae": "mean absolute error", "rmse": "root mean squared error",
@@ -175,22 +177,45 @@ class Evaluation(NamedTuple):
     def lines(self, with_shares: bool = True) -> list[str]:
         """A table of the metrics; of a classifier the confusion table, and how probabilities compare with shares."""
         lines = metric_lines(self.figures())
-        tables = self.tables()
-        if not tables:
+        truth, proba, weights, classes, *_ = self.predictions
+        if classes is None:
             return lines
-        labels = [str(label) for label in tables["confusion"]["labels"]]
-        counts = [[label, *map(_count, row)] for label, row in zip(labels, tables["confusion"]["counts"], strict=True)]
-        if any(tables["confusion"]["unknown_labels"]):
-            counts.append(["other labels", *map(_count, tables["confusion"]["unknown_labels"])])
-        lines += ["", *aligned([["label \\ predicted", *labels], *counts])]
+        lines += ["", *self._confusion_lines(classes)]
         if not with_shares:
             return lines
         rows = [["probability", "share", "rows"]]
         rows += [[f"{each['probability']:.3f}", f"{each['share']:.3f}", str(each["rows"])]
-                 for each in tables["reliability"]]
-        is_of_label = is_of_second(self.predictions.truth, len(labels), self.predictions.weights)
-        what = f"of {labels[1]!r}" if is_of_label else "of the most likely label"
+                 for each in reliability(truth, proba, weights)]
+        what = f"of {str(classes[1])!r}" if is_of_second(truth, len(classes), weights) else "of the most likely label"
         return [*lines, "", f"probability {what}, and the share of rows of which it came true:", *aligned(rows)]
+
+
+    def _confusion_lines(self, classes: NDArray[Any]) -> list[str]:
+        """The confusion table; of many labels, whose table nobody reads, the most frequent confusions."""
+        truth, proba, weights, *_ = self.predictions
+        labels, n = [*map(str, classes.tolist()), "other labels"], len(classes)
+        if n <= _MOST_LABELS:
+            counts = confusion(truth, proba, weights)
+            shown = counts if counts[-1].any() else counts[:-1]
+            return aligned([["label \\ predicted", *labels[:-1]],
+                            *([label, *map(_count, row)] for label, row in zip(labels, shown.tolist(), strict=False))])
+        predicted = most_likely(proba)
+        wrong = predicted != truth
+        pairs, place = np.unique(np.where(truth < 0, n, truth)[wrong] * n + predicted[wrong], return_inverse=True)
+        sums = np.bincount(place, None if weights is None else np.asarray(weights)[wrong], minlength=len(pairs))
+        order = np.argsort(-sums, kind="stable")[:_MOST_LABELS]
+        order = order[sums[order] > 0]
+        if not len(order):
+            return [f"all rows of {n} labels are predicted right"]
+        n_all = np.count_nonzero(sums)
+        which = f", the {len(order)} most frequent of {n_all}" if n_all > len(order) else ""
+        return [f"confusions of {n} labels{which}:", *aligned([
+            ["label", "predicted", "rows"],
+            *([_shortened(labels[pairs[k] // n]), _shortened(labels[pairs[k] % n]), _count(sums[k])] for k in order)])]
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= 40 else label[:37] + "..."
 
 
 def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:

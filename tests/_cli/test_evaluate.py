@@ -333,6 +333,28 @@ def test_a_label_that_a_fold_lacks_is_one_of_the_whole_model(command, folder, ta
     assert figures["log_loss"] > -np.log(1e-15) / 60
 
 
+def test_many_labels_have_their_most_frequent_confusions():
+    """A table of 1,000 labels has a million numbers."""
+    truth = np.repeat(np.arange(100), 3)
+    predicted = np.where(truth < 30, (truth + 1) % 100, truth)
+    predicted[:3], truth[-2:] = 7, -1
+    names = np.array([f"L{k}" for k in range(100)])
+    lines = Evaluation.of(Predictions(truth, np.eye(100)[predicted], None, names)).lines(with_shares=False)
+    first = lines.index("confusions of 100 labels, the 20 most frequent of 31:")
+    assert len(lines) == first + 22
+    assert [line.split() for line in lines[first + 1 : first + 4]] == [
+        ["label", "predicted", "rows"], ["L0", "L7", "3"], ["L1", "L2", "3"]]
+    assert max(map(len, lines)) < 80
+    weights = np.where(truth < 0, 2.5, 0)
+    weights[-4] = 1
+    weighted = Evaluation.of(Predictions(truth, np.eye(100)[predicted], weights, names)).lines()
+    assert weighted[weighted.index("confusions of 100 labels:") + 2].split() == ["other", "labels", "L99", "5"]
+    right = Evaluation.of(Predictions(np.arange(100), np.eye(100), None, names)).lines()
+    assert "all rows of 100 labels are predicted right" in right
+    assert "label \\ predicted" in "".join(Evaluation.of(Predictions(truth % 20, np.eye(20)[predicted % 20], None,
+                                                                    names[:20])).lines())
+
+
 def test_folds_that_know_different_classes():
     parts = [Predictions(np.array([0, -1]), np.array([[0.7, 0.3], [0.5, 0.5]]), None, np.array(["a", "c"])),
              Predictions(np.array([1]), np.array([[0.1, 0.6, 0.3]]), None, np.array(["a", "b", "c"]))]
