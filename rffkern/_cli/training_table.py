@@ -245,17 +245,35 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     words = list(dict.fromkeys(y.tolist())) if y.dtype.kind == "U" and y.ndim == 1 else []
     is_chosen = classify is None and y.dtype.kind in "iuf"  # few words leave no doubt
     n_distinct = len(words or np.unique(y)) if has_labels or is_chosen else 0
+    name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
+        else f"column {column_label(roles.target, None)}"
+    if MAX_INTEGER_LABELS < len(words) == len(y):  # of which no row says anything of another
+        raise InvalidInputError(f"{table.path}: target {name} has another text in each of {len(y)} rows, such as "
+                                f"{words[0]!r}: name the column of labels by --target")
     if is_chosen or n_distinct > MAX_INTEGER_LABELS:
-        name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
-            else f"column {column_label(roles.target, None)}"
         say(f"{table.path}: target {name} {_task_message(y, has_labels, n_distinct)}{read_as}")
     for word in filter(is_missing, words):
         say(f"{table.path}: {(y == word).sum()} rows have the label {word!r}, which becomes a class; if it means that "
             "the label is missing, remove these rows")
+    _remark_cases(y, words, table.path)
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
     return TrainingTable(X, y, names, columns, roles.features, has_labels, *of_rows).in_order()
+
+
+def _remark_cases(y: NDArray[Any], words: Sequence[str], path: str) -> None:
+    """Say which labels differ in case alone, as No and no."""
+    groups: dict[str, list[str]] = {}
+    for word in words:
+        groups.setdefault(word.casefold(), []).append(word)
+    alike = [group for group in groups.values() if len(group) > 1]
+    if alike:
+        counts = [(word, int((y == word).sum())) for word in alike[0]]
+        shown = " and ".join(f"{word!r} ({n} row{'s' if n > 1 else ''})" for word, n in counts)
+        more = f" (and {len(alike) - 1} more such group{'s' if len(alike) > 2 else ''})" if len(alike) > 1 else ""
+        say(f"{path}: labels that differ in case alone become classes of their own: {shown}{more}; if they mean the "
+            "same, write them alike")
 
 
 def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTable:
@@ -439,7 +457,8 @@ def _task_message(y: NDArray[Any], has_labels: bool, n_distinct: int) -> str:
     if y.ndim > 1:
         return f"has {y.shape[1]} columns of numbers: regression"
     if y.dtype.kind not in "iuf":
-        return f"has {n_distinct} distinct values that are no numbers: classification"
+        doubt = "" if 2 * n_distinct <= len(y) else "; most rows have one of their own: --target names another column"
+        return f"has {n_distinct} distinct values that are no numbers: classification{doubt}"
     if has_labels:
         return f"has {n_distinct} distinct numbers: classification; for regression, pass --model {AUTOMATIC[1]}"
     other = f"; for classification, pass --model {AUTOMATIC[0]}" if (y == np.floor(y)).all() else ""

@@ -499,6 +499,33 @@ def test_a_word_among_targets_is_named(command, folder, capsysbinary):
         assert "e.csv: expected numbers as targets, as in training, got 'abc'" in errors
 
 
+def test_labels_that_differ_in_case_alone_are_named(command, folder, capsysbinary):
+    labels = ["No" if k % 2 else "no" if k % 6 == 0 else "Yes" for k in range(60)]
+    (folder / "t.csv").write_text("x,left\n" + "".join(f"{k % 17},{label}\n" for k, label in enumerate(labels)))
+    assert ("t.csv: labels that differ in case alone become classes of their own: 'no' (10 rows) and 'No' (30 rows); "
+            "if they mean the same, write them alike\n") in fitted(capsysbinary)
+    text = (folder / "t.csv").read_text()
+    (folder / "t.csv").write_text(text.replace("Yes", "no"))
+    assert fitted(capsysbinary).count("differ in case alone") == 1
+    (folder / "t.csv").write_text(text.replace("1,Yes", "1,YES"))
+    assert "'No' (30 rows) (and 1 more such group);" in fitted(capsysbinary)
+    (folder / "t.csv").write_text(text.replace("no", "No"))
+    assert "differ in case" not in fitted(capsysbinary)
+
+
+def test_a_target_of_another_text_in_each_row_is_refused(command, folder):
+    rows = [f"{k % 17},comment {k}\n" for k in range(60)]
+    (folder / "t.csv").write_text("x,said\n" + "".join(rows))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    assert code == 65
+    assert ("t.csv: target 'said' has another text in each of 60 rows, such as 'comment 0': name the column of labels "
+            "by --target [rffkern help E65]") in errors
+    (folder / "t.csv").write_text("x,said\n" + "".join(rows + rows[:10]))
+    _, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=2", "--cv", "0")
+    assert ("target 'said' has 60 distinct values that are no numbers: classification; most rows have one of "
+            "their own: --target names another column\n") in errors
+
+
 def test_labels_that_may_mean_missing_ones_are_named(command, folder, capsysbinary):
     labels = ["NA" if k % 6 == 0 else k % 2 for k in range(60)]
     (folder / "t.csv").write_text("x,left\n" + "".join(f"{k % 17},{label}\n" for k, label in enumerate(labels)))
