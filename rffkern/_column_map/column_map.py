@@ -264,8 +264,9 @@ class ColumnMap(Parametrised):
                 collector = StatisticsCollector([column_name(names, j) for j in range(len(table.columns))],
                                 0 if targets is None else targets.shape[1], row_folds)
             rows = slice(start, start + table.n_rows)
-            values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)))
-            collector.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows)), values)
+            n_rows = f"{rows.stop} or more" if isinstance(X, RowBlocks) else f"{rows.stop}"  # of X
+            values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)), n_rows)
+            collector.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows), n_rows), values)
         if collector is None:
             raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
         collector.finish()
@@ -371,12 +372,12 @@ def fit_copy(column_map: ColumnMap, X: Any, y: Any, sample_weight: Any, has_labe
     return fitted, RowBlocks(read)
 
 
-def _rows_of(array: Double | None, rows: slice, name: str, default: Double) -> Double:
-    """Some rows of what comes beside X."""
+def _rows_of(array: Double | None, rows: slice, name: str, default: Double, n_rows: str) -> Double:
+    """Some rows of what comes beside X, which has so many rows."""
     if array is None:
         return default
     if len(array) < rows.stop:
-        raise InvalidInputError(f"{name} must have one entry per row of X ({rows.stop} or more), got {len(array)}")
+        raise InvalidInputError(f"{name} must have one entry per row of X ({n_rows}), got {len(array)}")
     return array[rows]
 
 

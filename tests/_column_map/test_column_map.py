@@ -279,10 +279,12 @@ def test_weights_beside_which_others_count_for_nothing_are_refused_with_the_colu
 def test_y_and_weights_are_checked():
     X = [[1.0], [2.0]]
     for y in ([1.0], [1.0, 2.0, 3.0]):
-        with pytest.raises(InvalidInputError, match=r"y must have one entry per row of X \(2"):
+        with pytest.raises(InvalidInputError, match=r"y must have one entry per row of X \(2\), got"):
             ColumnMap().fit(X, y)
-        with pytest.raises(InvalidInputError, match=r"sample_weight must have one entry per row of X \(2"):
+        with pytest.raises(InvalidInputError, match=r"sample_weight must have one entry per row of X \(2\), got"):
             ColumnMap().fit(X, None, y)
+    with pytest.raises(InvalidInputError, match=r"y must have one entry per row of X \(2 or more\), got 1"):
+        ColumnMap().fit(RowBlocks(lambda: iter([X, X])), [1.0])  # whose number is not known yet
     with pytest.raises(InvalidInputError, match="sample_weight must not be negative"):
         ColumnMap().fit(X, None, [1.0, -1.0])
     with pytest.raises(InvalidInputError, match="0 sample"):

@@ -75,7 +75,7 @@ def test_bad_rows(case):
 
 BAD_LABELS = {
     "None": (None, r"target y is None"),
-    "short": (y[:-1], r"y must have one entry per row of X \(40( or more)?\), got 39"),
+    "short": (y[:-1], r"y must have one entry per row of X \(40\), got 39"),
     "2-D": (np.stack([y, y], axis=1), r"y must be a 1d array.*: take one column$"),
     "no columns": (np.zeros((40, 0)), r"y must be a 1d array.*, got shape \(40, 0\): see how y is selected$"),
     "one class": (np.ones(40), r"at least two classes, got 1 class"),
