@@ -353,7 +353,8 @@ def detect_delimiter(lines: Sequence[Line], decimal: str) -> str:
     """The delimiter of the first lines: it splits the first row, and most others into as many cells."""
     best, best_share = ";" if decimal == "," else ",", 0.0
     for delimiter in _DELIMITERS:
-        rows = split_rows([text for _, text, error, _ in records(iter(lines), delimiter) if error is None], delimiter)
+        rows = split_rows([text for _, text, error, _ in records(iter(lines), delimiter)
+                           if error is None or error[0] is not None], delimiter)  # also with an invalid character
         if delimiter == decimal or not rows or len(rows[0]) < 2:
             continue
         share = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
