@@ -26,6 +26,7 @@ from .metrics import (
 )
 
 _CLEAR = 2.0  # standard errors, by which a difference is taken for more than chance
+_ROUNDING = 1e-12  # of a mean, in units of it
 _MOST_LABELS = 20  # of a confusion table, and confusions of more labels
 _DOUBT = "; these rows do not show that the model is better than a guess"
 
@@ -267,10 +268,17 @@ def metric_name(name: str) -> str:
     return _NAMES.get(name, name.replace("below_", "share below quantile ").replace("_", " "))
 
 
+def is_rounding(value: float, error: float) -> bool:
+    """Whether a standard error is that of equal values, whose mean is rounded."""
+    return error <= _ROUNDING * abs(value)
+
+
 def with_error(value: float, error: float | None) -> str:
     """A number and its standard error, in digits that the error allows."""
-    if not error or not np.isfinite(error):
+    if error is None or not np.isfinite(error):
         return _short(value)
+    if is_rounding(value, error):
+        return f"{_short(value)} +- 0" if value else "0"
     digits = max(0, 1 - int(np.floor(np.log10(error))))
     if digits > 9 or error >= 1e9:
         return f"{value:.4g} +- {error:.2g}"

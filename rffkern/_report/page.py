@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .._estimator.evaluation import metric_name, names_of_metrics
+from .._estimator.evaluation import is_rounding, metric_name, names_of_metrics
 from .._estimator.metrics import ASCENDING
 from .charts import (
     coverage_chart,
@@ -154,7 +154,7 @@ def _with_error(value: float | None, error: float | None) -> str:
     """A number to the digit that its standard error reaches."""
     if value is None:
         return ""
-    if not error:
+    if not error or is_rounding(value, error):
         return _number(value, 4)
     places = max(0, min(8, 1 - int(f"{error:e}".partition("e")[2])))
     return f"{value:.{places}f} \N{PLUS-MINUS SIGN} {error:.{places}f}".replace("-", "\N{MINUS SIGN}")

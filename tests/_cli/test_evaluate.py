@@ -385,3 +385,8 @@ def test_labels_and_digits():
     assert label_codes(np.array(["10", "9"]), np.array([9, 10])).tolist() == [1, 0]
     assert [with_error(*pair) for pair in ((0.81413, 0.0104), (156741.2, 2012.0), (3.5, None), (1e-8, 1e-10))] == [
         "0.814 +- 0.010", "156741 +- 2012", "3.5", "1e-08 +- 1e-10"]
+    assert [with_error(*pair) for pair in ((34.538776, 2.2e-16), (1.0, 0.0), (0.0, 0.0), (-2e9, 1e-9))] == [
+        "34.54 +- 0", "1 +- 0", "0", "-2e+09 +- 0"]
+    unknown = Evaluation.of(Predictions(np.repeat([0, -1], [1, 200]), np.full((201, 2), 0.5), np.r_[0.0, np.ones(200)],
+                                        np.array(["a", "b"])))
+    assert "log loss           34.54 +- 0     34.54" in unknown.lines()
