@@ -68,13 +68,14 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192, sets=(), signs=Non
     shares = np.repeat([(1 - w) / first, w / max(n_trees, 1)], [first, n_trees])
     seen = np.isfinite(H)
     factor = 1.0 if loss is squared_error else inverse_temperature(H[seen], y[seen])
+    level = 0.0 if loss is squared_error else level_shift(factor * H[seen], y[seen])
     quartiles = np.quantile(Z, (0.25, 0.75), axis=0) * std
     margin = np.minimum((2 * (quartiles[1] - quartiles[0])) ** 2 / (high - low), high - low)
 
     def score(X):
         Z = (X.clip(low - margin, high + margin) - mean) / std
-        return factor * (F0 + sum(share * sum(step * h(Z) for step, h in terms)
-                                  for share, terms in zip(shares, bags, strict=True)))
+        return level + factor * (F0 + sum(share * sum(step * h(Z) for step, h in terms)
+                                          for share, terms in zip(shares, bags, strict=True)))
 
     return score
 
@@ -374,3 +375,13 @@ def inverse_temperature(scores, y):
         derivative = scores @ log_loss(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
         low, high = (np.log(factor), high) if derivative > 0 else (low, np.log(factor))
     return np.exp((low + high) / 2)
+
+
+def level_shift(scores, y):
+    """What added to scores makes rows out of their folds likeliest, as if one row said 0."""
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        shift = (low + high) / 2
+        derivative = log_loss(scores + shift, y)[1].sum() - shift
+        low, high = (shift, high) if derivative > 0 else (low, shift)
+    return (low + high) / 2

@@ -1,4 +1,4 @@
-"""What out-of-fold rows are for: temperature scaling of classes, shifts of quantiles, residuals, and figures."""
+"""What out-of-fold rows are for: temperature scaling of classes, shifts of scores, residuals, and figures."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,11 @@ import numpy as np
 from ..._estimator.conformal import record_of_targets
 from ..._estimator.evaluation import Evaluation, Predictions
 from ..._estimator.links import SoftmaxLink, probabilities
-from ..._native import boosting
+from ..._native import boosting, solvers
 from ..._native.array_types import Double, Indices, Single
 from ..._rows.tiles import TILE
-from ..._rows.weights import weighted_quantile
+from ..._rows.weights import row_products, weighted_quantile
+from ..kernel_ridge.calibration import every_class, log_losses
 from .boosting import Bag
 from .losses import LossData
 from .training_rows import RowOrder
@@ -25,6 +26,9 @@ _LEAST_VARIANCE = 0.1
 
 # Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
 _PRIOR_ROWS = 50.0
+
+# Rows for each score that hold the level of scores where it is.
+_LEVEL_ROWS = 1.0
 
 # Rows whose derivatives hold the share of bags of trees alone near another, which is below a half: a row has been held
 # out by one bag of each kind, and waves and lines gain more than trees by a mean of bags.
@@ -184,6 +188,44 @@ def _lowest(data: LossData, scores: Single, directions: Single, targets: Single,
         else:
             high = place
     return (low + high) / 2
+
+
+def level_shifts(data: LossData, scores: Double, rows: Indices, weights: Double) -> Double:
+    """What is added to each score so that predictions are right in the mean of out-of-fold rows; 0 for other losses.
+
+    Of classes the shifts have the largest likelihood, by which the mean probability of a class is its share of the
+    rows; with a log link the mean prediction is that of the targets.  Without, rare classes and rare large targets are
+    predicted too low: their terms are held back most, and a mean of bags is one of log odds or logarithms, whose
+    inverse link is below the mean of theirs (Jensen).  A prior of `_LEVEL_ROWS` rows for each score holds them at 0.
+
+    Parameters
+    ----------
+    data : LossData
+    scores : array of shape (n_outputs, n_rows)
+        After temperature scaling and stacking.
+    rows : indices of out-of-fold rows
+    weights : array of shape (n_rows,)
+    """
+    shifts = np.zeros(len(scores))
+    if not len(rows) or data.loss.link == "identity":
+        return shifts
+    weights = weights / weights[weights > 0].mean()
+    if data.loss.link == "log":
+        largest, n_rows = scores.max(), weights.sum()
+        predicted = largest + np.log(row_products(np.exp(scores - largest), weights))
+        with np.errstate(divide="ignore"):  # all targets may be 0
+            ratio = np.log(row_products(data.targets[rows].astype(np.float64), weights)) - predicted
+        return np.logaddexp(math.log(n_rows) + ratio, math.log(_LEVEL_ROWS)) - math.log(n_rows + _LEVEL_ROWS)
+    every, codes, prior = every_class(scores), data.codes(rows), _LEVEL_ROWS * len(scores)
+
+    def loss(x: Double) -> tuple[float, Double]:
+        moved = every.copy()
+        moved[-len(x) :] += x[:, None]
+        losses, residuals = log_losses(moved, codes)
+        return (float(row_products(losses, weights) + 0.5 * prior * (x**2).sum()),
+                row_products(residuals[-len(x) :], weights) + prior * x)
+
+    return solvers.minimize(loss, shifts, 100, loss_tolerance=1e-10, gradient_tolerance=1e-6, noise=1e-12)[0]
 
 
 def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:

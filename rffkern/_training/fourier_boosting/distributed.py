@@ -29,7 +29,7 @@ from ..distributed.partitions import (
     refuse_values,
 )
 from .boosting import Callback, Checkpoint, train_bags
-from .calibration import ScoreSums, inverse_temperature, out_of_fold_record, quantile_shifts
+from .calibration import ScoreSums, inverse_temperature, level_shifts, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
 from .fit import describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
@@ -154,6 +154,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, means.astype(np.float32)), factor,
                                limit, training.solve)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
+    levels = level_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
+    stack = stack._replace(shifts=stack.shifts + levels)
     record = out_of_fold_record(
         stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,
         held.weights[rows], center, scale, quantiles_of(model), bool(evaluation))

@@ -28,7 +28,7 @@ from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .base_learners import LEARNERS
 from .boosting import Bag, Callback, Checkpoint, UnseenScores, train_again, train_bags
-from .calibration import inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
+from .calibration import inverse_temperature, level_shifts, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
@@ -145,6 +145,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, (rows, scores), factor, limit)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     quantiles = quantile_shifts(data, scores, weights[rows])
+
+    levels = level_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
+    stack = stack._replace(shifts=stack.shifts + levels)
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
     stacked = stack.scores(unseen + quantiles[:, None], data, rows)
