@@ -378,10 +378,10 @@ def inverse_temperature(scores, y):
 
 
 def level_shift(scores, y):
-    """What added to scores makes rows out of their folds likeliest, as if one row said 0."""
+    """What added to scores makes rows out of their folds likeliest, as if two rows said 0."""
     low, high = -20.0, 20.0
     for _ in range(60):
         shift = (low + high) / 2
-        derivative = log_loss(scores + shift, y)[1].sum() - shift
+        derivative = log_loss(scores + shift, y)[1].sum() - 2 * shift
         low, high = (shift, high) if derivative > 0 else (low, shift)
     return (low + high) / 2

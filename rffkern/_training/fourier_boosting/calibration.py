@@ -28,7 +28,7 @@ _LEAST_VARIANCE = 0.1
 _PRIOR_ROWS = 50.0
 
 # Rows for each score that hold the level of scores where it is.
-_LEVEL_ROWS = 1.0
+_LEVEL_ROWS = 2.0
 
 # Rows whose derivatives hold the share of bags of trees alone near another, which is below a half: a row has been held
 # out by one bag of each kind, and waves and lines gain more than trees by a mean of bags.
