@@ -4,10 +4,12 @@ import argparse
 import json
 import os
 
+from .._estimator.base import fitted_map_of
 from .._export import TARGETS
 from .._export.engines import Results, Rows
 from .._export.export import export, options_for
 from .._export.receipts import receipt
+from .._export.sql_file import cells_read
 from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from ..errors import InvalidInputError, TrainingStateError
@@ -33,12 +35,17 @@ def run(arguments: argparse.Namespace) -> None:
             say(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
                 f"{stem}{suffixes[0]}")
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments.model, arguments.threads)
-    rows_and_results = None if arguments.data is None else read_rows(arguments, model, arguments.explain)
+    rows_and_results = None if arguments.data is None else read_rows(
+        arguments, model, arguments.to, arguments.explain)
     try:
         export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to,
                interval=arguments.interval, explain=arguments.explain, **options)
     except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
+    if arguments.to == "sql" and (fitted := fitted_map_of(model)) is not None:
+        for note in cells_read((name, column.reading) for name, column in zip(
+                fitted.column_names(), fitted.columns, strict=True) if column.forms):
+            say(f"{arguments.output}: reads {note}")
     if rows_and_results is not None:
         _verify(arguments, {**options_for(arguments.to, **options)}, *rows_and_results)
 

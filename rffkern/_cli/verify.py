@@ -9,6 +9,7 @@ from .._export.engines import Results, Rows, joined, results_of, rows_of
 from .._export.receipts import checked, described, digest, mismatches, run_engines
 from .._files.archive import parse_json
 from ..errors import InvalidInputError
+from .csv_table import CsvTable
 from .model_rows import ModelRows, load_predictor, open_for
 from .output import Finding, UsageError, say
 from .table import column_indices
@@ -31,7 +32,8 @@ def run(arguments: argparse.Namespace) -> None:
     if wrong:
         raise Finding(4, "\n".join(wrong))
     if arguments.model is not None:  # a file is run only if it is that of the receipt
-        rows, expected = read_rows(arguments, load_predictor(arguments.model, arguments.threads), artefact["explain"])
+        rows, expected = read_rows(arguments, load_predictor(arguments.model, arguments.threads), artefact["target"],
+                                   artefact["explain"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
               receipt["tolerance"])
     say(f"{arguments.artefact}: as {arguments.receipt} says")
@@ -49,15 +51,24 @@ def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
                       f"install {' or '.join(engines)}")
 
 
-def read_rows(arguments: argparse.Namespace, model: Any, explain: bool) -> tuple[Rows, Results]:
-    """The rows of the table that is given as data, and what the model gives for them, with contributions if asked."""
+def read_rows(arguments: argparse.Namespace, model: Any, to: str, explain: bool) -> tuple[Rows, Results]:
+    """The rows of the table that is given as data, and what the model gives for them, with contributions if asked.
+
+    Programs get the cells of a file of text as they stand there, as far as they read text.
+    """
     path = arguments.data
     if os.path.exists(path) and not os.path.isfile(path):
         raise UsageError(f"ROWS must be one file, whose digest a receipt has, got {path!r}")
     table = open_for(model, arguments)
     of_model = ModelRows(model, table, None, column_indices(table, arguments.drop))
-    raw_blocks, parse = table.read(of_model.selection(None))
-    blocks = [of_model.of(block) for block in map(parse, raw_blocks) if len(block.X)]
+    is_text = isinstance(table, CsvTable) and of_model.fitted_map is not None
+    as_text = is_text and to != "onnx" and arguments.decimal == "."
+    raw_blocks, parse = table.read(of_model.selection(None, of_model.features if as_text else ()))
+    blocks = [(of_model.of(block), block.kept if as_text else None) for block in map(parse, raw_blocks) if len(block.X)]
     if not blocks:
         raise InvalidInputError(f"{path}: the table has no rows")
-    return joined([(rows_of(model, X), results_of(model, X, explain)) for X in blocks])
+    if is_text and not as_text:
+        why = "inputs of a graph are numbers and levels, and dates seconds since 1970" if to == "onnx" else \
+            "--decimal , is for the table alone"
+        say(f"{path}: the cells are converted for the exported file: {why}")
+    return joined([(rows_of(model, X)._replace(texts=texts), results_of(model, X, explain)) for X, texts in blocks])

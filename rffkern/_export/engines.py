@@ -40,6 +40,12 @@ class Rows(NamedTuple):
     kinds: list[str]  # of the fitted columns; EMPTY of those that are not read
     cells: list[list[Any]]  # of each column; None or nan where missing
     of_cells: bool = False  # whether rows are cells, not plain numbers
+    texts: list[list[str]] | None = None  # of a file of text, the cells as they stand there
+
+    @property
+    def given(self) -> list[list[Any]]:
+        """What is given to programs that read text."""
+        return self.cells if self.texts is None else self.texts
 
     @property
     def n_rows(self) -> int:
@@ -123,7 +129,9 @@ def joined(parts: Sequence[tuple[Rows, Results]]) -> tuple[Rows, Results]:
     cells = [[cell for block in blocks for cell in block.cells[j]] for j in range(len(blocks[0].names))]
     arrays: list[Any] = [None if each[0] is None else np.concatenate(each)
                          for each in zip(*(part._replace(classes=None) for part in results), strict=True)]
-    return blocks[0]._replace(cells=cells), Results(*arrays)._replace(classes=results[0].classes)
+    texts = None if blocks[0].texts is None else [
+        [cell for block in blocks for cell in (block.texts or [])[j]] for j in range(len(cells))]
+    return blocks[0]._replace(cells=cells, texts=texts), Results(*arrays)._replace(classes=results[0].classes)
 
 
 def errors_of(found: Results, expected: Results) -> Errors:
@@ -166,7 +174,7 @@ def imported(path: Any) -> Any:
 def run_numpy(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
     """Import the file."""
     module = imported(path)
-    X = dict(zip(rows.names, rows.cells, strict=True)) if rows.of_cells else rows.matrix()
+    X = dict(zip(rows.names, rows.given, strict=True)) if rows.of_cells else rows.matrix()
     predicted = module.predict(X)
     if expected.classes is None:
         ends = None if expected.ends is None else module.predict_interval(X).reshape(rows.n_rows, -1)
@@ -223,7 +231,7 @@ def run_c(path: str, rows: Rows, expected: Results, options: Options = _DEFAULTS
     """Compile it with a program that reads rows and writes numbers."""
     folder, labelled, name = os.path.dirname(path), expected.classes is not None, options["name"]
     driver, program = os.path.join(folder, "driver.c"), os.path.join(folder, "driver")
-    encoded = [[cell.encode() if isinstance(cell, str) else cell for cell in column] for column in rows.cells]
+    encoded = [[cell.encode() if isinstance(cell, str) else cell for cell in column] for column in rows.given]
     longest = max((len(cell) for column in encoded for cell in column if isinstance(cell, bytes)), default=0)
     k, a, c, e = expected.widths
     words = {"d": len(rows.names), "name": name, "longest": longest}
@@ -278,7 +286,8 @@ def run_js(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> 
     with open(script, "w", encoding="utf-8") as file:
         file.write(_SCRIPT.format(name="exported.mjs", of_cells="true" if rows.of_cells else "false",
                                   **dict(zip("kace", expected.widths, strict=True))))
-    cells = [[None if cell != cell else cell for cell in row] for row in zip(*rows.cells, strict=True)]
+    given = rows.given if rows.of_cells else rows.cells
+    cells = [[None if cell != cell else cell for cell in row] for row in zip(*given, strict=True)]
     done = subprocess.run(["node", script], input=json.dumps(cells).encode(), stdout=subprocess.PIPE, check=True)
     labels, numbers = done.stdout.split(b"\n", 1)
     return _from_bytes(numbers, expected, json.loads(labels))
@@ -359,10 +368,11 @@ def sql_columns(rows: Rows, key: str = "id") -> list[SqlColumn]:
 
     Databases do not tell upper from lower case in names.  A column that is not read has no cells, and may be the key.
     """
-    columns = [SqlColumn(name, _SQL_TYPES[kind], [
+    columns = [SqlColumn(name, "text" if rows.texts is not None else _SQL_TYPES[kind], [
         None if cell is None or cell != cell else
-        (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE else cell for cell in cells])
-        for name, kind, cells in zip(rows.names, rows.kinds, rows.cells, strict=True)
+        (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE and rows.texts is None else cell
+        for cell in cells])
+        for name, kind, cells in zip(rows.names, rows.kinds, rows.given, strict=True)
         if kind != EMPTY or name.lower() != key.lower()]
     has_key = key.lower() in (column.name.lower() for column in columns)
     return columns if has_key else [SqlColumn(key, "integer", range(rows.n_rows)), *columns]

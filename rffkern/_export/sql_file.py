@@ -4,13 +4,14 @@ Terms and leaves are rows of VALUES, joined with the rows of the table: no expre
 and none is deeper than some tens.
 """
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._column_map.cells import CATEGORY, DATE, EMPTY
+from .._column_map.cells import _FIRST_YEAR_OF_1900, _PLAIN, CATEGORY, DATE, EMPTY, NUMERIC, Reading
 from ..errors import InvalidInputError
 from .cells import BLANKS
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
@@ -156,11 +157,33 @@ def sql_file(function: Function, table: str, key: str) -> str:
         columns += [f"{_WRITER.call(pick, f'lower{k}', f'upper{k}')} AS {name}{f'_{k}' * several}"
                     for k in range(len(function.intervals.ends)) for name, pick in (("lower", "min"), ("upper", "max"))]
         source = "rff_ends"
-    return (f"-- {function.title}, as rffkern exported it.\nWITH\n" + ",\n".join(stages)
+    columns_read = [] if function.mapping is None else [
+        (name, column.reading) for j, (name, column) in enumerate(zip(function.column_names(), function.mapping.columns,
+                                                                      strict=True))
+        if any(output.column == j for output in function.mapping.outputs)]
+    notes = "".join(f"-- It reads {note}.\n" for note in cells_read(columns_read, json.dumps))
+    return (f"-- {function.title}, as rffkern exported it.\n{notes}WITH\n" + ",\n".join(stages)
             + f"\nSELECT {', '.join(columns)}\nFROM {source};\n")
 
 
 # --- raw columns
+
+def cells_read(columns: Iterable[tuple[str, Reading]], shown: Callable[[str], str] = repr) -> list[str]:
+    """What the statement reads in columns where Python reads more; names that share it stand together."""
+    names: dict[str, list[str]] = {}
+    for name, reading in columns:
+        if reading.kind == DATE:
+            order = {"dmy": ", 2024/3/31 or 31.3.2024 (day first)", "mdy": ", 2024/3/31 or 3/31/2024 (month first)"}
+            known = f"dates as DATE, TIMESTAMP, ISO text{order.get(reading.format, ' or 2024/3/31')}"
+        elif reading.format in ("time", "duration"):
+            known = "numbers of seconds"
+        elif reading.format[:1] == ",":
+            known = "numbers, and text with a decimal comma (without one, a point is a decimal point)"
+        else:
+            continue
+        names.setdefault(known, []).append(shown(name))
+    return [f"{', '.join(group)}: {known}; other text counts as missing" for known, group in names.items()]
+
 
 def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     """Table rff_x of the values of the columns that are read: numbers, seconds of dates and places of levels."""
@@ -173,13 +196,20 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     kinds = {j: function.mapping.columns[j] for j in sorted(used)}
     dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
     texts = {j: f"{_trimmed(names[j])} AS t{j}" for j in [*dates, *categories]}
-    others = {j: f"{'CAST(NULL AS double precision)' if column.kind == EMPTY else _cast(names[j])} AS x{j}"
-              for j, column in kinds.items() if j not in texts}
-    yield _stage("rff_t", [f"t.{quoted(key)} AS id", *texts.values(), *others.values()], f"{table} t")
-    source, read = "rff_t", [f"x{j}" for j in others]  # columns whose values are there
+    numbers = {j: column.reading for j, column in kinds.items() if column.kind == NUMERIC}
+    plain = {chr(mark): chr(other) for mark, other in _PLAIN.items()}
+    written = [f"{names[j]} AS v{j}, {_replaced(_trimmed(names[j]), plain)} AS t{j}" for j in numbers]
+    unread = [j for j, column in kinds.items() if column.kind == EMPTY]
+    yield _stage("rff_t", [f"t.{quoted(key)} AS id", *texts.values(), *written,
+                           *(f"CAST(NULL AS double precision) AS x{j}" for j in unread)], f"{table} t")
+    source, read = "rff_t", [f"x{j}" for j in unread]  # columns whose values are there
+    if numbers:
+        yield from _numbers(numbers, [*read, *(f"t{j}" for j in texts)])
+        source, read = "rff_numbers", [*read, *(f"x{j}" for j in numbers)]
     if dates:
-        parts = [part for j in dates for part in _parts_of_date(f"t{j}", str(j))]
-        yield _stage("rff_parts", ["*", *parts], source)
+        yield from _iso_dates({j: kinds[j].reading.format for j in dates}, source)
+        parts = [part for j in dates for part in _parts_of_date(f"iso{j}", str(j))]
+        yield _stage("rff_parts", ["*", *parts], "rff_iso")
         source, kept = "rff_dates", [f"t{j}" for j in categories]
         yield _stage(source, ["id", *read, *kept, *(f"{_seconds(str(j))} AS x{j}" for j in dates)], "rff_parts")
         read += [f"x{j}" for j in dates]
@@ -204,12 +234,123 @@ def _trimmed(name: str) -> str:
 def _cast(name: str) -> str:
     """A column as numbers; NULL for other text, of which SQLite makes 0 or a number of how it begins, and for nan."""
     text = _trimmed(name)
-    return (f"CASE WHEN {_is_number(text)} THEN CAST({name} AS double precision) WHEN {text} = 'true' THEN 1e0 "
-            f"WHEN {text} = 'false' THEN 0e0 END")
+    return (f"CASE WHEN {text} <> '' AND TRIM({text}, '0123456789.eE+-') = '' THEN CAST({name} AS double precision) "
+            f"WHEN {text} = 'true' THEN 1e0 WHEN {text} = 'false' THEN 0e0 END")
 
 
-def _is_number(text: str) -> str:
-    return f"{text} <> '' AND TRIM({text}, '0123456789.eE+-') = ''"
+def _replaced(text: str, marks: Mapping[str, str]) -> str:
+    for mark, other in marks.items():
+        text = f"REPLACE({text}, {_literal(mark)}, {_literal(other)})"
+    return text
+
+
+def _shape(text: str) -> str:
+    """A text in which every digit is 0."""
+    return _replaced(text, dict.fromkeys("123456789", "0"))
+
+
+def _numbers(readings: Mapping[int, Reading], others: Sequence[str]) -> Iterator[str]:
+    """Table rff_numbers: of columns v, or of their texts t with marks of thousands, per cent, signs and the unit.
+
+    Of a text the digits and marks alone are n; in s each digit is 0, and a group of thousands behind its mark is k.
+    """
+    marks = {j: reading.format[:1] or "." for j, reading in readings.items()
+             if reading.format not in ("time", "duration")}
+    others_of = {j: "." if decimal == "," else "," for j, decimal in marks.items()}
+    unsigned = [f"{_unsigned(_trimmed(f'v{j}'))} AS u{j}" for j in readings]
+    yield _stage("rff_unsigned", ["*", *unsigned, *(f"TRIM(t{j}, '()+- ') AS a{j}" for j in marks)], "rff_t")
+    bodies, shapes = [], []
+    for j, other in others_of.items():
+        units = [unit for unit in _cases(readings[j].format[1:]) if unit]
+        cases = [f"WHEN substr(a{j}, length(a{j}) - {len(each) - 1}) = {_literal(each)} "
+                 f"THEN substr(a{j}, 1, length(a{j}) - {len(each)})" for each in (*units, "%")]
+        cases += [f"WHEN substr(a{j}, 1, {len(each)}) = {_literal(each)} THEN substr(a{j}, {len(each) + 1})"
+                  for each in units]
+        body = f"TRIM(CASE {' '.join(cases)} ELSE a{j} END, '+- ')"
+        bodies.append(f"{_replaced(body, {' ': other, chr(39): other})} AS n{j}")
+        shape = _replaced(_shape(f"n{j}"), {f"{other}000": "k"})
+        for _ in range(4):  # of two digits in India
+            shape = _replaced(shape, {f"{other}00k": "kk"})
+        shapes.append(f"{shape} AS s{j}")
+    yield _stage("rff_bodies", ["*", *bodies], "rff_unsigned")
+    yield _stage("rff_shapes", ["*", *shapes], "rff_bodies")
+    values = []
+    for j in readings:
+        # A number is taken as it is, of which SQLite writes 15 digits, and a text without blanks that DuckDB refuses.
+        cases = [f"WHEN {_is_plain(f'u{j}')} AND CAST(v{j} AS varchar) = t{j} THEN CAST(v{j} AS double precision)",
+                 f"WHEN {_is_plain(f'u{j}')} THEN CAST(t{j} AS double precision)", f"WHEN t{j} = 'true' THEN 1e0",
+                 f"WHEN t{j} = 'false' THEN 0e0"]
+        if j in marks:
+            groups, decimal = f"LTRIM(s{j}, '0')", marks[j]
+            tail, n_first = f"LTRIM({groups}, 'k')", f"length(s{j}) - length({groups})"
+            is_one = (f"s{j} NOT IN ('', '{decimal}') AND TRIM(n{j}, '0123456789.,') = '' "
+                      f"AND ({tail} = '' OR RTRIM({tail}, '0') = '{decimal}') "
+                      f"AND ({groups} NOT LIKE 'k%' OR ({n_first} BETWEEN 1 AND 3 AND n{j} NOT LIKE '0%'))")
+            scale = f"CASE WHEN substr(a{j}, length(a{j})) = '%' THEN 'e-2' ELSE '' END"
+            sign = f"CASE WHEN t{j} LIKE '%-%' OR t{j} LIKE '(%' THEN -1e0 ELSE 1e0 END"
+            digits = _replaced(f"n{j}", {others_of[j]: "", decimal: "."})
+            cases.append(f"WHEN {is_one} THEN {sign} * CAST({digits} || {scale} AS double precision)")
+        values.append(f"CASE {' '.join(cases)} END AS x{j}")
+    yield _stage("rff_numbers", ["id", *others, *values], "rff_shapes")
+
+
+def _unsigned(text: str) -> str:
+    """A number without its sign and that of its exponent."""
+    return f"LTRIM({_replaced(f'LOWER({text})', {'e-': 'e', 'e+': 'e'})}, '+-')"
+
+
+def _is_plain(u: str) -> str:
+    """Whether such a text is a plain number: of any other, SQLite makes 0 or a number of how it begins."""
+    return (f"TRIM({u}, '0123456789.e') = '' AND TRIM({u}, 'e') = {u} AND TRIM({u}, '.') <> '' "
+            f"AND {u} NOT LIKE '%.%.%' AND {u} NOT LIKE '%e%e%'")
+
+
+def _cases(unit: str) -> list[str]:
+    """A unit, which is in lower case, as it may be written."""
+    return [*dict.fromkeys((unit, unit.upper(), unit.capitalize()))]
+
+
+def _iso_dates(orders: Mapping[int, str], source: str) -> Iterator[str]:
+    """Table rff_iso, where iso are dates as ISO text: also those of numbers such as 2021/10/16, 2021-10 or 16.10.2021.
+
+    The order of day and month is that of training.  q are the first characters, in which every digit is 0 and every
+    separator the same, day the date, rest what is behind it, and clock that with two digits of the hour.
+    """
+    shapes = (_replaced(_shape(f"substr(t{j}, 1, 10)"), {"/": "-", ".": "-"}) for j in orders)
+    yield _stage("rff_shaped", ["*", *(f"{shape} AS q{j}" for j, shape in zip(orders, shapes, strict=True))],
+                 source)
+    parts, ends = [], []
+    for j, order in orders.items():
+        forms = [("ymd", (4, a, b)) for a in (2, 1) for b in (2, 1)]
+        forms += [(order, (a, b, year)) for year in (4, 2) for a in (2, 1) for b in (2, 1)] if order else []
+        days, rests = [f"WHEN q{j} = '0000-00' THEN t{j} || '-01'"], [f"WHEN q{j} = '0000-00' THEN ''"]
+        for names, sizes in forms:
+            part, start = {}, 1
+            for name, size in zip(names, sizes, strict=True):
+                part[name] = "'0' || " * (size == 1) + f"substr(t{j}, {start}, {size})"
+                start += size + 1
+            if sizes[2] == 2 and names != "ymd":
+                part["y"] = f"CASE WHEN {part['y']} < '{_FIRST_YEAR_OF_1900}' THEN '20' ELSE '19' END || {part['y']}"
+            begins = f"WHEN q{j} LIKE '{'-'.join('0' * size for size in sizes)}%' THEN"
+            days.append(f"{begins} {part['y']} || '-' || {part['m']} || '-' || {part['d']}")
+            rests.append(f"{begins} LTRIM(substr(t{j}, {start - 1}), ',')")
+        parts += [f"CASE {' '.join(days)} END AS day{j}", f"CASE {' '.join(rests)} END AS rest{j}"]
+        clock = _shape(f"substr(rest{j}, 1, 6)")
+        ends.append(f"CASE WHEN {clock} IN (' 00:00', 'T00:00') THEN rest{j} WHEN {clock} LIKE ' 0:00%' THEN ' 0' || "
+                    f"substr(rest{j}, 2) END AS clock{j}")
+    yield _stage("rff_parted", ["*", *parts], "rff_shaped")
+    yield _stage("rff_padded", ["*", *ends], "rff_parted")
+    found = []
+    for j in orders:
+        hour = f"substr(clock{j}, 2, 2)"
+        hour = (f"CASE WHEN UPPER(rest{j}) LIKE '%A%' THEN REPLACE({hour}, '12', '00') WHEN {hour} = '12' THEN {hour} "
+                f"ELSE CAST(CAST({hour} AS integer) + 12 AS varchar) END")
+        of_half = (f"CASE WHEN substr(clock{j}, 2, 2) BETWEEN '01' AND '12' AND RTRIM(UPPER(rest{j}), '.') LIKE '%M' "
+                   f"THEN day{j} || ' ' || {hour} || RTRIM(substr(clock{j}, 4), 'APMapm. ') END")
+        found.append(f"CASE WHEN t{j} LIKE '____-__-__%' OR day{j} IS NULL THEN t{j} WHEN rest{j} = '' THEN day{j} "
+                     f"WHEN REPLACE(UPPER(rest{j}), 'GMT', '') LIKE '%M%' THEN {of_half} ELSE day{j} || clock{j} END "
+                     f"AS iso{j}")
+    yield _stage("rff_iso", ["*", *found], "rff_padded")
 
 
 def _levels(column: Column, j: int) -> Iterator[str]:
@@ -243,7 +384,7 @@ def _parts_of_date(t: str, j: str) -> Iterator[str]:
     yield f"CASE WHEN {t} LIKE '____-__-__ __:__%' OR {t} LIKE '____-__-__T__:__%' THEN {clock} ELSE 0e0 END AS c{j}"
     yield f"CASE WHEN {t} LIKE '____-__-__ __:__:__._%' OR {t} LIKE '____-__-__T__:__:__._%' " \
           f"THEN CAST('0' || {fraction} AS double precision) ELSE 0e0 END AS f{j}"
-    yield (f"CASE WHEN {t} NOT LIKE '____-__-__%' AND {_is_number(t)} "
+    yield (f"CASE WHEN {_is_plain(_unsigned(t))} "
            f"THEN CAST({t} AS double precision) END AS s{j}")
 
 

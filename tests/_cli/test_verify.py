@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from rffkern._export import TARGETS
@@ -70,6 +71,39 @@ def test_engines_that_are_not_here_are_named(target, command, folder, monkeypatc
         assert f"{name}: not run, {program} not found" in said
         code, _, said = command("verify", "out", "out.receipt.json", "m.npz", "test.csv", "--drop", "answer")
         assert (code, f"install {name} [" in said) == (5, True)
+
+
+@pytest.fixture
+def written(command, folder, rng):
+    """The folder with a table as people write it, and a model of it."""
+    days = np.datetime64("2021-03-01") + rng.integers(0, 900, 200)
+    rows = [f"{day.day}/{day.month}/{day.year},{day:%b} {day.day} {day.year},\"{1000 * x:,.2f}\",{p}%,{day.year}"
+            for day, x, p in zip(days.astype(object), 9 + rng.random(200) * 9, rng.integers(0, 30, 200), strict=True)]
+    (folder / "w.csv").write_text("since,named,balance,discount,left\n" + "\n".join(rows) + "\n")
+    assert command("fit", "w.csv", "-o", "w.npz", "--cv", "0", "--drop", "named", "--columns", "map")[0] == 0
+    assert command("fit", "w.csv", "-o", "named.npz", "--cv", "0", "--drop", "since", "--columns", "map")[0] == 0
+    return folder
+
+
+@pytest.mark.parametrize("target", [pytest.param(target, marks=[] if target in ("sql", "numpy") else pytest.mark.slow)
+                                    for target in TARGETS])
+def test_files_are_run_on_the_text_of_a_table(target, command, written):
+    code, _, said = command("export", "w.npz", "--to", target, "-o", "out", "--verify", "w.csv", "--drop", "named,left")
+    if code == 5:
+        pytest.skip("no engine")
+    assert code == 0, said
+    assert ("converted" in said) == (target == "onnx")
+    if target == "sql":
+        assert "out: reads 'since': dates as DATE, TIMESTAMP, ISO text, 2024/3/31 or 31.3.2024 (day first); " in said
+        assert (written / "out").read_text().splitlines()[1].startswith('-- It reads "since": dates as DATE')
+
+
+def test_text_that_sql_does_not_read_is_found(command, written):
+    """Names of months count as missing in SQL, and are dates of the model."""
+    code, _, said = command("export", "named.npz", "--to", "sql", "-o", "out.sql", "--verify", "w.csv", "--drop",
+                            "since,left")
+    assert (code, "sqlite3 gives a score that differs by" in said) == (4, True)
+    assert "out.sql: reads 'named': dates as DATE, TIMESTAMP, ISO text or 2024/3/31; other text counts as" in said
 
 
 def test_verify(exported, command):

@@ -211,7 +211,7 @@ def test_text_of_sqlite_that_is_no_number_is_missing(tmp_path):
     X[::10, 0] = np.nan
     model = GBRFF2Classifier(5, columns=ColumnMap(), random_state=0).fit(X, X[:, 1] > 0)
     rffkern.export(model, tmp_path / "m.sql", to="sql")
-    cells = ["", " ", "NA", "2,384.2", "$6", "12 kg", None, "nan", "1.5", " -2e-1 ", 3, 0.25, "true", "false"]
+    cells = ["", " ", "NA", "2,38", "$6", "12 kg", None, "nan", "1.5", " -2e-1 ", 3, 0.25, "true", "false"]
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE rows (id integer, x0, x1 text)")
     connection.executemany("INSERT INTO rows VALUES (?, ?, '0.5')", enumerate(cells))
