@@ -256,7 +256,9 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
                               "true one, with | between labels (not to a .npy)")
     predict.add_argument("--explain", type=_reason_count, default=0, metavar="N",
                          help="also write, for each row, the N columns that contribute most to its score, and their "
-                              "contributions: Shapley values in units of the score (not to a .npy)")
+                              "contributions: Shapley values in units of the score, of two classes always the log "
+                              "odds of the one that the name of the column has, so that < 0 speaks for the other, and "
+                              "of more the score of the predicted one (not to a .npy)")
     predict.add_argument("--target", action=_Once, metavar="COLUMN",
                          help="column of true labels or targets, to report the score; it may be missing from a table "
                               "with column names")

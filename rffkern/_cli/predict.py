@@ -288,7 +288,7 @@ class Scorer:
     def _reasons(self, rows: Any) -> list[NDArray[Any]]:
         """Names of the columns that contribute most to the scores, and their contributions, the largest first.
 
-        Of several classes, to the score of the most likely one.
+        Of two classes, to the score of the second; of more, to that of the most likely one.
         """
         if not self.n_reasons:
             return []

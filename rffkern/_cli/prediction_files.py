@@ -28,7 +28,11 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
     blank = " " if names == "words" else "_"
     covering = [] if coverage is None else _covering_names(model, coverage, names)
-    reasons = [f"{what}{blank}{k}" for k in range(1, n_reasons + 1) for what in ("reason", "contribution")]
+    classes = [f"{label}" for label in getattr(model, "classes_", ())]
+    to = f"{blank}to{blank}{classes[1]}" if len(classes) == 2 else ""  # of more, to the predicted one
+    to = to if names == "words" else re.sub(r"\W", "_", to, flags=re.ASCII)
+    reasons = [f"{what}{blank}{k}{end}" for k in range(1, n_reasons + 1)
+               for what, end in (("reason", ""), ("contribution", to))]
     header = _header(model, proba, [*covering, *reasons], kept_names, names)
     if path is None or not path.endswith(ARROW_ENDINGS):
         return CsvWriter(header)

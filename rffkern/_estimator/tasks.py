@@ -48,9 +48,10 @@ class Predictor(Model):
         Returns
         -------
         Explanation
-            `values` (n_samples, n_columns) in units of the score: log odds, or the target, or the logarithm of its
-            mean for counts; `base_values`, the mean score of the background.  Base value and values of a row add up to
-            its score.  For several outputs both have one more axis.  `data` are the rows, `feature_names` the columns.
+            `values` (n_samples, n_columns) in units of the score: log odds of `classes_[1]` for two classes, whichever
+            is predicted, the target, or the logarithm of its mean for counts; `base_values`, the mean score of the
+            background.  Base value and values of a row add up to its score.  For several outputs both have one more
+            axis.  `data` are the rows, `feature_names` the columns.
             `clipped` says which columns of a row lie outside the bounds of the model, and count as the bound.
             `interactions` (n_samples, n_columns, n_columns) has, at both places of a pair of columns, half of their
             Shapley interaction (Grabisch and Roubens, 1999), and what is left on the diagonal: the sum of each line is

@@ -29,7 +29,8 @@ def test_strongest_columns(command, folder, table, rows, n_classes):
     options = ("--explain", "2", "--proba", "--jobs", "2")
     assert command("predict", "m.npz", "rows.csv", "-o", "o.csv", *options)[0] == 0
     names, *lines = read(folder / "o.csv")
-    assert names[-4:] == ["reason 1", "contribution 1", "reason 2", "contribution 2"]
+    to = " to 1" if n_classes == 2 else ""  # of two classes always the second, whichever is predicted
+    assert names[-4:] == ["reason 1", f"contribution 1{to}", "reason 2", f"contribution 2{to}"]
     found = model.explain(rows)
     values = found.values
     if n_classes == 3:
@@ -46,7 +47,7 @@ def test_numbers_without_a_map_and_identifiers(command, folder, table, rows):
     options = ("--explain", "1", "--names", "identifiers", "--round", "3")
     assert command("predict", "g.npz", "rows.csv", "-o", "o.csv", *options)[0] == 0
     names, *lines = read(folder / "o.csv")
-    assert names == ["prediction", "reason_1", "contribution_1"]
+    assert names == ["prediction", "reason_1", "contribution_1_to_yes"]
     values = model.explain(rows).values
     np.testing.assert_array_equal([int(line[1]) for line in lines], np.abs(values).argmax(axis=1))
     np.testing.assert_allclose([float(line[2]) for line in lines], values[np.arange(len(rows)),
