@@ -234,7 +234,8 @@ def _report_held_out(model: Any) -> None:
     figures = record["figures"]
     guess = model.classes_[figures["guess"]] if "guess" in figures else None
     say(sentence(figures, f"{figures['rows']} {record['source']}", guess))
-    for line in metric_lines(figures):
+    classes: Any = getattr(model, "classes_", ())
+    for line in metric_lines(figures, classes[1].item() if len(classes) == 2 else None):
         say(line)
 
 

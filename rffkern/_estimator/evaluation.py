@@ -85,6 +85,12 @@ class Predictions(NamedTuple):
         return of_constants([np.average(y, weights=w) for y in targets]) | {
             "mae": of_constants([weighted_quantile(y, w, 0.5) for y in targets])["mae"]}
 
+    def positive(self) -> Any:
+        """The class that metrics of one of two classes are about, which is the second; None where there is none."""
+        if self.classes is None or not is_of_second(self.truth, len(self.classes), self.weights):
+            return None
+        return self.classes[1].item()
+
     def guess(self) -> int:
         """The index of the class that is guessed without looking at rows."""
         return int(class_shares(self.truth, self.predicted.shape[1], self.weights).argmax())
@@ -148,12 +154,17 @@ class Evaluation(NamedTuple):
         return {**found, "judged_by": next((name for name in metrics if name in found), metrics[-1])}
 
     def tables(self) -> dict[str, Any]:
-        """The confusion table, and how probabilities compare with shares; empty without classes."""
+        """The confusion table, and how probabilities compare with shares; empty without classes.
+
+        "positive" is the one of two classes that "average_precision" and "reliability" are about.
+        """
         truth, proba, weights, classes, *_ = self.predictions
         if classes is None:
             return {}
         counts = confusion(truth, proba, weights)
-        return {"confusion": {"labels": classes.tolist(), "counts": counts[:-1].tolist(),
+        positive = self.predictions.positive()
+        return {**({} if positive is None else {"positive": positive}),
+                "confusion": {"labels": classes.tolist(), "counts": counts[:-1].tolist(),
                               "unknown_labels": counts[-1].tolist()},
                 "reliability": reliability(truth, proba, weights)}
 
@@ -177,7 +188,7 @@ class Evaluation(NamedTuple):
 
     def lines(self, with_shares: bool = True) -> list[str]:
         """A table of the metrics; of a classifier the confusion table, and how probabilities compare with shares."""
-        lines = metric_lines(self.figures())
+        lines = metric_lines(self.figures(), self.predictions.positive())
         truth, proba, weights, classes, *_ = self.predictions
         if classes is None:
             return lines
@@ -189,7 +200,6 @@ class Evaluation(NamedTuple):
                  for each in reliability(truth, proba, weights)]
         what = f"of {str(classes[1])!r}" if is_of_second(truth, len(classes), weights) else "of the most likely label"
         return [*lines, "", f"probability {what}, and the share of rows of which it came true:", *aligned(rows)]
-
 
     def _confusion_lines(self, classes: NDArray[Any]) -> list[str]:
         """The confusion table; of many labels, whose table nobody reads, the most frequent confusions."""
@@ -257,14 +267,16 @@ def names_of_metrics(figures: Mapping[str, Any]) -> list[str]:
     return [name for name in figures if name in figures["constant"]]
 
 
-def metric_lines(figures: Mapping[str, Any]) -> list[str]:
-    """A table of the metrics."""
-    return aligned([["", "model", "constant"], *([metric_name(name), _pair(figures, name), _short(
+def metric_lines(figures: Mapping[str, Any], positive: Any = None) -> list[str]:
+    """A table of the metrics; `positive` is the class that those of one of two classes are about."""
+    return aligned([["", "model", "constant"], *([metric_name(name, positive), _pair(figures, name), _short(
         figures["constant"][name])] for name in names_of_metrics(figures))])
 
 
-def metric_name(name: str) -> str:
-    """The name of a metric in words."""
+def metric_name(name: str, positive: Any = None) -> str:
+    """The name of a metric in words, with the class where it depends on which of two classes is meant."""
+    if positive is not None and name == "average_precision":
+        return f"average precision of {str(positive)!r}"
     return _NAMES.get(name, name.replace("below_", "share below quantile ").replace("_", " "))
 
 

@@ -184,7 +184,8 @@ def validation(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     _need_targets(rows, source)
     found = rows.evaluation.figures()
     kept = kept_figures(rows.model)
-    return found | ({"in_the_model_file": kept} if kept else {})
+    positive = rows.evaluation.predictions.positive()
+    return found | ({} if positive is None else {"positive": positive}) | ({"in_the_model_file": kept} if kept else {})
 
 
 def calibration(rows: LabelledRows, source: Source, facts: Facts) -> Facts:

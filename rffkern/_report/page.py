@@ -255,7 +255,7 @@ def _validation(facts: Facts) -> str:
     lines = []
     for name in names_of_metrics(found):
         before = [_with_error(each.get(name), each.get("standard_errors", {}).get(name)) for each in kept.values()]
-        lines.append([_squares(metric_name(name)),
+        lines.append([_squares(escape(metric_name(name, found.get("positive")), 60)),
                       f"<strong>{_with_error(found[name], found['standard_errors'].get(name))}</strong>",
                       _number(found["constant"][name], 4), *before,
                       _MEANING.get(name, "share of rows at or below; to be the number in its name")])

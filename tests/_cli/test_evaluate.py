@@ -49,6 +49,8 @@ def test_a_classifier(command, folder, table):
     assert f"the model on {100 * found['accuracy']:.1f} % +- " in out
     assert "label \\ predicted  no  yes\n" in out
     assert "ROC AUC" in out
+    assert "average precision of 'yes'  " in out
+    assert found["positive"] == "yes"
 
 
 def test_a_regression_and_quantiles(command, folder, table):

@@ -30,6 +30,8 @@ def test_a_page_and_the_same_numbers(command, folder, table):
     code, out, _ = command("report", "m.npz", "test.csv", "-o", "-", "--date", "2024-03-01")
     assert (code, out) == (0, page)
     evaluated = json.loads(command("evaluate", "m.npz", "test.csv", "--json")[1])
+    assert "average precision of &#x27;yes&#x27;" in page
+    assert facts["validation"]["positive"] == evaluated["positive"] == "yes"
     for name in ("accuracy", "log_loss", "roc_auc", "standard_errors", "constant"):
         assert facts["validation"][name] == evaluated[name]
 
