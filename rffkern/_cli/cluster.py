@@ -28,7 +28,7 @@ from .table import Table, column_indices, csv_format
 from .training_table import MAX_INTEGER_LABELS, column_roles, with_categories
 
 # Options of `fit` that need all rows in one process.
-_REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject")
+_REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject", "missing")
 
 # Bytes of .csv in a partition, about: not by the memory of the machine, as Dask has it.
 _BLOCK_BYTES = 1 << 26

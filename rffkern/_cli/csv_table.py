@@ -3,6 +3,7 @@
 import io
 import itertools
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -71,6 +72,7 @@ class CsvTable:
 
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
         self._source, self._decimal, self._dates = TextSource(path, form.encoding), form.decimal, form.dates
+        self._missing = form.missing
         self.path, self.total = self._source.name, self._source.total
         seen: list[Chunk] = []
         chunks = self._source.chunks()
@@ -116,7 +118,7 @@ class CsvTable:
     def read(self, selection: Selection) -> tuple[Iterator[RawBlock], Callable[[RawBlock], Block]]:
         """All rows; labels are text.  Of a pipe only once."""
         parser = CsvParser(self.path, self.delimiter, self._decimal, self.columns, self.n_columns, selection,
-                           self._dates)
+                           self._dates, self._missing)
         blocks = raw_blocks(self._data_chunks(), self.delimiter, lambda: self._source.position, self._source.encoding,
                             self.path)
         return blocks, parser.parse
@@ -214,10 +216,11 @@ class CsvParser:
     """
 
     def __init__(self, path: str, delimiter: str, decimal: str, names: list[str] | None, n_columns: int,
-                 selection: Selection, dates: str | None = None) -> None:
+                 selection: Selection, dates: str | None = None, missing: tuple[str, ...] = ()) -> None:
         self.path, self.delimiter, self.decimal, self.dates = path, delimiter, decimal, dates
         self.names, self.n_columns, self.selection = names, n_columns, selection
-        self.types = selection.feature_types()
+        self.types = [each._replace(words=(*each.words, *missing)) if each.nullable and each.kind != CATEGORY else each
+                      for each in selection.feature_types()]
 
     def parse(self, raw: RawBlock) -> Block:
         """Numbers, labels and kept columns of all records; kinds that are still UNKNOWN are inferred first."""
@@ -240,8 +243,8 @@ class CsvParser:
         """Infer unknown kinds from the cells of a block, as far as it has any that are not missing."""
         unknown = [k for k, each in enumerate(self.types) if each.kind == UNKNOWN]
         types = self.types
-        self.types = [ColumnType(NUMERIC, each.nullable, inferred=True) if each.kind == UNKNOWN else each
-                      for each in types]
+        self.types = [ColumnType(NUMERIC, each.nullable, inferred=True, words=each.words) if each.kind == UNKNOWN
+                      else each for each in types]
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
         if block is not None and not np.isnan(block.X).all(axis=0).any():
             return  # all of them are numbers
@@ -421,6 +424,8 @@ def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column
         return None if not kind.nullable and np.isnan(codes).any() else (codes, levels)
     if kind.kind in (EMPTY, UNKNOWN):
         return np.full(len(texts), 0.0 if kind.kind == EMPTY else np.nan), ()
+    if kind.words:
+        texts = ["" if text.strip() in kind.words else text for text in texts]
     if kind.kind == NUMERIC and not kind.format:
         values = _numbers(texts, decimal, kind.nullable or kind.inferred)
     else:
@@ -497,7 +502,16 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         if other is not None and not read_column([text], Reading(DATE, other))[1]:
             return f"{expected} got {text!r}: if all dates of the column are so, pass --dates {other}"
         most = "dates" if kind.kind == DATE else "numbers"
-        hint = f": most of the first cells of the column are {most}; skip such rows with --reject FILE, or list the " \
-               "column in --categorical"
+        hint = f": most of the first cells of the column are {most}; {_as_missing(text, ', ')}skip such rows with " \
+               "--reject FILE, or list the column in --categorical"
+    elif kind.nullable and _as_missing(text):
+        hint = f": {_as_missing(text)}"
     shown = text if len(text) <= 60 else text[:57] + "..."
     return f"{expected} got {shown!r}{hint}"
+
+
+def _as_missing(text: str, end: str = "") -> str:
+    """How to make such cells count as missing, if the option can name them and they look like no value."""
+    named = (len(text) <= 20 and text.isprintable() and "," not in text and not any(map(str.isdigit, text))
+             and not is_number(text))
+    return f"pass --missing={shlex.quote(text)} if it means a missing value{end}" if named else ""

@@ -455,6 +455,10 @@ def _add_text_options(options: argparse.ArgumentParser) -> None:
     text.add_argument("--dates", choices=["dmy", "mdy"],
                       help="order of day and month in dates such as 3/4/2024 (default: as other cells of the column "
                            "or other columns show, else months first)")
+    text.add_argument("--missing", type=_missing_texts, default=(), metavar="TEXTS",
+                      help="further texts that count as missing in columns of numbers or dates, separated by commas, "
+                           "such as unknown, or --missing=-,unknown; the model keeps those of fit (default: only what "
+                           "most programs write, such as NA)")
     text.add_argument("--encoding", type=_encoding, default="utf-8", metavar="NAME",
                       help="such as latin-1, cp1252 or utf-16 (default: utf-8, with or without a byte order mark)")
 
@@ -464,6 +468,18 @@ def _delimiter(text: str) -> str:
     if len(text) != 1 or text in '"\r\n':
         raise argparse.ArgumentTypeError(f"expected one character or \\t, got {text!r}")
     return text
+
+
+def _missing_texts(text: str) -> tuple[str, ...]:
+    from .._column_map.cells import MOST_WORDS, is_number  # which load numpy
+
+    words = tuple(sorted({word.strip() for word in text.split(",")} - {""}))
+    numbers = [word for word in words if is_number(word)]
+    if numbers:
+        raise argparse.ArgumentTypeError(f"expected texts that are no numbers, got {numbers[0]!r}: empty such cells")
+    if not 0 < len(words) <= MOST_WORDS:
+        raise argparse.ArgumentTypeError(f"expected 1 to {MOST_WORDS} texts, separated by commas, got {len(words)}")
+    return words
 
 
 def _encoding(text: str) -> str:

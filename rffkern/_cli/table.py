@@ -93,6 +93,7 @@ class CsvFormat(NamedTuple):
     encoding: str = "utf-8"
     decimal: str = "."  # or a comma
     dates: str | None = None  # the order of day and month, "dmy" or "mdy", where both would do
+    missing: tuple[str, ...] = ()  # further texts that count as missing in columns of numbers or dates
 
 
 def csv_format(arguments: argparse.Namespace) -> CsvFormat:
@@ -100,7 +101,7 @@ def csv_format(arguments: argparse.Namespace) -> CsvFormat:
     if arguments.decimal == arguments.delimiter == ".":  # with commas for both, numbers are quoted
         raise UsageError("--decimal and --delimiter must differ, got '.' for both")
     return CsvFormat(arguments.header, arguments.delimiter, arguments.encoding, arguments.decimal,
-                     arguments.dates)
+                     arguments.dates, arguments.missing)
 
 
 # --- columns by name or index
@@ -165,12 +166,14 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
 
     Cells that are no values of such a type are errors from then on, wherever they are.
     """
-    readings = settled([infer_reading(each, dates, decimal) for each in cells.values()])
+    readings = settled([infer_reading([cell for cell in each if cell.strip() not in types[k].words]
+                                      if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
         if reading is None:
             continue
         format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
-        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_)
+        words = types[k].words if reading.kind in (NUMERIC, DATE) else ()
+        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words)
         if reading.ambiguous:
             shown, order = next(filter(None, map(str.strip, cells[k]))), "day" if reading.format == "dmy" else "month"
             say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "

@@ -400,7 +400,7 @@ def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: Category
             raw = category(values, BOOLEANS) if each.boolean else category_of_numbers(RawColumn(NUMERIC, values))
         if raw.levels:
             values[:] = raw.values
-        reading = each.reading if each.format and raw.kind in (NUMERIC, DATE) else None
+        reading = each.reading if (each.format or each.words) and raw.kind in (NUMERIC, DATE) else None
         boolean = each.boolean and not raw.levels
         columns.append(ColumnContents(raw.kind, raw.levels, n_missing, boolean, wanted, reading))
     return columns

@@ -7,9 +7,10 @@ import io
 import numpy as np
 import pytest
 
-from rffkern import ColumnMap, GBRFF2Classifier, load, save
+from rffkern import ColumnMap, ColumnWarning, GBRFF2Classifier, load, save
 from rffkern._cli import training_table
 from rffkern._cli.table import Block
+from rffkern._estimator.base import fitted_map_of
 
 N = 400
 NAMES = ["sex", "age", "fare", "port", "alone", "joined", "ticket", "note"]
@@ -103,10 +104,11 @@ def test_levels_that_are_new_and_gaps_where_there_were_none(command, folder, pas
     np.testing.assert_array_equal(np.array(found, dtype=float), expected)
 
 
-BAD = [(3, 1, "old", "data row 3 (line 4), column 1 (age): expected a finite number, got 'old'"),
+BAD = [(3, 1, "old", "data row 3 (line 4), column 1 (age): expected a finite number, got 'old': pass "
+        "--missing=old if it means a missing value"),
        (5, 2, "1e999", "data row 5 (line 6), column 2 (fare): expected a finite number, got '1e999'"),
        (9, 5, "soon", "data row 9 (line 10), column 5 (joined): expected a date, such as 2024-03-01 or 2024-03-01 "
-        "12:30, got 'soon'"),
+        "12:30, got 'soon': pass --missing=soon if it means a missing value"),
        (11, 2, "1,5", "data row 11 (line 12), column 2 (fare): expected a finite number, got '1,5': if it has a "
         "decimal comma, write a point, because commas separate the columns")]
 
@@ -139,15 +141,42 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz")
     assert code == 65
     assert f"odd.csv: data row 7 (line 8), column {column} ({NAMES[column]}): expected a " in errors
-    assert f"got 'unknown': most of the first cells of the column are {most}; skip such rows with --reject FILE, " \
-           "or list the column in --categorical" in errors
+    assert f"got 'unknown': most of the first cells of the column are {most}; pass --missing=unknown if it means a " \
+           "missing value, skip such rows with --reject FILE, or list the column in --categorical" in errors
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--reject", "r.csv")
     assert (code, errors.splitlines()[0]) == (0, "1 of 400 rows rejected: r.csv")
-    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column])
+    passengers[9][column] = " - "
+    written(folder / "odd.csv", passengers)
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--missing=-,unknown")
+    assert (code, f"{NAMES[column]} (" in errors.splitlines()[2]) == (0, True), errors
+    assert fitted_map_of(load(folder / "n.npz")).columns[column].words == ("-", "unknown")
+    passengers[7][column] = passengers[9][column] = ""
+    written(folder / "empty.csv", passengers)
+    assert command("fit", "empty.csv", "-o", "e.npz")[0] == 0
+    told = command("predict", "e.npz", "empty.csv", "--proba")[1]
+    assert command("predict", "n.npz", "odd.csv", "--proba")[1] == told  # the model knows the words
+    assert command("evaluate", "n.npz", "odd.csv")[0] == 0
+    code, _, errors = command("predict", "e.npz", "odd.csv")
+    assert (code, "got 'unknown': pass --missing=unknown if it means a missing value [" in errors) == (65, True)
+    assert command("predict", "e.npz", "odd.csv", "--proba", "--missing=unknown,-")[1] == told
+    code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column], "--missing=-")
     assert (code, f"{NAMES[column]} (" in errors.splitlines()[0]) == (0, True)
 
 
+def test_words_that_a_model_of_python_counts_as_missing(command, folder, rng):
+    age = np.where(rng.random(300) < 0.05, "unknown", rng.permutation(300).astype(str))
+    X = {"age": age.astype(object), "size": rng.standard_normal(300)}
+    with pytest.warns(ColumnWarning, match="unknown"):
+        model = GBRFF2Classifier(5, random_state=0).fit(X, X["size"] > 0)
+    save(model, folder / "w.npz")
+    written(folder / "w.csv", [["age", "size"], *map(list, zip(*X.values(), strict=True))])
+    code, out, errors = command("predict", "w.npz", "w.csv")
+    assert (code, out.splitlines()[1:]) == (0, [*map(str, model.predict(X))]), errors
+
+
 @pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["--missing", "-999"], 2, "--missing: expected texts that are no numbers, got '-999': empty such cells"),
+    (["--missing", " , "], 2, "--missing: expected 1 to 32 texts, separated by commas, got 0"),
     (("--columns", "none"), 65, "data row 1 (line 2), column 0 (sex): expected a finite number, got "),
     (("--columns", "standard,flat"), 2, "numeric must be a tuple of distinct forms"),
     (("--columns", '{"levels": 3}'), 2, "Invalid parameter 'levels'"),
