@@ -91,6 +91,8 @@ def test_public_classes_are_documented(name):
     assert inspect.cleandoc(item.__doc__).splitlines()[0].endswith(".")
     if not issubclass(item, (Exception, Warning)):
         assert ">>> " in item.__doc__.partition("Examples\n")[2]
+        assert not re.search(r"^ *\{\w+\}$", item.__doc__, re.M)
+        assert "Draws of `random_state`: ." not in item.__doc__
         documented = [names_in(item.__doc__, section) for section in ("Parameters", "Other Parameters")]
         arguments = arguments_of(item.__init__)
         assert sorted([*documented[0], *documented[1]]) == sorted(arguments)

@@ -99,7 +99,8 @@ MAX_SAMPLES = Parameter("max_samples", number(int, TILE_ROWS, optional=True),
 N_ESTIMATORS = Parameter("n_estimators", number(int, 1, 10**8), "Number of boosting rounds T.")
 N_COMPONENTS = Parameter("n_components", number(int, 1, 10**6), "Number of cosines K of a landmark.")
 BETA = Parameter("beta", number(float, 0, 1e100),
-                 "Inverse temperature of the pseudo-posterior; 0 gives all cosines of a landmark equal weights.")
+                 "Inverse temperature of the pseudo-posterior: how strongly a landmark prefers cosines that suit the "
+                 "rows; 0 gives all equal weights.  Worth trying: 0.01 to 100, in factors of 10.")
 STANDARDIZE = Parameter("standardize", choice(True, False),
                         "Learn on columns of mean 0 and variance 1.  Prediction takes raw rows either way.")
 EARLY_STOPPING_ROUNDS = Parameter("early_stopping_rounds", number(int, 1, optional=True),
@@ -132,18 +133,15 @@ PRECISION = Parameter("precision", choice("single", "double"),
                       "Arithmetic of the training kernels.  Sums over tiles and predictions kept in training are "
                       'double in both.  "single" becomes "double" where angles omega . x may exceed 4000 radians.')
 COLUMNS = Parameter("columns", of_class("ColumnMap", "auto", "search"),
-                    '"auto" takes any table: where all columns are complete numbers, they stay as they are; '
-                    "where some have missing values, text, categories, dates or booleans, all are mapped by a "
-                    '`ColumnMap` that keeps numeric columns as they are: standardised, or raw where `standardize` is '
-                    'False.  "search" starts from what "auto" takes, and compares it with maps that add ranks and '
-                    "bounded values: small models are trained on at most 3000 rows, and compared on validation rows; "
-                    "another map must be better by more than noise.  A `ColumnMap` maps every table.  None takes "
-                    "finite numbers alone, as they are.  A copy of the map is fitted on the rows of `fit`, is "
-                    "`column_map_` afterwards (None where there is no map), and maps the rows of every call; what "
-                    "fitted attributes say of columns is then said of mapped ones.  A model without a map refuses "
-                    "missing values when it predicts; with a map they are imputed.")
+                    '"auto" takes any table: complete numbers stay as they are, and columns of a table with missing '
+                    'values, text, categories, dates or booleans are mapped to numbers.  "search" compares maps on '
+                    "validation rows.  A `ColumnMap` maps every table; None takes finite numbers alone.  The fitted "
+                    "map is `column_map_`, and fitted attributes are then of mapped columns: "
+                    "docs/tables.md#which-columns-become-what.")
 RANDOM_STATE = Parameter("random_state", Check("int >= 0, numpy.random.Generator, numpy.random.RandomState or None",
-                                               check_random_state), "Source of the random draws.")
+                                               check_random_state),
+                         "Seed of the random draws: an int gives the same model each time, None another one; a "
+                         "generator is drawn from.")
 N_JOBS = Parameter("n_jobs", Check(f"int in [1, {MAX_THREADS}], -1 or None", check_jobs),
                    "Number of threads, at most one for each CPU.  None and -1 mean all CPUs that this process may use. "
                    " The result is the same to the last bit for any number.  Not kept in model files.")

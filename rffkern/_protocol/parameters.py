@@ -151,7 +151,8 @@ class Description:
                          if (parameter.name in cls._rare_parameters) == is_rare] for is_rare in (False, True))
         sections = (("Parameters", common), ("Other Parameters", rare),
                     ("Attributes", [attribute.entry() for attribute in cls._attributes]))
-        return filled(self._template, {"parameters": lambda: "\n\n".join(
+        draws = _entry("", "", f"Draws of `random_state`: {cls._draws}").split(f"\n{_INDENT} ")[1:]
+        return filled(self._template, {"draws": lambda: "\n".join(draws), "parameters": lambda: "\n\n".join(
             _section(title, entries) for title, entries in sections if entries)})
 
 
@@ -159,10 +160,10 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     """Fill in the docstrings of a class and of its methods.
 
     In that of the class a line that holds only {parameters} is replaced by the sections of its parameters, the rare
-    ones apart, and of its attributes; in those of methods one that holds only the name of an argument, as
-    {sample_weight}, by its description in `_arguments` of the class or in `arguments`, and {fit} by the sections of a
-    `fit`: its arguments, and what every `fit` returns and raises.  Of a method of a base the class gets a copy, with
-    the arguments of this class.
+    ones apart, and of its attributes, and one that holds only {draws} by its `_draws`; in those of methods one that
+    holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in
+    `arguments`, and {fit} by the sections of a `fit`: its arguments, and what every `fit` returns and raises.  Of a
+    method of a base the class gets a copy, with the arguments of this class.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
@@ -211,6 +212,7 @@ class Parametrised:
     _parameters: ClassVar[tuple[Parameter, ...]] = ()
     _rare_parameters: ClassVar[tuple[str, ...]] = ()  # names of those in the section "Other Parameters"
     _attributes: ClassVar[tuple[Attribute, ...]] = ()
+    _draws: ClassVar[str] = ""  # of random numbers, in their order
     _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
 
     def __init_subclass__(cls) -> None:

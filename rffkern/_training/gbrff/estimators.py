@@ -29,10 +29,10 @@ _LANDMARK_MAX_SAMPLES = shared.MAX_SAMPLES.described(
     "Largest number of rows that one round's landmark and pseudo-posterior are learned on; the step uses all rows.  "
     "More rows than this are shuffled once and divided into equal samples, which the rounds take in turn.  None: all "
     "rows.")
-_LANDMARK_RANDOM_STATE = shared.RANDOM_STATE.described(
-    "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_components, n_features), where there "
-    "are more than `max_samples` rows one `permutation` of those with positive weight, and for random landmarks one "
-    "`random` draw of n_estimators n_outputs numbers.")
+_LANDMARK_DRAWS = (
+    "one `standard_normal` of shape (n_estimators, n_outputs, n_components, n_features), where there are more than "
+    "`max_samples` rows one `permutation` of those with positive weight, and for random landmarks one `random` of "
+    "n_estimators n_outputs numbers.")
 
 _LANDMARKS_ = Attribute("landmarks_", "array of shape (n_estimators_, n_features), or (n_estimators_, n_outputs, "
                        "n_features) for several outputs",
@@ -123,6 +123,8 @@ class _Boosted(Model):
 class _Landmarks(_Boosted):
     """What those with landmarks have in common."""
 
+    _draws = _LANDMARK_DRAWS
+
     n_estimators_: int
 
     @property
@@ -141,6 +143,8 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     y_tilde = y exp(-y H), minimises that loss over omega by L-BFGS, and adds the cosine with its closed-form step
     (L. Gautheron et al., Landmark-based Ensemble Learning with Random Fourier Features and Gradient Boosting, ECML
     2020, Algorithm 3).  More than two classes are learned one against the rest, all in the same rounds.
+
+    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
 
     {parameters}
 
@@ -161,6 +165,8 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     is below 1e-30; rounds learn on at most `max_samples` rows; columns are standardised.  What the paper prints
     wrongly: docs/errata.md#gbrff1-and-gbrff2.  `sample_weight` multiplies a row's term in every sum: on up to
     `max_samples` rows an integer weight differs from repetition by rounding alone.
+
+    {draws}
 
     Examples
     --------
@@ -187,11 +193,10 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
             "model; on data whose classes have curved boundaries in few columns, 8192 have cost 0.2 points of "
             "accuracy."),
         *_OF_TRAINING, shared.PRECISION, shared.CLASS_WEIGHT, shared.COLUMNS,
-        shared.RANDOM_STATE.described(
-            "Source of one `standard_normal` draw of shape (n_estimators, n_outputs, n_features) and, where there are "
-            "more than `max_samples` rows, one `permutation` of those with positive weight."),
-        shared.N_JOBS, shared.VERBOSE,
+        shared.RANDOM_STATE, shared.N_JOBS, shared.VERBOSE,
     )
+    _draws = ("one `standard_normal` of shape (n_estimators, n_outputs, n_features) and, where there are more than "
+              "`max_samples` rows, one `permutation` of those with positive weight.")
     _attributes = (
         shared.CLASSES_, shared.EXPANSION_, shared.N_ESTIMATORS_,
         shared.N_COMPONENTS_.described("Cosines of a round and an output: 1."),
@@ -236,6 +241,8 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     Random Fourier Features and Gradient Boosting, ECML 2020, Algorithm 2).  More than two classes are learned one
     against the rest, all in the same rounds.
 
+    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+
     {parameters}
 
     Notes
@@ -257,6 +264,8 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     inside the sum over j, where the paper prints it outside; this and other errata: docs/errata.md#gbrff1-and-gbrff2.
     `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from
     repetition by rounding alone, which the descents of landmarks magnify.
+
+    {draws}
 
     Examples
     --------
@@ -283,7 +292,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
                   "exact steps are much longer; they are better with few landmarks, and with many where the learning "
                   "rate is about 0.2."),
         shared.LEARNING_RATE, _LANDMARK_MAX_ITER, _LANDMARK_MAX_SAMPLES, *_OF_TRAINING, shared.PRECISION,
-        shared.CLASS_WEIGHT, shared.COLUMNS, _LANDMARK_RANDOM_STATE, shared.N_JOBS, shared.VERBOSE,
+        shared.CLASS_WEIGHT, shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, shared.VERBOSE,
     )
     _attributes = (
         shared.CLASSES_,
@@ -334,7 +343,7 @@ _PARAMETERS = (
     shared.LEARNING_RATE.described("Factor v on every step."), _LANDMARK_MAX_ITER, _LANDMARK_MAX_SAMPLES,
     *_OF_TRAINING, shared.PRECISION.described(shared.PRECISION.text.replace("predictions kept", "residuals kept")),
 )
-_LAST = shared.COLUMNS, _LANDMARK_RANDOM_STATE, shared.N_JOBS, shared.VERBOSE
+_LAST = shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, shared.VERBOSE
 _ATTRIBUTES = (
     shared.EXPANSION_.described(
         "The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each landmark."),
@@ -355,6 +364,8 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     which calls beta c).  Targets are learned in units of their standard deviation; several are learned one by one, all
     in the same rounds.
 
+    `predict_interval` needs rows that the model was not trained on: call `conformalize` before.
+
     {parameters}
 
     Notes
@@ -373,6 +384,8 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     residuals are scaled (`scale_residuals`); gamma is 1 / n_features, where the paper prints 0.5; rounds learn on at
     most `max_samples` rows; for K <= n_features the descent is over the K phases of the landmark, which reach every
     landmark.  What the paper prints wrongly: docs/errata.md#gbrff.
+
+    {draws}
 
     Examples
     --------
@@ -425,6 +438,8 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     so that P(y = +1 | x) = (1 + H) / 2, held to [0, 1].  More than two classes are learned one against the rest, all in
     the same rounds.
 
+    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+
     {parameters}
 
     Notes
@@ -439,6 +454,8 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
 
     Departures from the printed algorithm are those of `GBRFFRegressor`; docs/errata.md#gbrff has the errata.
+
+    {draws}
 
     Examples
     --------

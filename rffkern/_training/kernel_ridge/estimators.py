@@ -24,6 +24,9 @@ from .parameters import ATTRIBUTES, KERNEL, REST, LengthScalesSpec, Shape, given
 class _KernelRidge(Model):
     """What the regressor and the classifier share."""
 
+    _draws = ("one `permutation` of the rows, which are in the same order folds, landmarks and the rows that length "
+              "scales are chosen on.")
+
     _parts = ("kernels",)
     _shrinks = True
     _rare_parameters = ("n_landmarks", "cache_size", "tol", "max_iter", "standardize", "precision")
@@ -98,6 +101,8 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
     The model takes 8 n (d + k), with regions 1.1 to 1.6 times as much.
     An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     2 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
+
+    {draws}
 
     Examples
     --------
@@ -208,6 +213,8 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     The model takes 8 n (d + k), with regions 1.1 to 1.6 times as much.
     An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
     12 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
+
+    {draws}
 
     Examples
     --------

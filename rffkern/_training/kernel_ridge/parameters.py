@@ -72,9 +72,7 @@ KERNEL = (
 )
 REST = (
     shared.COLUMNS,
-    shared.RANDOM_STATE.described(
-        "Source of one `permutation` of the rows, which are in the same order folds, landmarks and the rows that "
-        "length scales are chosen on."),
+    shared.RANDOM_STATE,
     shared.N_JOBS,
     shared.VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
 )

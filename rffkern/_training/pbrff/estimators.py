@@ -43,9 +43,6 @@ _KERNELS = (
 _LANDMARKS = Parameter("landmarks", choice("random", "kmeans"),
                        "Rows drawn with replacement, or k-means centers, equally many for each class and computed from "
                        "at most 16384 of its rows.")
-_RANDOM_STATE = shared.RANDOM_STATE.described(
-    "Source of one `random` draw of n_landmarks numbers (k-means: for each class as many as it has centers, after "
-    "16384 where it has more rows), then one `standard_normal` draw of shape (n_landmarks, n_components, n_features).")
 _VERBOSE = shared.VERBOSE.described("Print lines on stderr about landmarks, features and the linear SVM, at most one a "
                              "second; 0 for none.")
 _ATTRIBUTES = (
@@ -64,6 +61,9 @@ _ATTRIBUTES = (
 
 class _LandmarkKernels(Model):
     """What the classifier and the transformer know of their kernels."""
+
+    _draws = ("one `random` of n_landmarks numbers (k-means: for each class as many as it has centers, after 16384 "
+              "where it has more rows), then one `standard_normal` of shape (n_landmarks, n_components, n_features).")
 
     n_landmarks: int
     n_components: int
@@ -145,6 +145,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     as Prior, AISTATS 2019).  With more than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a
     linear SVM for each class against the rest.
 
+    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+
     {parameters}
 
     Notes
@@ -171,6 +173,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     constant feature is regularised, as the dual method needs it; n is the sum of the sample weights; columns are
     standardised.  What the papers print wrongly: docs/errata.md#pbrff.
 
+    {draws}
+
     Examples
     --------
     >>> import numpy as np
@@ -186,11 +190,12 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     _parameters = (
         *_KERNELS,
         Parameter("C", number(float, 0, 1e6, open_low=True),
-                  "Weight of the losses in the linear SVM.  It is multiplied by the sample weight of a row; the "
-                  "product is clipped to [1e-12, 1e8]."),
+                  "Weight of the losses in the linear SVM: a larger one fits the rows more closely.  Worth trying: "
+                  "0.01 to 100, in factors of 10.  It is multiplied by the sample weight of a row; the product is "
+                  "clipped to [1e-12, 1e8]."),
         _LANDMARKS,
         Parameter("loss", choice("squared_hinge", "hinge"), "Loss of the linear SVM."),
-        shared.CLASS_WEIGHT, shared.COLUMNS, _RANDOM_STATE, shared.N_JOBS, _VERBOSE,
+        shared.CLASS_WEIGHT, shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, _VERBOSE,
         Parameter("tol", number(float, 1e-12, 1),
                   "Training ends when (primal - dual) / primal, the relative gap of the objectives, is at most this."),
         shared.STANDARDIZE,
@@ -293,6 +298,8 @@ class PBRFFTransformer(_LandmarkKernels):
 
     Departures from the papers and their errata: docs/errata.md#pbrff.
 
+    {draws}
+
     Examples
     --------
     >>> import numpy as np
@@ -305,7 +312,7 @@ class PBRFFTransformer(_LandmarkKernels):
     family = "pbrff_transformer"
     _parameters = (
         *_KERNELS,
-        _LANDMARKS, shared.COLUMNS, _RANDOM_STATE, shared.N_JOBS, _VERBOSE,
+        _LANDMARKS, shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, _VERBOSE,
         shared.STANDARDIZE.described(
             "Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
         shared.PRECISION,

@@ -40,30 +40,21 @@ _QUANTILE = Parameter("quantile", number(float, 1e-6, 1 - 1e-6),
 _DELTA = Parameter("delta", number(float, 0, 1e10, open_low=True),
                    "Where the Huber loss becomes linear, in units of the standard deviation of y.")
 _LEARNING_RATE = shared.LEARNING_RATE.described(
-    "Initial step size eta: steps of eta / sqrt(n_features) on relevances, whose initial values are 1 over the root of "
-    "the number of columns that vary, and of 16 eta / sqrt(s) on coefficients.  After 6 validations without "
-    "improvement, training returns to the best values and multiplies the step size by 0.3, at most twice.")
+    "Initial step size eta; it falls during training, by the schedule in the notes.")
 _TRAINING = (
     Parameter("max_epochs", number(int, 1, 10**8),
               "Largest number of epochs.  An epoch passes over all rows once, or several times until it has taken 32 "
               "steps."),
     shared.EARLY_STOPPING_ROUNDS.described(
-        "Validations without improvement after which to stop, once penalty and step size have their smallest values; "
-        "None for all epochs.  Validations follow each epoch; an epoch of more than 500 steps is divided into parts of "
-        "about 500 steps, each followed by a validation.  They count once the loss has fallen by 2 % from its first "
-        "value, or after 2000 steps."),
+        "Validations without improvement after which to stop, at the end of the schedule in the notes; None for all "
+        "epochs."),
     Parameter("validation_fraction", number(float, 0, 0.9),
               "Fraction of the rows to validate on if there is no `eval_set`, at most 65536 rows and 2^24 numbers.  "
               "The values of lowest loss on them are kept.  With 0, the training loss of whole epochs decides."),
 )
 _COMMON = (
     shared.COLUMNS,
-    shared.RANDOM_STATE.described(
-        "Source of the random draws.  If there are validation rows to choose, the first draw is a `permutation` of all "
-        "rows, whose first rows they are.  Then each restart draws its omegas, as one `standard_normal` or "
-        "`standard_cauchy` array of shape (s, n_features), for Matern kernels followed by a `chisquare` array of shape "
-        "(s, 1); a `uniform` array of s phases; and for each pass a `permutation` of the rows.  For streamed rows this "
-        "is one of the rows of each block, after one of the blocks if they are those of an array."),
+    shared.RANDOM_STATE,
     shared.N_JOBS.described(
         "Number of threads; None for the CPUs this process may use.  The result is the same to the last bit for any "
         "number.  Only batches of more than 128 rows are shared among threads."),
@@ -92,9 +83,9 @@ def _reg_lambda(first: float, last: float) -> Parameter:
     """The penalty, with its first and its last default times the number of rows."""
     return Parameter(
         "reg_lambda", number(float, 0, 1e10, word="auto"),
-        f'Weight mu of the penalty on the squared coefficients.  "auto" begins with {first:g} / n for n rows.  After 3 '
-        f"validations without improvement it falls to a tenth, down to {last:g} / n; only then do step sizes fall.  "
-        f"Continued training uses {last:g} / n, where n counts the rows of all calls in `partial_fit`.")
+        f'Weight mu of the penalty on the squared coefficients.  "auto" falls from {first:g} / n to {last:g} / n for n '
+        f"rows, by the schedule in the notes.  Continued training uses {last:g} / n, where n counts the rows of all "
+        "calls in `partial_fit`.")
 
 
 _ATTRIBUTES = (
@@ -145,6 +136,11 @@ class _RFFNet(Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "relevances_")
     _arguments = _ARGUMENTS
     _keeps_map, _shrinks = True, True
+    _draws = ("if there are validation rows to choose, a `permutation` of all rows, whose first rows they are.  Then "
+              "each restart draws its omegas, as one `standard_normal` or `standard_cauchy` array of shape (s, "
+              "n_features), for Matern kernels followed by a `chisquare` array of shape (s, 1); a `uniform` array of "
+              "s phases; and for each pass a `permutation` of the rows.  For streamed rows this is one of the rows "
+              "of each block, after one of the blocks if they are those of an array.")
     _rare_parameters = ("delta", "reg_l1", "batch_size", "n_restarts", "warm_start", "max_seconds", "standardize",
                         "precision")
 
@@ -303,10 +299,19 @@ class RFFNetRegressor(_RFFNet, Regressor):
     mini-batch steps on beta and lambda in turn, with Adam's moments.  Targets are learned in units of their
     standard deviation; several targets share features and relevances.
 
+    `predict_interval` needs rows that the model was not trained on: call `conformalize` before.
+
     {parameters}
 
     Notes
     -----
+    Training validates after each epoch, and within one of more than 500 steps after each 500 or so; validations count
+    once the loss has fallen by 2 % from its first value, or after 2000 steps.  After 3 without improvement the penalty
+    of `reg_lambda="auto"` falls to a tenth, down to its last value.  Then after 6 without improvement training returns
+    to the best values and multiplies the step size by 0.3, twice.  After `early_stopping_rounds` more it ends.  Steps
+    are eta / sqrt(n_features) on relevances, which begin at 1 over the root of the number of columns that vary, and 16
+    eta / sqrt(s) on coefficients.
+
     A step costs O(batch_size s n_features).  Rows of arrays are standardised batch by batch.  `numpy.memmap` and
     RowBlocks are read block by block and shuffled within blocks; the blocks of an array or memmap come in random order
     too.  Values beyond 10000 standard deviations of their column, which rows of equal weight cannot have, are clipped.
@@ -324,6 +329,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
     falling: a large penalty first finds the relevant columns, then a small one lets the model fit them closely; of
     several restarts on few rows the best is kept; columns and targets are standardised.  What the paper prints wrongly:
     docs/errata.md#rffnet.
+
+    {draws}
 
     Examples
     --------
@@ -423,6 +430,8 @@ class RFFNetClassifier(_RFFNet, Classifier):
     RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta
     and lambda in turn, with Adam's moments.
 
+    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+
     {parameters}
 
     Notes
@@ -433,8 +442,10 @@ class RFFNetClassifier(_RFFNet, Classifier):
         array:  44 n + 8 (d + 1) h + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
         blocks: 36 n + 8 (d + 1) h + 8 b + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
 
-    Sample weights take 9 n more.  The treatment of streamed rows and the departures from the paper are described in the
-    notes of `RFFNetRegressor`, errata in docs/errata.md#rffnet.
+    Sample weights take 9 n more.  The schedule of training, the treatment of streamed rows and the departures from the
+    paper are described in the notes of `RFFNetRegressor`, errata in docs/errata.md#rffnet.
+
+    {draws}
 
     Examples
     --------

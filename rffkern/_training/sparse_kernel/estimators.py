@@ -29,17 +29,15 @@ _BASIS = (
               "Size T >= basis_size of the random sample of rows that the basis vectors of a base learner are selected "
               "from, at most half of the rows; None for all rows."),
     Parameter("selection", choice(*RULES),
-              'Rule that selects a basis vector.  "random": any row.  "max-res": the row of largest residual.  "mp" '
-              "(matching pursuit): of 60 rows, the one that lowers the objective most, (28).  "
-              '"boost" (boosting): of 60 rows, the one of largest gradient, (27).  "ald" (approximate '
-              "linear dependence): a row whose squared distance from the span of the basis vectors before it, in the "
-              'space of the kernel, exceeds a threshold.  "ran" (resource-allocating network): a row for which that '
-              "distance times the decrease of the objective exceeds a threshold.  Rules that compare residuals or "
-              "gradients compare sums of their squares over outputs."),
+              'Which row becomes a basis vector.  "random": any.  "max-res": the one that is predicted worst.  "mp" '
+              '(matching pursuit): of 60 the one that would lower the objective most.  "boost": of 60 the one along '
+              'which the objective falls most steeply.  "ald" (approximate linear dependence): one that is unlike '
+              'the basis vectors so far.  "ran" (resource-allocating network): one that is unlike them and lowers '
+              "the objective.  docs/algorithms/sparse_kernel.md has the formulas."),
 )
 _UPDATE = Parameter(
     "update", choice("full", "one", "group"),
-    'Which coefficients are made optimal with a new base learner.  "full": all.  "one": the newest, (31).  "group": '
+    'Which coefficients are made optimal with a new base learner.  "full": all.  "one": the newest.  "group": '
     "those of its group; a new group begins after every 50 rounds, and memory is that of one group.")
 _UPDATE_OF_CLASSES = _UPDATE._replace(
     check=choice("full", "one", "group", "active"),
@@ -47,25 +45,15 @@ _UPDATE_OF_CLASSES = _UPDATE._replace(
     "y F >= 0.5, and at least half of all rows, those of largest y F, as the paper does with classes that a narrow "
     "kernel separates; where classes overlap, accuracy is much lower.")
 
-_HOW_CHOSEN = (
-    '"auto" takes the likeliest Gaussian kernel or the likeliest exponential one, that by which ridge regression '
-    "predicts rows best, each without itself.  With more than 1000 rows it takes up to 1500, maximises the likelihood "
-    "on two thirds of them and compares the errors of the others; then lambda is multiplied by 1, 0.3, 0.1 or 0.03 and "
-    "all length scales by 1, 0.7, 0.5, 0.35 or 0.25 as long as that lowers the error.  From 8000 rows on length scales "
-    "are compared by ensembles of up to 200 rounds on up to 8192 rows instead.")
+_AUTO = (
+    'The kernel.  "auto" chooses its shape and length scales, and lambda, by rows that are left out, of at most 1500 '
+    'or, from 8000 rows on, 8192; "likelihood" by the marginal likelihood of up to 1000 rows, as in the paper: '
+    "docs/algorithms/sparse_kernel.md.")
 _DICT = (
     '  A dict has "length_scale", one number or one for each column, in units of their standard deviations, and '
     'optionally "amplitude" (default 1), "bias" (default 0) and "shape" ("gaussian", the default, or "exponential"); '
     "`kernel_` of a model is such a dict.  Mapped columns have units of their own.")
-_KERNEL_OF_TARGETS = Parameter(
-    "kernel", KERNEL_PARAMETER,
-    'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, as in the paper.  '
-    + _HOW_CHOSEN + _DICT)
-_KERNEL_OF_CLASSES = Parameter(
-    "kernel", KERNEL_PARAMETER,
-    'The kernel.  "likelihood" maximises the marginal likelihood on up to 1000 rows, with one length scale for all '
-    "columns: labels hardly determine one for each.  " + _HOW_CHOSEN + "  With up to 1000 rows all columns have one "
-    "length scale; with more, such kernels and those with one for each are compared." + _DICT)
+_KERNEL = Parameter("kernel", KERNEL_PARAMETER, _AUTO + _DICT)
 
 _REST = (
     Parameter("reg_lambda", number(float, 0, 1e100, open_low=True, word="auto"),
@@ -85,11 +73,7 @@ _REST = (
 )
 _LAST = (
     shared.COLUMNS,
-    shared.RANDOM_STATE.described(
-        "Source of the random draws: where kernel or reg_lambda is learned, one sample of rows; where kernels are "
-        "compared, from 8000 rows on, one `permutation` and one `integers`; then one sample for each round, and up to "
-        "nine more if it has nothing to add.  A sample is one `choice`; if the weights of rows differ, one `random` "
-        "draw and one `permutation`."),
+    shared.RANDOM_STATE,
     shared.N_JOBS,
     shared.VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while a kernel is "
                       "chosen; 0 for none."),
@@ -123,6 +107,10 @@ class _SparseKernelMachine(Model):
     """What the regressor and the classifier share."""
 
     _parts = ("kernels",)
+    _draws = ("where kernel or reg_lambda is learned, one sample of rows; where kernels are compared, from 8000 rows "
+              "on, one `permutation` and one `integers`; then one sample for each round, and up to nine more if it "
+              "has nothing to add.  A sample is one `choice`; if the weights of rows differ, one `random` and one "
+              "`permutation`.")
     _rare_parameters = ("max_samples", "validation_fraction", "warm_start", "max_seconds")
     _fitted_curves = ("train_loss_", "eval_loss_", "kernel_parameters_")
     _arguments = {
@@ -200,7 +188,9 @@ class _SparseKernelMachine(Model):
 
 
 class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
-    """Least squares on a growing ensemble of sparse kernel base learners.
+    """Kernel ridge regression on few basis vectors, which boosting selects.
+
+    Defaults are good; the size is at most `n_estimators` times `basis_size` basis vectors.
 
     The model is F(x) = F_0 + sum over m of c_m f_m(x) with base learners f_m(x) = sum over s of a_ms k(x_ms, x).  The
     kernel is k(x, z) = amplitude exp(-r^2 / 2) + bias, "gaussian", or amplitude exp(-r) + bias, "exponential", with r^2
@@ -212,6 +202,8 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     deviation, after subtracting their mean F_0, on columns of mean 0 and variance 1.  Several targets share kernel and
     base learners, and differ in coefficients alone: a round adds up to two base learners on one set of basis vectors,
     those along which the targets together have the largest gradients.
+
+    `predict_interval` needs rows that the model was not trained on: call `conformalize` before.
 
     {parameters}
 
@@ -239,6 +231,8 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     The kernel is chosen by held-out rows (`kernel="auto"`), where the paper has the likeliest; T is at most half of the
     rows.  What the paper prints wrongly: docs/errata.md#sparse-kernel-machines.
 
+    {draws}
+
     Examples
     --------
     >>> import numpy as np
@@ -251,7 +245,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     """
 
     family = "sparse_kernel_regressor"
-    _parameters = (*_BASIS, _UPDATE, _KERNEL_OF_TARGETS, *_REST, *_LAST)
+    _parameters = (*_BASIS, _UPDATE, _KERNEL, *_REST, *_LAST)
     _attributes = _FITTED
 
     def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
@@ -278,7 +272,9 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
 
 
 class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
-    """Least squares on labels -1 and +1 by a growing ensemble of sparse kernel base learners.
+    """Classification by kernel ridge regression on few basis vectors, which boosting selects.
+
+    Defaults are good; the size is at most `n_estimators` times `basis_size` basis vectors.
 
     The model F(x) = F_0 + sum over m of c_m f_m(x), with base learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
     of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y; scores are
@@ -286,6 +282,8 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     regressions with the same kernel predict of each of these rows without it, and P(y = +1 | x) = 1 / (1 +
     exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
     learned one against the rest, on the same base learners; their probabilities are in proportion to exp(score).
+
+    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
 
     {parameters}
 
@@ -302,6 +300,8 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     Departures from the paper are those of `SparseKernelRegressor`; scores are calibrated.  The mean of y, F_0, is part
     of F.  What the paper prints wrongly: docs/errata.md#sparse-kernel-machines.
 
+    {draws}
+
     Examples
     --------
     >>> import numpy as np
@@ -314,7 +314,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """
 
     family = "sparse_kernel"
-    _parameters = (*_BASIS, _UPDATE_OF_CLASSES, _KERNEL_OF_CLASSES, *_REST, shared.CLASS_WEIGHT, *_LAST)
+    _parameters = (*_BASIS, _UPDATE_OF_CLASSES, _KERNEL, *_REST, shared.CLASS_WEIGHT, *_LAST)
     _attributes = (shared.CLASSES_, *_FITTED)
 
     def __init__(self, n_estimators: int = 500, *, basis_size: int = 50, max_samples: int | None = 500,
