@@ -12,7 +12,7 @@ from .._protocol.set_output import check_input_features, contained, set_output
 from .._protocol.warning import warn
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
-from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, rectangular, refuse_masked
+from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cells import EMPTY
@@ -396,7 +396,7 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     if y is None:
         return None
     refuse_masked(y, "y")
-    array = rectangular(y, "y")
+    array = to_array(y, "y")
     if array.dtype.kind == "c":
         raise InvalidInputError(f"y must be real. Complex data not supported, got dtype {array.dtype}")
     if array.shape[:1] == (0,):

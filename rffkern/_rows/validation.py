@@ -100,28 +100,19 @@ def refuse_masked(data: Any, name: str) -> None:
 
 
 def to_array(data: Any, name: str) -> NDArray[Any]:
-    """What NumPy makes of data; integers of 128 bits, which it has not, are objects.
-
-    ValueError or TypeError for what has no such form.
-    """
+    """What NumPy makes of data; integers of 128 bits, which it has not, are objects."""
     try:
         return np.asarray(data)
     except Exception as error:
         if not is_of_tables(error):
+            if isinstance(error, (ValueError, TypeError)):
+                raise InvalidInputError(f"{name} must be a rectangular array: {error}") from error
             raise
         if hasattr(data, "get_columns"):  # a data frame of polars
             return np.column_stack([to_array(column, name) for column in data.get_columns()])
         if "128" in str(getattr(data, "dtype", "")):
             return np.array(data.to_list(), dtype=object)
         raise InvalidTypeError(f"{name} must be of a type that NumPy has: {error}") from error
-
-
-def rectangular(data: Any, name: str) -> NDArray[Any]:
-    """The same; InvalidInputError for rows of several lengths."""
-    try:
-        return to_array(data, name)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} must be a rectangular array: {error}") from error
 
 
 def is_of_tables(error: Exception) -> bool:
@@ -141,10 +132,7 @@ def as_numeric(data: Any, name: str, hint: str = "") -> NDArray[Any]:
     """Return real numbers as an array of float32 or float64 in native byte order, of any shape; text gets a hint."""
     refuse_masked(data, name)
     refuse_sparse_and_lazy(data, name)
-    try:
-        array = to_array(data, name)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be a rectangular numeric array: {error}") from error
+    array = to_array(data, name)
     if array.dtype.kind == "c":
         raise InvalidInputError(f"{name} must be real. Complex data not supported, got dtype {array.dtype}")
     if array.dtype.kind in "biu" or (array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8)):
@@ -218,7 +206,7 @@ def check_sparse_rows(rows: SparseRows, name: str, min_samples: int = 1) -> Spar
 def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
     """Return one value per row as a 1-D array; warn where it is given as a column of a 2-D array."""
     refuse_masked(values, name)
-    array = rectangular(values, name)
+    array = to_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         module = sys.modules.get("sklearn.exceptions")
         warn(f"A column-vector {name} was passed when a 1d array was expected; "

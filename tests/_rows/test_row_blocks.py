@@ -184,7 +184,7 @@ class Changing:
     (Changing(201), "X must give the same rows in every pass, got .200, 5. in the first and .201, 5. by now"),
     (Changing(150), "X must give the same rows in every pass, got .200, 5. in the first and .150, 5. by now"),
     (lambda: None, "source must give blocks of rows"), (np.array(3.0), "source must give blocks of rows"),
-    (lambda: [[[1, 2], [3]]], "X must be a rectangular numeric array"), (lambda: [4.0], "Expected 2D array, got 0D"),
+    (lambda: [[[1, 2], [3]]], "X must be a rectangular array"), (lambda: [4.0], "Expected 2D array, got 0D"),
 ])
 def test_bad_blocks(source, message):
     with pytest.raises(InvalidInputError, match=message):

@@ -52,7 +52,7 @@ BAD_ROWS = {
     "text": (X.astype(str), r"X must be numeric, got dtype <U"),
     "objects": (np.where(X > 99, X, "a").astype(object), r"X must be numeric, got an object array"),
     "complex": (X + 1j, r"Complex data not supported"),
-    "ragged": ([[1.0, 2.0], [3.0]], r"X must be a rectangular numeric array"),
+    "ragged": ([[1.0, 2.0], [3.0]], r"X must be a rectangular array"),
     "dates": (np.full((40, 3), np.datetime64("2020-01-01")), r"X must be numeric, got dtype datetime64"),
     "None": (None, r"X must be"),
 }
