@@ -70,7 +70,7 @@ def copies_in_memory(X: Any, targets: NDArray[Any], weights: Double) -> Indices 
     table = _table_of(X)
     if targets.dtype.kind not in "fiub":
         targets = np.unique(targets, return_inverse=True)[1].reshape(targets.shape)
-    if not len(targets) == len(weights) == table.n_rows:
+    if not targets.size or not len(targets) == len(weights) == table.n_rows:
         return None
     kinds = {j: column.kind for j, column in enumerate(table.columns)}
     return copies_as_groups(lambda: [(table, 0)], kinds, targets.reshape(len(targets), -1), weights)
@@ -90,6 +90,6 @@ def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
         weights = np.ones(len(targets)) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
         weights = np.array(weights, dtype=np.float64).reshape(-1)
         copied = copies_in_memory(X, targets, weights) if (weights >= 0).all() else None
-    except (InvalidInputError, TypeError, ValueError):  # which the check of these rows says better
+    except (InvalidInputError, TypeError):  # which the check of these rows says better
         return sample_weight
     return sample_weight if copied is None else np.bincount(copied, weights, len(weights))
