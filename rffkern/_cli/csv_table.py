@@ -485,8 +485,7 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
-    date = {"dmy": "30/9/2019, with the day first", "mdy": "9/30/2019, with the month first"}.get(
-        kind.format, "2024-03-01 12:30")
+    date = {"dmy": "30/9/2019, ", "mdy": "9/30/2019, "}.get(kind.format, "2024-03-01 12:30") + kind.reading.date_order
     expected = {NUMERIC: f"expected a finite number{comma},", CATEGORY: "expected a value,"}.get(
         kind.kind, f"expected a date, such as 2024-03-01 or {date},")
     if not kind.nullable and is_missing(text):

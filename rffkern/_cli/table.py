@@ -175,9 +175,9 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
         words = types[k].words if reading.kind in (NUMERIC, DATE) else ()
         types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words)
         if reading.ambiguous:
-            shown, order = next(filter(None, map(str.strip, cells[k]))), "day" if reading.format == "dmy" else "month"
+            shown = next(filter(None, map(str.strip, cells[k])))
             say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
-                f"exchanged: read with the {order} first; --dates dmy or --dates mdy settles it")
+                f"exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

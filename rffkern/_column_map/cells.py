@@ -49,6 +49,11 @@ class Reading(NamedTuple):
     words: tuple[str, ...] = ()  # cells of numbers or dates that are none, sorted, which count as missing
     ambiguous: bool = False  # whether days and months could be exchanged
 
+    @property
+    def date_order(self) -> str:
+        """What comes first in dates, in words; "" where their texts say it, and for other cells."""
+        return {"dmy": "with the day first", "mdy": "with the month first"}.get(self.format, "")
+
 
 # --- single cells
 

@@ -136,9 +136,9 @@ def of_texts(cells: Sequence[str], reading: Reading | None, name: str) -> RawCol
             raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude) or missing, got "
                                     f"{odd[0]!r}")
         row = next(k for k, cell in enumerate(cells) if cell.strip() == odd[0].strip())
-        order = {"dmy": " with the day first", "mdy": " with the month first"}.get(reading.format, "")
-        raise InvalidInputError(f"{name} must hold {reading.kind} values{order}, as in training, got text such as "
-                                f"{odd[0]!r} at row {row}: None in its place counts as missing")
+        expected = f"{reading.kind} values {reading.date_order}".rstrip()
+        raise InvalidInputError(f"{name} must hold {expected}, as in training, got text such as {odd[0]!r} at row "
+                                f"{row}: None in its place counts as missing")
     if np.isnan(values).all():
         return _empty(len(cells))
     if reading.kind == NUMERIC and has_large_integers(values) and any(is_integer(cell.strip()) for cell in cells):
@@ -378,10 +378,9 @@ def _readings_of(columns: Sequence[RawColumn | Cells], marked: Container[int], k
 def report_reading(reading: Reading, name: str, cell: str = "") -> None:
     """Warn where a column of text could be read in another way."""
     if reading.ambiguous:
-        order = "day" if reading.format == "dmy" else "month"
         such = f" such as {cell!r}" if cell else ""
         warn(f"{name} has dates{such}, in which day and month could be exchanged: they are read "
-             f'with the {order} first; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
+             f'{reading.date_order}; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
              ColumnWarning)
     if reading.words:
         shown = ", ".join(map(repr, reading.words[:3]))
