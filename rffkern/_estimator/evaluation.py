@@ -8,7 +8,7 @@ import numpy as np
 from .._native.array_types import Double, NDArray
 from .._rows.weights import weighted_quantile
 from .conformal import record_of_labels, record_of_targets
-from .links import quantiles_of
+from .links import probabilities, quantiles_of
 from .metrics import (
     ASCENDING,
     Metrics,
@@ -16,6 +16,7 @@ from .metrics import (
     classification_metrics,
     confusion,
     figures,
+    have_deviances,
     is_of_second,
     label_codes,
     most_likely,
@@ -59,6 +60,15 @@ class Predictions(NamedTuple):
             return quantile_metrics(self.truth, self.predicted, self.quantiles, self.weights)
         return regression_metrics(self.truth, self.predicted, self.weights, self.power)
 
+    @property
+    def judged_by(self) -> str:
+        """The metric that judges the model: what it minimises, or "rmse" where targets have no deviance."""
+        if self.classes is not None:
+            return "log_loss"
+        if self.quantiles is not None:
+            return "mae" if self.quantiles == (0.5,) else "pinball"
+        return self.metric if self.power is None or have_deviances(self.truth, self.power) else "rmse"
+
     def record(self, source: str) -> dict[str, Any]:
         """What a model keeps of rows that it was not trained on, for intervals and sets."""
         weights = None if self.weights is None or (self.weights == self.weights[0]).all() else self.weights
@@ -98,15 +108,19 @@ class Predictions(NamedTuple):
 
 def predictions_of(model: Any, X: Any, y: NDArray[Any], weights: Double | None = None) -> Predictions:
     """Predictions of a model for rows with labels, or with targets."""
-    classes = getattr(model, "classes_", None)
-    if classes is not None:
-        return Predictions(label_codes(y, classes), model.predict_proba(X), weights, classes)
+    truth = label_codes(y, model.classes_) if hasattr(model, "classes_") else np.atleast_2d(y.T).T
+    return predictions_from(model, model._raw_scores(X), truth, weights)
+
+
+def predictions_from(model: Any, scores: Double, truth: NDArray[Any], weights: Double | None = None) -> Predictions:
+    """The same from scores (n_samples, n_outputs), and indices of classes or targets (n_samples, n_targets)."""
+    if hasattr(model, "classes_"):
+        return Predictions(truth, probabilities(model._link(), scores), weights, model.classes_)
     quantiles = quantiles_of(model)
-    if quantiles is not None and y.ndim == 1:
-        predicted = model.predict_quantiles(X) if len(quantiles) > 1 else model.predict(X)[:, None]
-        return Predictions(y, predicted, weights, None, quantiles)
+    if quantiles is not None and truth.shape[1] == 1:
+        return Predictions(truth[:, 0], np.sort(scores, axis=1), weights, None, quantiles)
     metric, power = model._error_metric()
-    return Predictions(y, model.predict(X), weights, metric=metric, power=power)
+    return Predictions(truth, model._targets_of(scores), weights, metric=metric, power=power)
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -143,15 +157,9 @@ class Evaluation(NamedTuple):
         return cls(predictions, metrics, constant)
 
     def figures(self) -> dict[str, Any]:
-        """What a file and JSON have of them; of numbers also "judged_by", the metric that the model minimises.
-
-        It is "rmse" where targets have no deviance.
-        """
-        found = figures(self.metrics, self.constant)
-        if self.predictions.classes is not None:
-            return found
-        metrics = ("mae", "pinball") if self.predictions.quantiles is not None else (self.predictions.metric, "rmse")
-        return {**found, "judged_by": next((name for name in metrics if name in found), metrics[-1])}
+        """What a file and JSON have of them; of numbers also "judged_by"."""
+        judged = {} if self.predictions.classes is not None else {"judged_by": self.predictions.judged_by}
+        return figures(self.metrics, self.constant) | judged
 
     def tables(self) -> dict[str, Any]:
         """The confusion table, and how probabilities compare with shares; empty without classes.

@@ -19,16 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._estimator.base import Model, fitted_map_of
+from .._estimator.evaluation import predictions_from
 from .._estimator.explanations import rows_in_memory
-from .._estimator.links import probabilities, quantiles_of
-from .._estimator.metrics import (
-    Metric,
-    classification_metrics,
-    have_deviances,
-    known_label_codes,
-    quantile_metrics,
-    regression_metrics,
-)
+from .._estimator.metrics import Metric, known_label_codes
 from .._model.expansion import Expansion
 from .._model.parts import Part
 from .._model.tree_layout import UNREACHED, rounded_down
@@ -98,9 +91,9 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     Returns
     -------
     Shrunk
-        `model`; `size` of its file in bytes; `loss`, the name of the loss: the log loss of classes, the pinball loss of
-        quantiles, else the "rmse", "mae" or "deviance" of `rffkern evaluate`; `curve`, with `n_bytes`, `n_terms`,
-        `loss`, `change` and `change_error` of models from the whole one to the smallest.
+        `model`; `size` of its file in bytes; `loss`, the name of the loss: the log loss of classes, or the metric of
+        `rffkern evaluate` that judges numbers; `curve`, with `n_bytes`, `n_terms`, `loss`, `change` and `change_error`
+        of models from the whole one to the smallest.
 
     Raises
     ------
@@ -167,42 +160,32 @@ class _Rows:
         if fitted is not None:
             self.map, self.mapped = fitted.smaller(fitted.read(X, type(model).__name__), self.whole, _TOLERANCE)
         self.weights: RowWeights = check_weights(sample_weight, len(self.whole))
-        self.fitted_to, self.judged_by = halves(self.weights.positive())
-        quantiles = quantiles_of(model)
-        self.quantiles = quantiles if quantiles is not None and len(quantiles) == self.expansion.n_outputs else None
+        self.fitted_to, self.validation = halves(self.weights.positive())
         self.truth: NDArray[Any] = model._checked_truth(y, len(self.whole))
         if hasattr(model, "classes_"):
-            self.loss, self.truth = "log_loss", known_label_codes(self.truth, model.classes_)
-        elif self.quantiles:
-            self.loss = "pinball"
-        else:
-            self.loss, self.power = model._error_metric()
-            if self.power is not None and not have_deviances(self.truth, self.power):
-                self.loss = "rmse"
-        self._first: Metric | None = None
+            self.truth = known_label_codes(self.truth, model.classes_)
+        self.loss, self._before = self._judged(self.expansion, self.whole)
 
     def step(self, expansion: Expansion, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Step, Any]:
-        """The loss of a smaller model, which its file has, and the file; first the whole one, to compare with."""
-        rows = (self.whole if self._first is None else self.mapped)[self.judged_by]
-        with np.errstate(over="ignore", invalid="ignore"):  # of targets of 1e306, whose loss may be no number
-            metric = self._metric(expansion._scorer.score(rows, self.model.n_jobs))
-        if self._first is not None:
-            losses = {self.loss: metric.value, f"{self.loss}_before": self._first.value}
+        """The loss of the whole model or of a smaller one, which its file has, and the file."""
+        metric = self._before
+        if expansion is not self.expansion:
+            _, metric = self._judged(expansion, self.mapped)
+            losses = {self.loss: metric.value, f"{self.loss}_before": self._before.value}
             header = header | {"metadata": header["metadata"] | {"shrunk": {
-                "rows": len(self.judged_by), "terms_before": self.expansion.n_terms,
+                "rows": len(self.validation), "terms_before": self.expansion.n_terms,
                 **{name: value for name, value in losses.items() if np.isfinite(value)}}}}
-        self._first = self._first or metric
-        less, file = metric.less(self._first), encode(header, arrays)
+        less, file = metric.less(self._before), encode(header, arrays)
         return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error), file
 
-    def _metric(self, scores: Double) -> Metric:
-        weights = None if self.weights.values is None else self.weights.values[self.judged_by]
-        truth = self.truth[self.judged_by]
-        if self.loss == "log_loss":
-            return classification_metrics(truth, probabilities(self.model._link(), scores), weights)["log_loss"]
-        if self.quantiles:
-            return quantile_metrics(truth[:, 0], np.sort(scores, axis=1), self.quantiles, weights)["pinball"]
-        return regression_metrics(truth, self.model._targets_of(scores), weights, self.power)[self.loss]
+    def _judged(self, expansion: Expansion, rows: Double) -> tuple[str, Metric]:
+        """The loss of a function, by name, on the rows that losses are of."""
+        rows = rows[self.validation]
+        weights = None if self.weights.values is None else self.weights.values[self.validation]
+        with np.errstate(over="ignore", invalid="ignore"):  # of targets of 1e306, whose loss may be no number
+            scores = expansion._scorer.score(rows, self.model.n_jobs)
+            predictions = predictions_from(self.model, scores, self.truth[self.validation], weights)
+            return predictions.judged_by, predictions.metrics()[predictions.judged_by]
 
 
 def halves(places: Indices) -> tuple[Indices, Indices]:

@@ -31,9 +31,7 @@ _BLOCK = 1 << 20  # numbers of rows that are scored together
 
 def importance_metric(rows: LabelledRows) -> str:
     """The metric of permutation importance: what the model minimises, or the share that it explains of it."""
-    if rows.classes:
-        return "log_loss"
-    judged = rows.evaluation.figures()["judged_by"]
+    judged = rows.evaluation.predictions.judged_by
     return SHARES.get(judged, judged)
 
 

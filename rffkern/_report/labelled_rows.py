@@ -9,7 +9,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY, DATE, NUMERIC, date_text
 from .._column_map.tables import RawColumn, RawTable, category_of_numbers, rows_of
 from .._estimator.base import fitted_map_of
-from .._estimator.evaluation import Evaluation, Predictions
+from .._estimator.evaluation import Evaluation, predictions_from
 from .._estimator.explanations import sources_of
 from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import known_label_codes, log_losses, pinball
@@ -174,13 +174,7 @@ class LabelledRows:
 
     def evaluation_of(self, scores: Double) -> Evaluation:
         """Metrics of the predictions from scores."""
-        predicted = self.predictions_of(scores)
-        if self.classes:
-            return Evaluation.of(Predictions(self.codes, predicted, None, self.model.classes_))
-        if self.quantiles:
-            return Evaluation.of(Predictions(self.targets[:, 0], predicted, None, None, self.quantiles))
-        metric, power = self.model._error_metric()
-        return Evaluation.of(Predictions(self.targets, predicted, None, metric=metric, power=power))
+        return Evaluation.of(predictions_from(self.model, scores, self.codes if self.classes else self.targets))
 
     @cached_property
     def evaluation(self) -> Evaluation:

@@ -119,7 +119,8 @@ def test_classes_weights_and_one_row(table):
 
 
 @pytest.mark.parametrize(("params", "loss"), [
-    ({"loss": "quantile", "quantile": [0.1, 0.9]}, "pinball"), ({"loss": "absolute_error"}, "mae"),
+    ({"loss": "quantile", "quantile": [0.1, 0.9]}, "pinball"), ({"loss": "quantile"}, "mae"),
+    ({"loss": "absolute_error"}, "mae"),
     ({"loss": "poisson"}, "deviance")])
 def test_losses(params, loss):
     rng = np.random.default_rng(0)
