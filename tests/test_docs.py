@@ -121,7 +121,7 @@ def test_every_parameter_accepts_its_default(cls):
 def test_the_domain_of_a_parameter_is_what_its_check_accepts(cls):
     """Bounds in the text are bounds in the code: the ends of a range are accepted, what is beyond is refused."""
     n_checked = 0
-    for name, check, _ in cls._parameters:
+    for name, check, *_ in cls._parameters:
         interval = re.search(r"(int|float) in ([\[(])([^,]+), ([^\]]+)\]", check.domain)
         half_line = re.search(r"(int|float) (>=?) ([^\s,]+)", check.domain)
         if interval:

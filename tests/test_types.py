@@ -71,7 +71,7 @@ def words_of(annotation):
 @pytest.mark.parametrize("cls", [*(family.load() for family in FAMILIES.values()), ColumnMap],
                          ids=lambda cls: cls.__name__)
 def test_words_of_annotations_are_those_that_are_accepted(cls):
-    for name, check, _ in cls._parameters:
+    for name, check, *_ in cls._parameters:
         annotation = cls.__init__.__annotations__[name]
         of_text = isinstance(annotation, str)  # as that of columns, which names a class that is loaded late
         words = set(re.findall(r"'([\w-]+)'", annotation)) if of_text else words_of(annotation)

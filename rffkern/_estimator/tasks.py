@@ -424,9 +424,11 @@ class Regressor(Predictor):
 
     def _check_params(self) -> None:
         super()._check_params()
-        quantile, loss = getattr(self, "quantile", 0.5), getattr(self, "loss", "quantile")
-        if quantile != 0.5 and loss != "quantile":
-            raise InvalidInputError(f"quantile={quantile!r} needs loss='quantile', got loss={loss!r}")
+        loss = getattr(self, "loss", None)
+        for name, *_, reads in self._parameters:
+            value = getattr(self, name)
+            if reads is not None and loss != reads[0] and value != reads[1]:
+                raise InvalidInputError(f"{name}={value!r} needs loss={reads[0]!r}, got loss={loss!r}")
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                         continues: bool | None = None, division: "Division | None" = None) -> "Training":

@@ -101,6 +101,7 @@ class Parameter(NamedTuple):
     name: str
     check: Check
     text: str
+    loss: tuple[str, object] | None = None  # the loss that reads it, and the value that it has with all others
 
     def described(self, text: str) -> "Parameter":
         """The same with another description."""
@@ -226,7 +227,7 @@ class Parametrised:
 
     def _check_params(self) -> None:
         """Check all parameters, in their order; a class whose parameters depend on each other extends this."""
-        for name, check, _ in self._parameters:
+        for name, check, *_ in self._parameters:
             check(name, getattr(self, name))
 
     @classmethod

@@ -109,7 +109,7 @@ def refused(check, name, value):
 def test_bounds(name):
     """Numbers are accepted at their bounds and refused beyond them."""
     entry = FAMILIES[name]
-    for parameter, check, _ in entry.load()._parameters:
+    for parameter, check, *_ in entry.load()._parameters:
         if not NUMBER.fullmatch(check.domain):
             assert "several" in check.domain or parameter not in INTEGERS.keys() | REALS.keys(), parameter
             continue

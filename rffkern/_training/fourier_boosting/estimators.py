@@ -409,9 +409,10 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
                   + ", ".join(f'"{name}" {facts.text}' for name, facts in losses_with("log").items()) + "."),
         Parameter("quantile", QUANTILES,
                   'The quantile that the loss "quantile" estimates; others only take 0.5.  Several quantiles share '
-                  "all terms: `predict_quantiles` returns all of them, and `predict` the first."),
+                  "all terms: `predict_quantiles` returns all of them, and `predict` the first.", ("quantile", 0.5)),
         Parameter("power", number(float, 1.01, 1.99),
-                  'For the loss "tweedie": the variance of y is taken to be proportional to its mean to this power.'),
+                  'The loss "tweedie" takes the variance of y to be proportional to its mean to this power; others '
+                  "only take 1.5.", ("tweedie", 1.5)),
         *PARAMETERS[1:])
     _attributes = ATTRIBUTES
 

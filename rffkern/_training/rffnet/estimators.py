@@ -36,9 +36,10 @@ _LOSS = Parameter(
     "(y - f)^2; the Huber loss, which is the same up to |y - f| = delta and linear beyond; or the pinball loss of a "
     "quantile of y.")
 _QUANTILE = Parameter("quantile", number(float, 1e-6, 1 - 1e-6),
-                      "The quantile that the pinball loss estimates; other losses only take 0.5.")
+                      "The quantile that the pinball loss estimates; other losses only take 0.5.", ("quantile", 0.5))
 _DELTA = Parameter("delta", number(float, 0, 1e10, open_low=True),
-                   "Where the Huber loss becomes linear, in units of the standard deviation of y.")
+                   "Where the Huber loss becomes linear, in units of the standard deviation of y; other losses only "
+                   "take 1.35.", ("huber", 1.35))
 _LEARNING_RATE = shared.LEARNING_RATE.described(
     "Initial step size eta; it falls during training, by the schedule in the notes.")
 _TRAINING = (

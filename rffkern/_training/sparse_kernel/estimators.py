@@ -132,7 +132,7 @@ class _SparseKernelMachine(Model):
         return copy.set_params(**changes | ({"kernel": "likelihood"} if self.kernel == "auto" else {}))
 
     def _check_params(self) -> None:
-        for name, check, _ in self._parameters:  # of which basis_size comes before max_samples
+        for name, check, *_ in self._parameters:  # of which basis_size comes before max_samples
             check = number(int, self.basis_size, optional=True) if name == "max_samples" else check
             check(name, getattr(self, name))
 

@@ -152,13 +152,16 @@ def test_quantiles_that_are_refused(quantile):
         FourierBoostingRegressor(loss="quantile", quantile=quantile).fit(X, middle)
 
 
-def test_quantiles_need_their_loss():
+def test_parameters_need_their_loss():
     X, middle, *_ = rows(3, 60)
     with pytest.raises(InvalidInputError, match="needs loss"):
         FourierBoostingRegressor(5, **QUICK).fit(X, middle).predict_quantiles(X)
-    for cls in (FourierBoostingRegressor, RFFNetRegressor):
-        with pytest.raises(InvalidInputError, match=r"quantile=0.9 needs loss='quantile', got loss='squared"):
-            cls(quantile=0.9).fit(X, middle)
+    for cls, name, value, loss in ((FourierBoostingRegressor, "quantile", 0.9, "quantile"),
+                                   (FourierBoostingRegressor, "power", 1.2, "tweedie"),
+                                   (RFFNetRegressor, "quantile", 0.9, "quantile"),
+                                   (RFFNetRegressor, "delta", 1.0, "huber")):
+        with pytest.raises(InvalidInputError, match=rf"{name}={value} needs loss='{loss}', got loss='squared"):
+            cls(**{name: value}).fit(X, middle)
 
 
 def test_outliers_hardly_move_the_loss_of_huber():

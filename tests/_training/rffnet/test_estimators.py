@@ -46,8 +46,8 @@ def test_huber_loss_resists_outliers(few_columns):
     spoiled = y.copy()
     spoiled[::10] += 50
     errors = {}
-    for loss in ("squared_error", "huber"):
-        model = RFFNetRegressor(loss=loss, delta=0.1, random_state=0).fit(X, spoiled)
+    for loss, params in (("squared_error", {}), ("huber", {"delta": 0.1})):
+        model = RFFNetRegressor(loss=loss, random_state=0, **params).fit(X, spoiled)
         errors[loss] = np.median(np.abs(model.predict(X_new) - y_new))
     assert errors["huber"] < 0.25 < 2 * errors["huber"] < errors["squared_error"]
 
