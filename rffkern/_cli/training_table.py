@@ -86,7 +86,9 @@ def column_roles(table: Table, target: str | None, weight: str | None, features:
     taken = {j for option, columns in columns_of.items() if option != "--time" for j in columns}
     trained = sorted(columns_of["--features"]) or [j for j in range(table.n_columns) if j not in taken]
     if not trained or not (columns_of["--target"] or table.has_labels):
-        raise InvalidInputError(f"{table.path}: expected at least one column besides the labels")
+        options = ", ".join(option for option, columns in columns_of.items() if columns)
+        raise InvalidInputError(f"{table.path}: expected at least one column besides the labels, got "
+                                f"{table.n_columns}, all named by {options}")
     return Roles(trained, *(next(iter(columns_of[option]), None)
                             for option in ("--target", "--weight", "--time", "--groups")))
 

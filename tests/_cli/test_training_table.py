@@ -179,7 +179,7 @@ def test_roles(tmp_path, said, roles):
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--features", "length", "--target", "length"], "--target and --features must name different columns, got 0 (le"),
     (["--weight", "width", "--drop", "width"], "--weight and --drop must name different columns, got 1 (width) for bo"),
-    (["--exclude", "length,width,depth"], "expected at least one column besides the labels"),
+    (["--exclude", "length,width,depth"], "column besides the labels, got 4, all named by --drop, --target"),
 ])
 def test_columns_that_contradict_each_other(folder, arguments, message):
     expect = 2 if "must name" in message else 65
