@@ -23,7 +23,7 @@ from .._native import solvers
 from .._native.array_types import Double, NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError, RFFKernError
-from .cross_validation import N_FOLDS, cross_validated, folds_of
+from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of
 from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
 from .output import Progress, UsageError, check_output, printable, say
 from .training_table import TrainingTable
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     missing = [name for name in arguments.models or () if name not in contestants]
     if missing:
         raise UsageError(f"--models: no model {missing[0]!r} here: expected some of {', '.join(contestants)}")
-    folds, how = folds_of(rows, arguments.cv or N_FOLDS, arguments.seed or 0)
+    folds = folds_of(rows, arguments.cv or N_FOLDS, arguments.seed or 0)
     metric = arguments.metric or ("log_loss" if rows.has_labels else "rmse")
     known = Evaluation.of(cross_validated(rows, folds, lambda some, others: _constant(some)[1](others))).metrics
     if metric not in known:  # before anything is trained
@@ -90,10 +90,10 @@ def run(arguments: argparse.Namespace) -> None:
             say(f"{name} is not installed")
     if not results:
         raise UsageError("no model could be trained")
-    _report(arguments, metric, results, failures, f"{len(rows.y)} rows of {table.path} in {how}")
+    _report(arguments, metric, results, failures, f"{len(rows.y)} rows of {table.path} in {folds.how}")
 
 
-def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: TrainingTable, folds: Any) -> Result:
+def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: TrainingTable, folds: Folds) -> Result:
     """A model on the folds, timed."""
     seconds, n_bytes = np.zeros(2), 0
 
@@ -112,7 +112,7 @@ def _judged(name: str, contestant: Callable[[TrainingTable], Fitted], rows: Trai
 
     evaluation = Evaluation.of(cross_validated(rows, folds, predict))
     n_predicted = len(evaluation.predictions.truth)
-    return Result(name, evaluation, seconds[0] / len(folds), seconds[1] / n_predicted, n_bytes)
+    return Result(name, evaluation, seconds[0] / len(folds.pairs), seconds[1] / n_predicted, n_bytes)
 
 
 # --- what is compared

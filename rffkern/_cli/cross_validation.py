@@ -1,13 +1,13 @@
 """Cross-validation of the models of the command line: folds of a table, and predictions by models without them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._estimator.evaluation import Predictions, joined
 from .._estimator.metrics import label_codes
-from .._native.array_types import Indices, Mask
+from .._native.array_types import Indices, Mask, NDArray
 from .._rows.groups import group_folds, start_of_last
 from ..errors import InvalidInputError
 from .training_table import TrainingTable
@@ -16,7 +16,12 @@ from .training_table import TrainingTable
 MOST_ROWS, FEWEST_ROWS, N_FOLDS = 1000, 20, 5
 
 
-Folds = tuple[list[tuple[Mask, Mask]], str]  # rows to train on and rows to judge by, in turn; and how, in words
+class Folds(NamedTuple):
+    """How a table is cross-validated."""
+
+    pairs: list[tuple[Mask, Mask]]  # rows to train on and rows to judge by, in turn
+    how: str  # in words
+    groups: NDArray[Any] | None  # of rows that are alike: as given, or copies where these are many
 
 
 def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
@@ -28,11 +33,11 @@ def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
     n_rows = len(rows.y)
     if n_rows <= n_folds:
         raise InvalidInputError(f"--cv {n_folds} needs more than {n_folds} rows, got {n_rows}")
+    groups = rows.groups_or_copies()
     if rows.times is not None:
-        return _in_order(np.unique(rows.times, return_inverse=True)[1], n_folds)
+        return _in_order(np.unique(rows.times, return_inverse=True)[1], n_folds, groups)
     rng = np.random.default_rng(seed)
     codes = np.unique(rows.y, return_inverse=True)[1] if rows.has_labels else np.zeros(n_rows, dtype=np.intp)
-    groups = rows.groups_or_copies()
     if groups is not None:
         groups = np.unique(groups, return_inverse=True)[1]
         n_folds = min(n_folds, int(groups.max()) + 1)
@@ -46,10 +51,10 @@ def folds_of(rows: TrainingTable, n_folds: int, seed: int) -> Folds:
         order = shuffled[np.argsort(codes[shuffled], kind="stable")]
         folds, how = np.empty(n_rows, dtype=np.intp), f"{n_folds}-fold cross-validation"
         folds[order] = np.arange(n_rows) % n_folds
-    return [(folds != k, folds == k) for k in range(n_folds)], how
+    return Folds([(folds != k, folds == k) for k in range(n_folds)], how, groups)
 
 
-def _in_order(moments: Indices, n_folds: int) -> Folds:
+def _in_order(moments: Indices, n_folds: int, groups: NDArray[Any] | None) -> Folds:
     """Folds that follow each other; rows of the same time are in one."""
     starts = [start_of_last(len(moments), 1 - k / (n_folds + 1), moments) for k in range(1, n_folds + 1)]
     starts = sorted({start for start in starts if 0 < start < len(moments)})
@@ -57,20 +62,19 @@ def _in_order(moments: Indices, n_folds: int) -> Folds:
         raise InvalidInputError("--cv needs rows of two times or more, got one")
     places, ends = np.arange(len(moments)), [*starts[1:], len(moments)]
     pairs = [(places < start, (places >= start) & (places < end)) for start, end in zip(starts, ends, strict=True)]
-    return pairs, f"{len(starts)} folds in order of time, each predicted from the rows before it"
+    return Folds(pairs, f"{len(starts)} folds in order of time, each predicted from the rows before it", groups)
 
 
-def cross_validated(rows: TrainingTable, pairs: list[tuple[Mask, Mask]],
+def cross_validated(rows: TrainingTable, folds: Folds,
                     predict: Callable[[TrainingTable, TrainingTable], Predictions]) -> Predictions:
     """Predictions for the validation rows of all folds; `predict` trains on a table and predicts for another."""
-    found = joined([predict(rows.taken(training), rows.taken(validation)) for training, validation in pairs])
+    found = joined([predict(rows.taken(training), rows.taken(validation)) for training, validation in folds.pairs])
     if found.classes is not None:  # a model without one of them has given it the probability 0
-        y = np.concatenate([rows.y[validation] for _, validation in pairs])
+        y = np.concatenate([rows.y[validation] for _, validation in folds.pairs])
         found = found._replace(truth=label_codes(y, found.classes))
-    groups = rows.groups_or_copies()
-    if groups is None:
+    if folds.groups is None:
         return found
-    return found._replace(groups=np.concatenate([groups[validation] for _, validation in pairs]))
+    return found._replace(groups=np.concatenate([folds.groups[validation] for _, validation in folds.pairs]))
 
 
 def untrained(model: Any) -> Any:

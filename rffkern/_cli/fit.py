@@ -202,8 +202,8 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
         return predictions_on(fitted, rows_to_fit(validation, columns), validation)
 
     try:
-        folds, how = folds_of(rows, n_folds, arguments.seed or 0)
-        return Evaluation.of(cross_validated(rows, folds, predict)), how
+        folds = folds_of(rows, n_folds, arguments.seed or 0)
+        return Evaluation.of(cross_validated(rows, folds, predict)), folds.how
     except InvalidInputError as error:
         if arguments.cv is not None:
             raise InvalidInputError(f"{path}: a fold of --cv {n_folds} cannot be trained on: {error}") from error

@@ -299,21 +299,21 @@ def rows_of(y, **facts):
 
 def test_folds_divide_the_rows_and_have_all_labels():
     y = np.repeat(["a", "b", "c"], [50, 30, 6])
-    for folds, _ in (folds_of(rows_of(y), 5, 0), folds_of(rows_of(y, groups=np.arange(86) // 4), 5, 0)):
-        assert sum(validation.astype(int) for _, validation in folds).tolist() == [1] * 86
-        for training, validation in folds:
+    for folds in (folds_of(rows_of(y), 5, 0), folds_of(rows_of(y, groups=np.arange(86) // 4), 5, 0)):
+        assert sum(validation.astype(int) for _, validation in folds.pairs).tolist() == [1] * 86
+        for training, validation in folds.pairs:
             assert (training ^ validation).all()
             assert abs(validation.sum() - 86 / 5) < 4
-    for _, validation in folds_of(rows_of(y), 5, 0)[0]:
+    for _, validation in folds_of(rows_of(y), 5, 0).pairs:
         assert np.unique(y[validation], return_counts=True)[1].tolist() in ([10, 6, 1], [10, 6, 2])
     groups = np.arange(86) // 4
-    for training, validation in folds_of(rows_of(y, groups=groups), 5, 0)[0]:
+    for training, validation in folds_of(rows_of(y, groups=groups), 5, 0).pairs:
         assert not {*groups[training]} & {*groups[validation]}
 
 
 def test_folds_in_order_of_time_look_back_alone():
     times = np.repeat(np.arange(20), 3)
-    folds, _ = folds_of(rows_of(np.arange(60.0), times=times), 4, 0)
+    folds = folds_of(rows_of(np.arange(60.0), times=times), 4, 0).pairs
     assert len(folds) == 4
     for training, validation in folds:
         assert times[training].max() < times[validation].min()
