@@ -57,7 +57,7 @@ _SCREENING_CUTS = 4.0
 _MANY_ROWS = 1 << 62  # for which all threads are worth starting
 
 
-class Checkpoint(NamedTuple):
+class BagState(NamedTuple):
     """All that later rounds of a bag depend on; it is never changed."""
 
     rng: "np.random.Generator"
@@ -99,36 +99,36 @@ class Bag(NamedTuple):
     relevances: dict[str, Double]  # of columns, by base learner, sum 1
     validation_scores: Any  # (n_outputs, n_validation) after the rounds kept
     unseen_scores: Any = None  # `UnseenScores.scores`; None where `validation_scores` are as good
-    checkpoint: Checkpoint | None = None  # for more rounds
+    state: BagState | None = None  # for more rounds
     is_complete: bool = True  # False where its time or the callback has ended it
     choices: Mapping[str, Mapping[str, Any]] = {}  # of base learners by name
     rng: "np.random.Generator | None" = None  # after all rounds
 
 
 def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequence[BaseLearner],
-              n_rounds: int, patience: int | None, checkpoint: Checkpoint,
-              after_round: Callable[[int, Losses, Callable[[], Checkpoint]], bool],
+              n_rounds: int, patience: int | None, state: BagState,
+              after_round: Callable[[int, Losses, Callable[[], BagState]], bool],
               metric: Callable[[Any], float] | None = None, least_fall: float = 0.0) -> Bag:
-    """Boost up to so many rounds in all, from a checkpoint on.
+    """Boost up to so many rounds in all, from a state on.
 
     With patience, rounds end that many after the lowest validation loss, or `metric` of the validation scores where
     there is one, and those up to it are kept; or where the lowest loss has fallen in as many rounds by less than
-    `least_fall`, a share of the first loss.  A checkpoint where they have ended has no more.  `evaluation_sets` decide
-    nothing.  `after_round` says whether to go on; it may call its last argument for a checkpoint.
+    `least_fall`, a share of the first loss.  A state where they have ended has no more.  `evaluation_sets` decide
+    nothing.  `after_round` says whether to go on; it may call its last argument for a state.
     """
-    rng, steps, best = copy.deepcopy(checkpoint.rng), [*checkpoint.steps], checkpoint.best_round
-    validation_scores, unseen = checkpoint.validation_scores, checkpoint.unseen
-    if checkpoint.scores is not None:
-        for each, scores in zip((rows, *evaluation_sets), (checkpoint.scores, *checkpoint.evaluation_scores),
+    rng, steps, best = copy.deepcopy(state.rng), [*state.steps], state.best_round
+    validation_scores, unseen = state.validation_scores, state.unseen
+    if state.scores is not None:
+        for each, scores in zip((rows, *evaluation_sets), (state.scores, *state.evaluation_scores),
                                 strict=True):
             each.restore(scores)
         for learner in learners:
-            learner.restore(checkpoint.learners[learner.name])
+            learner.restore(state.learners[learner.name])
     else:
         validation_scores = rows.validation_scores()
         if rows.halves is not None and patience is not None and metric is None:
             unseen = UnseenScores(validation_scores, rows.half_sums)
-    curve = [*checkpoint.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
+    curve = [*state.losses] or [_with_evaluation(rows.losses, evaluation_sets)]
     lowest = curve[best].validation if metric is None else metric(validation_scores)
     lows = [*itertools.accumulate((losses.validation for losses in curve), min)]
 
@@ -139,12 +139,12 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
             return True
         return len(steps) > 0 and rows.losses.train < _LOSS_FLOOR
 
-    def checkpoint_of(scores: Any, others: Sequence[Any]) -> Checkpoint:
-        return Checkpoint(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores, unseen,
-                          {learner.name: learner.history() for learner in learners}, scores, others)
+    def state_of(scores: Any, others: Sequence[Any]) -> BagState:
+        return BagState(copy.deepcopy(rng), [*steps], [*curve], best, validation_scores, unseen,
+                        {learner.name: learner.history() for learner in learners}, scores, others)
 
-    def checkpoint_now() -> Checkpoint:
-        return checkpoint_of(rows.scores.copy(), [each.scores.copy() for each in evaluation_sets])
+    def state_now() -> BagState:
+        return state_of(rows.scores.copy(), [each.scores.copy() for each in evaluation_sets])
 
     while len(steps) < n_rounds and not has_ended():
         learner = _sample_learner(learners, len(steps), rng)
@@ -162,11 +162,11 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         if value < lowest:
             lowest, best, validation_scores = value, len(steps), rows.validation_scores()
         unseen = None if unseen is None else unseen.after_round(rows)
-        if not after_round(len(steps), after, checkpoint_now):
+        if not after_round(len(steps), after, state_now):
             break
 
     is_complete = len(steps) >= n_rounds or has_ended()
-    checkpoint = checkpoint_of(rows.scores, [each.scores for each in evaluation_sets])
+    state = state_of(rows.scores, [each.scores for each in evaluation_sets])
     n_kept = best
     if patience is None:
         n_kept, validation_scores = len(steps), rows.validation_scores()
@@ -175,7 +175,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
     gain_shares = {name: gain / total if total else 1 / len(gains) for name, gain in gains.items()}
     relevances = {learner.name: learner.relevance_shares for learner in learners}
     return Bag(steps[:n_kept], curve[: n_kept + 1], gain_shares, relevances, validation_scores,
-               None if unseen is None or patience is None else unseen.scores, checkpoint, is_complete,
+               None if unseen is None or patience is None else unseen.scores, state, is_complete,
                {learner.name: learner.choices for learner in learners}, rng)
 
 
@@ -235,30 +235,30 @@ def _with_evaluation(losses: Losses, evaluation_sets: Sequence[Any]) -> Losses:
     return losses._replace(evaluation=tuple(each.losses.validation for each in evaluation_sets))
 
 
-def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints: Sequence[Checkpoint],
+def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, states: Sequence[BagState],
                open_rows: Callable[[int, int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
-               limit: TimeLimit, save: Callable[[Callable[[], Sequence[Checkpoint]], bool], None] | None = None,
+               limit: TimeLimit, save: Callable[[Callable[[], Sequence[BagState]], bool], None] | None = None,
                one_by_one: bool = False, metrics: Sequence[ValidationMetric | None] = ()) -> tuple[list[Bag], bool]:
-    """Train all bags, each from its checkpoint, and say whether the callback has ended the fit.
+    """Train all bags, each from its state, and say whether the callback has ended the fit.
 
     `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets, for a number of threads:
     bags are trained side by side, and threads that are left over share the rows of each.  A bag gets an equal share of
-    the time that is left for those that have not begun.  Those that it ends go on from their checkpoints
+    the time that is left for those that have not begun.  Those that it ends go on from their states
     with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.  `metrics` of their
     validation rows, if there are any, end bags in place of the loss.  `save` is called
-    after each round with a function that makes checkpoints of all bags, and whether the bag has ended.
+    after each round with a function that makes states of all bags, and whether the bag has ended.
     """
     stop, lock, started = threading.Event(), threading.Lock(), time.perf_counter()
-    progress = ProgressReporter(len(checkpoints), model.n_estimators)
+    progress = ProgressReporter(len(states), model.n_estimators)
     n_threads, n_all_threads = 1, check_n_threads(model.n_jobs, _MANY_ROWS)
     if not one_by_one and callback is None and not metrics:  # whose code need not know of threads
-        n_threads = min(len(checkpoints), n_all_threads)
-    latest = [*checkpoints]  # of each bag
+        n_threads = min(len(states), n_all_threads)
+    latest = [*states]  # of each bag
 
     def train(bag: int, n_waiting: int) -> Bag:
-        """Train a bag from its latest checkpoint on; so many, this one too, have their time before them."""
+        """Train a bag from its latest state on; so many, this one too, have their time before them."""
         rows, evaluation_sets = open_rows(bag, n_all_threads // n_threads)
-        learners = learners_of(model, columns, sizes, rows, trees_alone=bag >= len(checkpoints) - sizes.n_tree_bags)
+        learners = learners_of(model, columns, sizes, rows, trees_alone=bag >= len(states) - sizes.n_tree_bags)
         end, metric, measured = limit.share(-(-n_waiting // n_threads)), metrics[bag] if metrics else None, ""
 
         def measure(scores: Any) -> float:
@@ -268,21 +268,21 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
             measured = f"  {name} {value:.6g}"
             return least
 
-        def after_round(n_rounds: int, losses: Losses, checkpoint_now: Callable[[], Checkpoint]) -> bool:
-            def checkpoints_now() -> Sequence[Checkpoint]:
-                latest[bag] = checkpoint_now()
+        def after_round(n_rounds: int, losses: Losses, state_now: Callable[[], BagState]) -> bool:
+            def states_now() -> Sequence[BagState]:
+                latest[bag] = state_now()
                 return [*latest]
 
             progress.round_done(bag, n_rounds, losses)
             if save is not None:
-                save(checkpoints_now, False)
+                save(states_now, False)
             seconds = time.perf_counter() - started
             if callback is not None and callback(
                     RoundInfo(n_rounds, model.n_estimators, losses.train, losses.validation, seconds, bag)):
                 stop.set()
             if model.verbose and n_rounds % model.verbose == 0:
                 with lock:
-                    print(f"bag {bag + 1}/{len(checkpoints)}  round {n_rounds}/{model.n_estimators}  train loss "
+                    print(f"bag {bag + 1}/{len(states)}  round {n_rounds}/{model.n_estimators}  train loss "
                           f"{losses.train:.6g}  eval loss {losses.validation:.6g}{measured}  {seconds:.1f} s",
                           file=sys.stderr)
             return not (stop.is_set() or end.is_over())
@@ -290,16 +290,16 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         trained = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, latest[bag],
                             after_round, None if metric is None else measure,
                             sizes.least_fall if metric is None else 0.0)
-        if trained.checkpoint is not None and (save is not None or not trained.is_complete):
-            latest[bag] = trained.checkpoint
+        if trained.state is not None and (save is not None or not trained.is_complete):
+            latest[bag] = trained.state
         if save is not None:
             save(lambda: [*latest], True)
         if trained.is_complete:
             progress.bag_done(bag)
-        return trained if model.warm_start or not trained.is_complete else trained._replace(checkpoint=None)
+        return trained if model.warm_start or not trained.is_complete else trained._replace(state=None)
 
     bags = dict[int, Bag]()
-    unfinished = list(range(len(checkpoints)))
+    unfinished = list(range(len(states)))
     while unfinished:
         jobs = [partial(train, bag, len(unfinished) - place) for place, bag in enumerate(unfinished)]
         bags |= dict(zip(unfinished, run_in_threads(jobs, n_threads, stop), strict=True))
@@ -307,8 +307,8 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, checkpoints
         if stop.is_set() or limit.is_over() or one_by_one:
             break
     if model.verbose and unfinished and not stop.is_set():
-        print(f"max_seconds has ended {len(unfinished)} of {len(checkpoints)} bags", file=sys.stderr)
-    return [bags[bag] for bag in range(len(checkpoints))], stop.is_set()
+        print(f"max_seconds has ended {len(unfinished)} of {len(states)} bags", file=sys.stderr)
+    return [bags[bag] for bag in range(len(states))], stop.is_set()
 
 
 def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, trees_alone: bool = False,

@@ -28,7 +28,7 @@ from ..distributed.partitions import (
     check_tables,
     refuse_values,
 )
-from .boosting import Callback, Checkpoint, train_bags
+from .boosting import BagState, Callback, train_bags
 from .calibration import ScoreSums, inverse_temperature, level_shifts, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
 from .fit import describe_columns, function_of_bags
@@ -114,11 +114,11 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     sizes = resolve_hyperparameters(model, n_rows, loss.facts.rates, len(data.intercept))
 
     # Folds and bags.
-    seeds, checkpoints, bag_folds = rng.integers(1 << 62, size=3), [], list[tuple[int, int, Fold]]()
+    seeds, states, bag_folds = rng.integers(1 << 62, size=3), [], list[tuple[int, int, Fold]]()
     fold_seeds = np.random.default_rng(seeds[0]).integers(1 << 62, size=sizes.n_bags)
     for bag, seed in enumerate(rng.integers(1 << 62, size=sizes.n_bags).tolist()):
         group, fold = divmod(bag, int(sizes.n_folds))
-        checkpoints.append(Checkpoint(np.random.default_rng(seed)))
+        states.append(BagState(np.random.default_rng(seed)))
         bag_folds.append((bag, seed, None if evaluation else (int(fold_seeds[group]), sizes.n_folds, fold)))
 
     def open_rows(bag: int, _: int) -> tuple[PartitionedRows, list[TableRows]]:
@@ -131,7 +131,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     if columns.constraints is not None and columns.constraints.n_pairs:
         common = common.with_pairs(strongest_pairs(model, columns, sizes, open_rows(0, 1)[0],
                                                    columns.constraints.n_pairs, limit))
-    bags, was_stopped = train_bags(model, common.columns, sizes, checkpoints, open_rows, callback, limit,
+    bags, was_stopped = train_bags(model, common.columns, sizes, states, open_rows, callback, limit,
                                    one_by_one=True)
 
     # Calibration, and kernel ridge regression where it improves the scores of out-of-fold rows.

@@ -27,7 +27,7 @@ from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .base_learners import LEARNERS
-from .boosting import Bag, Callback, Checkpoint, UnseenScores, train_again, train_bags
+from .boosting import Bag, BagState, Callback, UnseenScores, train_again, train_bags
 from .calibration import inverse_temperature, level_shifts, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
@@ -54,16 +54,16 @@ class WarmStart(NamedTuple):
     params: dict[str, Any]
     prints: RowFingerprints | None  # None without `warm_start`
     orders: Sequence[RowOrder]
-    checkpoints: Sequence[Checkpoint]
+    bag_states: Sequence[BagState]
     pairs: Indices | None = None  # of columns that were chosen to interact
 
     @property
     def n_rounds(self) -> int:
         """Rounds of the bag that has most."""
-        return max(len(checkpoint.steps) for checkpoint in self.checkpoints)
+        return max(len(each.steps) for each in self.bag_states)
 
 
-_STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, Checkpoint, UnseenScores, Losses,
+_STATE_TYPES = (WarmStart, RowFingerprints, RowOrder, BagState, UnseenScores, Losses,
                 *(learner.term for learner in LEARNERS.values()))
 
 
@@ -107,8 +107,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     sizes = with_tree_bags(model, sizes)
     if state is None:
         rng = check_rng(model.random_state)
-        checkpoints = [Checkpoint(np.random.default_rng(seed)) for seed in rng.integers(1 << 63, size=sizes.n_bags)]
-        state = WarmStart(fixed_params(model), prints, draw_folds(model, table, sizes, rng), checkpoints)
+        bag_states = [BagState(np.random.default_rng(seed)) for seed in rng.integers(1 << 63, size=sizes.n_bags)]
+        state = WarmStart(fixed_params(model), prints, draw_folds(model, table, sizes, rng), bag_states)
     orders = state.orders
     evaluation_orders = [RowOrder.of_evaluation(rows) for rows in table.evaluation[1:]]  # the first one is in `orders`
     in_order = model.validation == "last" and not table.evaluation  # an evaluation set decides alone
@@ -129,11 +129,11 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     # Bags: rounds of boosting until the validation loss falls no further.
     start: WarmStart = state
 
-    def save(make_checkpoints: Callable[[], Sequence[Checkpoint]], has_ended: bool) -> None:
-        writer.offer(lambda: start._replace(checkpoints=make_checkpoints()), has_ended)
+    def save(make_states: Callable[[], Sequence[BagState]], has_ended: bool) -> None:
+        writer.offer(lambda: start._replace(bag_states=make_states()), has_ended)
 
     metrics = () if eval_metric is None else validation_metrics(eval_metric, orders, table, center, scale, classes)
-    bags, was_stopped = train_bags(model, table_of_bags.columns, sizes, state.checkpoints, open_rows, callback, limit,
+    bags, was_stopped = train_bags(model, table_of_bags.columns, sizes, state.bag_states, open_rows, callback, limit,
                                    save if model.warm_start else None, metrics=metrics)
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
@@ -166,8 +166,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     expansion, attributes = function_of_bags(table, bags, shares, center, scale, quantiles, stack, set_names)
     attributes |= {"timed_out_": timed_out, "_out_of_fold": record}
     if model.warm_start:
-        state = state._replace(params=fixed_params(model), prints=prints, checkpoints=[
-            bag.checkpoint for bag in bags if bag.checkpoint is not None])  # of all
+        state = state._replace(params=fixed_params(model), prints=prints, bag_states=[
+            bag.state for bag in bags if bag.state is not None])  # of all
     return Fitted(names, classes, expansion, attributes, state if model.warm_start else None, column_map, reference)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._estimator.monitor import TimeLimit
 from ..._native.array_types import Double, Indices, NDArray
 from .base_learners import LEAF_RIDGE
-from .boosting import Checkpoint, boost_bag, learners_of
+from .boosting import BagState, boost_bag, learners_of
 from .parameters import Hyperparameters
 from .training_rows import BaggedRows, Columns
 
@@ -35,7 +35,7 @@ def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: 
     """
     learners = learners_of(model, columns, sizes, rows)
     boost_bag(rows, (), learners, min(model.n_estimators, _MOST_ROUNDS), sizes.patience,
-              Checkpoint(np.random.default_rng(0)), lambda *_: not limit.is_over())
+              BagState(np.random.default_rng(0)), lambda *_: not limit.is_over())
 
     # Columns in fewer bins; of a wide table those of largest relevance.
     relevances = sum((learner.relevance_shares for learner in learners), np.zeros(columns.n_sources))

@@ -10,7 +10,7 @@ from helpers.processes import PATIENCE
 from rffkern._estimator.monitor import listening
 from rffkern._training.fourier_boosting.base_learners import BaseLearner
 from rffkern._training.fourier_boosting.boosting import (
-    Checkpoint,
+    BagState,
     ProgressReporter,
     _sample_learner,
     boost_bag,
@@ -76,7 +76,7 @@ class StubKind(BaseLearner):
 
 
 def train(state, kinds, n_rounds, patience=3, go_on=lambda *_: True):
-    return boost_bag(state, [], kinds, n_rounds, patience, Checkpoint(np.random.default_rng(0)), go_on)
+    return boost_bag(state, [], kinds, n_rounds, patience, BagState(np.random.default_rng(0)), go_on)
 
 
 def test_rounds_up_to_the_lowest_loss_are_kept():
@@ -121,7 +121,7 @@ def test_rows_have_scores_after_the_rounds_that_the_other_half_chooses():
 
 def test_rounds_that_follow_go_on_with_the_halves():
     sums = [(3, 3), (1, 4), (2, 2), (2, 1), (0.5, 1), (5, 0.5), (5, 5), (5, 5), (5, 5)]
-    before = train(HalvedState(sums), [StubKind("fourier")], 3).checkpoint
+    before = train(HalvedState(sums), [StubKind("fourier")], 3).state
     state = HalvedState(sums)
     state.steps, state.rest = [0, 0, 0], [sum(each) for each in sums[4:]]
     member = boost_bag(state, [], [StubKind("fourier")], 20, 3, before, lambda *_: True)
@@ -132,11 +132,11 @@ def test_rounds_that_follow_go_on_with_the_halves():
 def test_a_loss_that_falls_by_too_little_ends_a_bag():
     """In three rounds, of the first loss; and no sooner where a part of the rounds was in another call."""
     losses = [10, 5, 4.5, 4.2, 4.1, 4.05, 4.02, 4.01, 4.0, 3.9]
-    member = boost_bag(StubState(losses), [], [StubKind("fourier")], 9, 3, Checkpoint(np.random.default_rng(0)),
+    member = boost_bag(StubState(losses), [], [StubKind("fourier")], 9, 3, BagState(np.random.default_rng(0)),
                        lambda *_: True, least_fall=0.02)
     assert [len(member.steps), member.is_complete] == [6, True]  # 4.2 - 4.02 < 0.2
     assert member.validation_scores == 4.02
-    before = train(StubState(losses[:6]), [StubKind("fourier")], 5).checkpoint
+    before = train(StubState(losses[:6]), [StubKind("fourier")], 5).state
     more = boost_bag(StubState(losses[5:]), [], [StubKind("fourier")], 9, 3, before, lambda *_: True, least_fall=0.02)
     assert [len(more.steps), more.is_complete] == [6, True]
     assert len(train(StubState(losses), [StubKind("fourier")], 9).steps) == 9
@@ -149,14 +149,14 @@ def test_a_member_that_never_gains_keeps_nothing():
 
 def test_rounds_that_follow():
     """They count from the first, and a lower loss than before is needed to be kept."""
-    before = train(StubState([5, 4, 3, 3.5]), [StubKind("fourier")], 3).checkpoint
+    before = train(StubState([5, 4, 3, 3.5]), [StubKind("fourier")], 3).state
     assert (len(before.steps), before.best_round, before.validation_scores, before.scores) == (3, 2, 3, "scores")
     kind, state = StubKind("fourier"), StubState([3.5, 3.2, 2, 2.5, 2.6, 2.7, 1])
     member = boost_bag(state, [], [kind], 20, 3, before, lambda *_: True)
     assert (state.resumed, kind.n_fits, len(kind.taken)) == (["scores"], 5, 8)
     assert [losses.validation for losses in member.losses] == [5, 4, 3, 3.5, 3.2, 2]
-    assert (len(before.steps), len(member.checkpoint.steps)) == (3, 8)
-    again = boost_bag(StubState([2.7]), [], [StubKind("fourier")], 20, 3, member.checkpoint, lambda *_: True)
+    assert (len(before.steps), len(member.state.steps)) == (3, 8)
+    again = boost_bag(StubState([2.7]), [], [StubKind("fourier")], 20, 3, member.state, lambda *_: True)
     assert again[:2] == member[:2]
     assert again.validation_scores == member.validation_scores
 
@@ -229,12 +229,12 @@ def test_a_base_learner_that_gains_nothing_is_asked_by_cost_and_misses(costs, mi
 def test_watched_rows_follow_all_rounds():
     """Also those that go on, and not where a round has found no term."""
     kind, watched = StubKind("fourier"), StubState([9, 8, 7, 6])
-    start = Checkpoint(np.random.default_rng(0))
+    start = BagState(np.random.default_rng(0))
     member = boost_bag(StubState([5, 4, 3, 3.5]), [watched], [kind], 3, 3, start, lambda *_: True)
     assert [losses.evaluation for losses in member.losses] == [(9,), (8,), (7,)]
     assert (watched.pointed, watched.steps) == (["term"] * 3, [1.5, 1.5, 1.5])
     again, kind.term = StubState([6]), None
-    more = boost_bag(StubState([3.5, 3.5]), [again], [kind], 4, None, member.checkpoint, lambda *_: True)
+    more = boost_bag(StubState([3.5, 3.5]), [again], [kind], 4, None, member.state, lambda *_: True)
     assert again.resumed == ["scores"]
     assert [losses.evaluation for losses in more.losses] == [(9,), (8,), (7,), (6,), (6,)]
     assert again.steps == again.pointed == []
@@ -260,12 +260,12 @@ class SteepState(StubState):
 def test_a_step_without_a_search_is_halved_until_the_loss_rises_little():
     """Of a table that goes too far, as Newton's method may."""
     state, kind = SteepState(), StubKind("tree", False, 4.0)
-    member = boost_bag(state, [], [kind], 1, None, Checkpoint(np.random.default_rng(0)), lambda *_: True)
+    member = boost_bag(state, [], [kind], 1, None, BagState(np.random.default_rng(0)), lambda *_: True)
     assert state.steps == [4.0, -2.0, -1.0]
     assert member.steps[0][1] == state.place == 1.0
     assert member.losses[-1].train == pytest.approx(0.9)
     near = SteepState()
-    boost_bag(near, [], [StubKind("tree", False, 0.5)], 1, None, Checkpoint(np.random.default_rng(0)),
+    boost_bag(near, [], [StubKind("tree", False, 0.5)], 1, None, BagState(np.random.default_rng(0)),
                  lambda *_: True)
     assert near.steps == [0.5]
 

@@ -82,7 +82,7 @@ def test_blocks_are_the_same_rows():
 def test_rounds_that_had_ended_by_early_stopping_stay():
     """And go on where more patience is asked for."""
     model = begun(400, early_stopping_rounds=5)
-    before, ended = model.expansion_, [len(checkpoint.steps) for checkpoint in model._training_state.checkpoints]
+    before, ended = model.expansion_, [len(each.steps) for each in model._training_state.bag_states]
     assert max(ended) < 400
     seen = []
     model.set_params(n_estimators=500).fit(X, Y, callback=seen.append)
