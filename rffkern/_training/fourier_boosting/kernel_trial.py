@@ -106,7 +106,7 @@ class Gain(NamedTuple):
         return self.without - self.stacked - STANDARD_ERRORS * self.standard_error >= LEAST_SHARE * self.without
 
 
-class KernelRows(NamedTuple):
+class RidgeRows(NamedTuple):
     """What kernel ridge regressions learn from."""
 
     columns: Columns  # of all rows
@@ -137,7 +137,7 @@ class KernelTrial:
 
     Parameters
     ----------
-    kernel_rows : KernelRows
+    ridge_rows : RidgeRows
     out_of_fold : indices of the rows that have scores of bags
     gain_of : callable
         The gain on some out-of-fold rows, given by their places, with predictions (n_outputs, n_places).
@@ -153,14 +153,14 @@ class KernelTrial:
     shape: str
     choice: Choice
 
-    def __init__(self, kernel_rows: KernelRows, out_of_fold: Indices,
+    def __init__(self, ridge_rows: RidgeRows, out_of_fold: Indices,
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
-        self._rows, self._out_of_fold, self._gain_of = kernel_rows, out_of_fold, gain_of
-        self._size, self._searches = 0, _searches(kernel_rows)
-        relevances, sizes = kernel_rows.relevances, _STAGES[::-1]
-        some = kernel_rows.columns.values[:, kernel_rows.rows[kernel_rows.shuffled[:_N_COMPARED]]]
+        self._rows, self._out_of_fold, self._gain_of = ridge_rows, out_of_fold, gain_of
+        self._size, self._searches = 0, _searches(ridge_rows)
+        relevances, sizes = ridge_rows.relevances, _STAGES[::-1]
+        some = ridge_rows.columns.values[:, ridge_rows.rows[ridge_rows.shuffled[:_N_COMPARED]]]
         columns = np.argsort(-relevances * some.var(axis=1, dtype=np.float64), kind="stable")[:_N_DIVIDING]
-        X = kernel_rows.columns.values[columns[:, None], kernel_rows.rows]
+        X = ridge_rows.columns.values[columns[:, None], ridge_rows.rows]
         divisions = divide_by_sizes(X, relevances[columns], sizes, _N_COMPARED)
         self._divisions = {size: division._replace(columns=columns[division.columns])
                            for size, division in zip(sizes, divisions, strict=True)}
@@ -293,33 +293,33 @@ class KernelTrial:
         return gain._replace(stacked=(1 - share) * gain.without, standard_error=error)
 
 
-def _searches(kernel_rows: KernelRows) -> dict[str, KernelSearch]:
+def _searches(ridge_rows: RidgeRows) -> dict[str, KernelSearch]:
     """Searches for the likeliest length scales of each kernel, which begin at those of the terms.
 
     There are none of labels, which hardly determine a length scale for each column, or where rows are few; nor where
     the choice is left to rows that bags hold out, which a likelihood does not.
     """
-    columns = np.flatnonzero(kernel_rows.relevances)
-    weights = kernel_rows.weights[kernel_rows.shuffled]
-    searched = kernel_rows.shuffled[weights >= _LEAST_WEIGHT * weights.mean()][:_SEARCHED]  # they count alike there
-    if (kernel_rows.are_labels or kernel_rows.keeps_folds or len(columns) > _MOST_COLUMNS
+    columns = np.flatnonzero(ridge_rows.relevances)
+    weights = ridge_rows.weights[ridge_rows.shuffled]
+    searched = ridge_rows.shuffled[weights >= _LEAST_WEIGHT * weights.mean()][:_SEARCHED]  # they count alike there
+    if (ridge_rows.are_labels or ridge_rows.keeps_folds or len(columns) > _MOST_COLUMNS
             or len(searched) < _ROWS_PER_COLUMN * len(columns)):
         return {}
-    some, starts = kernel_rows.some(searched), np.sqrt(kernel_rows.relevances[columns])
+    some, starts = ridge_rows.some(searched), np.sqrt(ridge_rows.relevances[columns])
     X, targets = np.ascontiguousarray(some.X[:, columns]), some.targets.T
-    return {shape: KernelSearch(X, targets, shape, True, kernel_rows.n_jobs, inverse_lengths=starts,
+    return {shape: KernelSearch(X, targets, shape, True, ridge_rows.n_jobs, inverse_lengths=starts,
                                 least_noise=_LEAST_NOISE, prior_spread=_PRIOR_SPREAD) for shape in _FIRST_SCALES}
 
 
 class _Regions:
     """Some regions of a size, spread over the table."""
 
-    def __init__(self, kernel_rows: KernelRows, division: Division, size: int) -> None:
-        self._rows, self._division, self.size = kernel_rows, division, size
+    def __init__(self, ridge_rows: RidgeRows, division: Division, size: int) -> None:
+        self._rows, self._division, self.size = ridge_rows, division, size
         self._indices = division.some(_N_REGIONS)
         regions = [division.regions[index] for index in self._indices]
         most_rows = int(_MOST_SIZES * size)
-        self._learned = [np.sort(region.shuffled_rows(kernel_rows.shuffled, most_rows)) for region in regions]
+        self._learned = [np.sort(region.shuffled_rows(ridge_rows.shuffled, most_rows)) for region in regions]
         self._is_own = [np.isin(learned, region.own) for learned, region in zip(self._learned, regions, strict=True)]
 
     def _regression(self, shape: str, learned: Indices) -> DenseRegression:
@@ -342,26 +342,26 @@ class _Regions:
 
     def predict(self, shape: str, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
         """Places of rows that fall into the regions, and predictions by regressions that have not learned from them."""
-        kernel_rows, values = self._rows, self._rows.columns.values
-        is_other = ~np.isin(rows, kernel_rows.rows)
+        ridge_rows, values = self._rows, self._rows.columns.values
+        is_other = ~np.isin(rows, ridge_rows.rows)
         others = np.flatnonzero(is_other)
         others_in = self._division.of_rows(values[:, rows[others]].T)
-        places, predictions = [np.empty(0, dtype=np.intp)], [np.empty((len(kernel_rows.targets), 0))]
+        places, predictions = [np.empty(0, dtype=np.intp)], [np.empty((len(ridge_rows.targets), 0))]
         for index, learned, is_own in zip(self._indices, self._learned, self._is_own, strict=True):
             each = self._regression(shape, learned)  # one after the other, for each takes memory
             if not each.fit(choice):
                 continue
-            own = kernel_rows.rows[learned]
+            own = ridge_rows.rows[learned]
             is_known = is_own & np.isin(own, rows)
             if is_known.any():
-                residuals = each.residuals_without(np.where(is_known, kernel_rows.folds[learned], -1))
+                residuals = each.residuals_without(np.where(is_known, ridge_rows.folds[learned], -1))
                 places.append(np.searchsorted(rows, own[is_known]))
                 predictions.append((each.rows.targets - residuals)[:, is_known])
             of_set = others[others_in == index]
             if len(of_set):
                 places.append(of_set)
                 predictions.append(each.predict(values[:, rows[of_set]].T.astype(np.float64, order="C")))
-        return np.concatenate(places), np.concatenate(predictions, axis=1) + kernel_rows.intercepts[:, None]
+        return np.concatenate(places), np.concatenate(predictions, axis=1) + ridge_rows.intercepts[:, None]
 
 
 def boosting_work(n_rounds: Sequence[int], orders: Sequence[RowOrder], columns: Columns, n_outputs: int) -> float:

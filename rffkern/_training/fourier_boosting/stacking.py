@@ -29,7 +29,7 @@ from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, join_regions, 
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
 from ..kernel_ridge.regions import divide, undivided
 from .boosting import Bag
-from .kernel_trial import Gain, KernelRows, KernelTrial, boosting_work
+from .kernel_trial import Gain, KernelTrial, RidgeRows, boosting_work
 from .losses import Loss, LossData
 from .parameters import (
     COLUMNS_PER_ROW,
@@ -159,20 +159,20 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
            solve: Solve) -> Stack:
     data, columns, weights, is_forced = table.data, table.columns, table.weights, model.kernel_ridge is True
     rows, scores = out_of_fold
-    kernel_rows = _kernel_rows(model, table, bags, orders, rows)
+    ridge_rows = _ridge_rows(model, table, bags, orders, rows)
 
     def weighed(which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
         """Weights of both by some of the out-of-fold rows."""
         return weigh(data, rows[which], scores[:, which].astype(np.float64), predictions, weights[rows[which]], factor)
 
-    trial = KernelTrial(kernel_rows, rows, lambda which, predictions: weighed(which, predictions)[-1])
+    trial = KernelTrial(ridge_rows, rows, lambda which, predictions: weighed(which, predictions)[-1])
     if not is_forced:
         n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
         trial_gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
         if not is_promising:
             return without(Reason.LITTLE, trial_gain, trial.choice)
     trial.choose_last()
-    regression = StackedRegression(kernel_rows, trial.shape, trial.choice, solve)
+    regression = StackedRegression(ridge_rows, trial.shape, trial.choice, solve)
 
     def stack() -> Stack:
         """By the out-of-fold rows in the regions that are learned."""
@@ -181,7 +181,7 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         terms, kernels, shifts, gain = weighed(covered, predictions)
         if not kernels.any() or not (is_forced or gain.is_enough):
             return without(Reason.LITTLE, gain, regression.choice)
-        reason, intercepts = Reason.ASKED if is_forced else Reason.GAINS, kernel_rows.intercepts
+        reason, intercepts = Reason.ASKED if is_forced else Reason.GAINS, ridge_rows.intercepts
         return Stack(terms, kernels, shifts + kernels * intercepts, regression,
                      _report(reason, gain, regression.choice), predictions - intercepts[:, None])
 
@@ -233,8 +233,8 @@ def folds_of(orders: Sequence[RowOrder], training_rows: Indices, n_rows: int) ->
     return folds, n_folds
 
 
-def _kernel_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
-                 out_of_fold: Indices) -> KernelRows:
+def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
+                out_of_fold: Indices) -> RidgeRows:
     """What regressions learn from."""
     columns, learned = table.columns, table.learned
     targets, weights = regression_targets(table.data, learned), table.weights[learned]
@@ -254,8 +254,8 @@ def _kernel_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence
     # The last rows or whole groups, which bags hold out, choose the scale of relevances and lambda too; otherwise rows
     # drawn at random do.
     keeps_folds = not table.evaluation and (model.validation == "last" or table.groups is not None)
-    return KernelRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, n_folds, shuffled,
-                      relevances, equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
+    return RidgeRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, n_folds, shuffled,
+                     relevances, equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
 class StackedRegression:
@@ -266,18 +266,18 @@ class StackedRegression:
 
     regressions: Regressions  # of the regions learned; `own` sorted; predictions are less the intercepts
 
-    def __init__(self, kernel_rows: KernelRows, shape: str, choice: Choice, solve: Solve = solve_here) -> None:
-        self._rows, self.shape, self.choice, self._solve = kernel_rows, shape, choice, solve
-        n_jobs = kernel_rows.n_jobs
-        X = np.ascontiguousarray(kernel_rows.columns.values[:, kernel_rows.rows].T)
+    def __init__(self, ridge_rows: RidgeRows, shape: str, choice: Choice, solve: Solve = solve_here) -> None:
+        self._rows, self.shape, self.choice, self._solve = ridge_rows, shape, choice, solve
+        n_jobs = ridge_rows.n_jobs
+        X = np.ascontiguousarray(ridge_rows.columns.values[:, ridge_rows.rows].T)
         self._division = undivided(len(X))
         if len(X) > MOST_ROWS:
-            self._division = divide(kernel_rows.columns.values[:, kernel_rows.rows], kernel_rows.relevances,
+            self._division = divide(ridge_rows.columns.values[:, ridge_rows.rows], ridge_rows.relevances,
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
         tolerance = min(max(_SHARE_OF_ERRORS * math.sqrt(choice.loss), _LEAST_TOLERANCE), _TOLERANCE)
-        self._learner = RegionLearner(X, RowWeights(len(X)), kernel_rows.weights, kernel_rows.targets,
-                                      kernel_rows.folds, kernel_rows.n_folds, kernel_rows.shuffled, units,
+        self._learner = RegionLearner(X, RowWeights(len(X)), ridge_rows.weights, ridge_rows.targets,
+                                      ridge_rows.folds, ridge_rows.n_folds, ridge_rows.shuffled, units,
                                       choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS, tolerance,
                                       _MAX_ITER, MOST_ROWS, n_jobs)
         self._learned: dict[int, Regressions] = {}
