@@ -6,11 +6,6 @@ import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
 
-# Rows that kernel ridge regression learns from together, and those that regions have on average at most where there are
-# more. Of five sets of 32,000 to 87,000 rows, 3,000 were better for classes, 6,000 for values, and all rows together no
-# better than either, in 5 to 12 times as much time.
-MOST_ROWS, LARGEST_REGION = 11_500, 5000
-
 
 class Regions(NamedTuple):
     """Node k has the children 2 k + 1 and 2 k + 2; a row goes to the second if its column is above the threshold.

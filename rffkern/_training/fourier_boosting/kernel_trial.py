@@ -15,13 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._estimator.monitor import Steps
-from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import Double, Indices
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, lambdas_for, normalised
 from ..kernel_ridge.likelihood import KernelSearch
-from ..kernel_ridge.regions import Division, divide_by_sizes
+from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, Division, divide_by_sizes
 from .parameters import LEAST_SHARE, STANDARD_ERRORS
 from .training_rows import Columns, RowOrder
 

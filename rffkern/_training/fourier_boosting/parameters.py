@@ -9,10 +9,10 @@ import numpy as np
 
 from ..._estimator import parameters as shared
 from ..._estimator.parameters import Attribute, Parameter, eval_sets
-from ..._model.regions import MOST_ROWS
 from ..._native.array_types import Double
 from ..._protocol.arguments import Check, choice, distinct, number
 from ...errors import InvalidInputError
+from ..kernel_ridge.regions import MOST_ROWS
 
 MAX_BAGS = 1000
 Validation: TypeAlias = Literal["random", "last"]

@@ -19,7 +19,6 @@ import numpy as np
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
-from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native import solvers
 from ..._native.array_types import Double, Indices, Mask, Single
 from ..._rows.scaling import Scaling, no_scaling
@@ -27,7 +26,7 @@ from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
 from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, join_regions, kernel_terms, solve_here
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
-from ..kernel_ridge.regions import divide, undivided
+from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, divide, undivided
 from .boosting import Bag
 from .kernel_trial import Gain, KernelTrial, RidgeRows, boosting_work
 from .losses import Loss, LossData

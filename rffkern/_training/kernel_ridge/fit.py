@@ -10,7 +10,6 @@ from ..._estimator.conformal import record_of_labels, record_of_targets
 from ..._estimator.links import SoftmaxLink, probabilities
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
-from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._model.tree_layout import UNREACHED
 from ..._native.array_types import Double, Indices
 from ..._native.sparse import SHAPES
@@ -24,7 +23,7 @@ from .dense_regression import DenseRegression
 from .kernel_matrix import KernelMatrix
 from .length_scales import FEW_ROWS, MORE_ROWS, N_FOLDS, Choice, ChoiceRows, choose
 from .parameters import LARGEST_INVERSE, given_length_scales
-from .regions import Division, Region, divide, undivided
+from .regions import LARGEST_REGION, MOST_ROWS, Division, Region, divide, undivided
 from .ridge_systems import ALL_ROWS, solve_systems
 
 _MEGABYTE = 1 << 20

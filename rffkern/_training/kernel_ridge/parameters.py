@@ -7,11 +7,11 @@ import numpy as np
 
 from ..._estimator import parameters as shared
 from ..._estimator.parameters import Attribute, Parameter
-from ..._model.regions import LARGEST_REGION, MOST_ROWS
 from ..._native.array_types import Double, NDArray
 from ..._native.sparse import SHAPES
 from ..._protocol.arguments import Auto, Check, check_scalar, choice, number
 from ...errors import InvalidInputError
+from .regions import LARGEST_REGION, MOST_ROWS
 
 Shape: TypeAlias = Literal["exponential", "gaussian"]
 LengthScalesSpec: TypeAlias = float | Auto | Sequence[float] | NDArray[Any]
