@@ -5,7 +5,7 @@ It needs the optional extra `dask` (pip install "rffkern[dask]"), and nothing el
 
 import copy
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -317,7 +317,7 @@ class _KernelRidge(_DaskModel):
             parts = _run(client, pieces, lambda _, *piece: piece)
             rows, targets, weights = (_joined(each) for each in zip(*parts, strict=True))
             training = model._check_training(rows, targets, weights)
-            with printing() if model.verbose else nullcontext():
+            with printing(model.verbose):
                 model._keep(self._fit(
                     model, training, check_rng(model.random_state),
                     partial(solve_on_workers, client)))

@@ -6,7 +6,6 @@ takes stays unless a map is better by more than the noise of the comparison.  Th
 result depends on rows and parameters alone.
 """
 
-import contextlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,7 +156,7 @@ def searched_map(model: Any, X: Any, y: Any, sample_weight: Any, division: Divis
     if len(rows.y) < _FEWEST_ROWS or not numeric or not np.any(rows.y != rows.y[:1]):
         return first
     more = [ColumnMap(forms) for forms in _FORMS if first is None or first.numeric != forms]
-    with printing() if getattr(model, "verbose", 0) else contextlib.nullcontext():
+    with printing(getattr(model, "verbose", 0)):
         return _best(model, [first, *more], rows)
 
 

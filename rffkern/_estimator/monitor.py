@@ -38,8 +38,11 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def printing() -> Iterator[None]:
-    """Print the progress of long work in this context on stderr, at most once a second, beside an outer listener."""
+def printing(verbose: int) -> Iterator[None]:
+    """If verbose, print the progress of long work on stderr, at most once a second, beside an outer listener."""
+    if not verbose:
+        yield
+        return
     outer, started = _listener.get(), time.perf_counter()
     due = started + SECONDS_BETWEEN
 

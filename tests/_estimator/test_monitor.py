@@ -100,7 +100,7 @@ def test_lines_about_long_work(capsys, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(monitor.time, "perf_counter", lambda: now[0])
     told = []
-    with listening(lambda *step: told.append(step)), printing():
+    with listening(lambda *step: told.append(step)), printing(1):
         for value in range(9):
             report_progress("search", value, 6, f"value {value}")
             now[0] += 0.4
@@ -113,6 +113,6 @@ def test_lines_about_long_work(capsys, monkeypatch):
 
 def test_more_steps_than_were_thought_to_be_needed(capsys, monkeypatch):
     monkeypatch.setattr(monitor, "SECONDS_BETWEEN", 0.0)
-    with printing():
+    with printing(1):
         report_progress("search", 7, 6)
     assert capsys.readouterr().err.startswith("search 7  ")

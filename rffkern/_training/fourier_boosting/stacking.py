@@ -7,7 +7,6 @@ weight beside the bags is that of the lowest loss on out-of-fold rows.  Whether 
 regions first.
 """
 
-import contextlib
 import math
 import sys
 import time
@@ -143,7 +142,7 @@ def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Se
         return without(reason)
     started = time.perf_counter()
     try:
-        with printing() if model.verbose else contextlib.nullcontext(), limit.ending_steps():
+        with printing(model.verbose), limit.ending_steps():
             stack = _stack(model, table, bags, orders, sizes, out_of_fold, factor, without, solve)
     except OutOfTime:
         stack = without(Reason.STOPPED)

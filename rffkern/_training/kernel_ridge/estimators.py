@@ -1,6 +1,5 @@
 """Kernel ridge regression on all rows: a classifier and a regressor."""
 
-import contextlib
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -62,7 +61,7 @@ class _KernelRidge(Model):
         """
         sample_weight = merged_weights(X, y, sample_weight)
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
-        with printing() if self.verbose else contextlib.nullcontext():
+        with printing(self.verbose):
             self._keep(fit(self, training, check_rng(self.random_state)))
         return self
 

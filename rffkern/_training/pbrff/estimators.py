@@ -1,6 +1,5 @@
 """PBRFF: a pseudo-Bayesian kernel for each of many landmarks, then a linear SVM (Letarte et al., AISTATS 2019)."""
 
-import contextlib
 import math
 from collections.abc import Mapping
 from typing import Any, Literal, Self
@@ -250,7 +249,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         {fit}
         """
         training = self._check_training(X, y, sample_weight)
-        with printing() if self.verbose else contextlib.nullcontext():
+        with printing(self.verbose):
             self._keep(self._learned(training, check_rng(self.random_state)))
         return self
 
@@ -356,7 +355,7 @@ class PBRFFTransformer(_LandmarkKernels):
         self._check_params()
         rng = check_rng(self.random_state)
         training = self._checked(check_labelled, X, y, sample_weight)
-        with printing() if self.verbose else contextlib.nullcontext():
+        with printing(self.verbose):
             kernels, attributes, scaling, _ = learn_kernels(self, training, rng)
         expansion = kernels.expansion(scaling, np.ones((self.n_landmarks, 1)), np.zeros(1))
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map,

@@ -4,7 +4,6 @@ The likelihood is maximised on up to a thousand rows, as in the paper, which res
 length scales are then shortened as long as ridge regressions on more rows predict rows that it has not seen better.
 """
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,7 +53,7 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
     X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
     sampled = targets[indices]
     weights = data.weights.each[indices] * (data.weights.n_positive / data.weights.total)
-    with printing() if model.verbose else contextlib.nullcontext():
+    with printing(model.verbose):
         if not compares:
             return in_given_units(KernelSearch(X, sampled, "gaussian", not model._has_labels, model.n_jobs, kernel,
                                                reg_lambda).likeliest())
