@@ -206,7 +206,7 @@ class Model(Parametrised):
         """The map, not fitted, that `columns="auto"` takes where a table needs one."""
         from .._column_map.column_map import ColumnMap
 
-        return ColumnMap(self._auto_forms or (("standard",) if getattr(self, "standardize", True) else ("raw",)))
+        return ColumnMap(self._auto_forms or (("standard",) if self.standardize else ("raw",)))
 
     def _auto_map(self, X: Any) -> "ColumnMap | None":
         """The map, not fitted, that `columns="auto"` stands for; None for a table of complete numeric columns."""

@@ -253,7 +253,7 @@ def _losses(model: Any, column_map: ColumnMap | None, rows: _Rows, validation: M
     else:
         fitted, X = fit_copy(column_map, train.table, train.y, train.sample_weight, rows.has_labels, train.division)
         X_valid = fitted._transform(valid.table, type(model).__name__)
-    standardize = column_map is None and getattr(model, "standardize", True)
+    standardize = column_map is None and model.standardize
     with listening(lambda *_: None):  # of the steps of the choice alone
         tried = model._trial_copy(standardize).fit(X, train.y, train.sample_weight)
     losses: Double = tried._losses_of_rows(X_valid, valid.y)
