@@ -289,33 +289,7 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
     for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
         model: Any = FAMILIES[name].load()()
         try:
-            params = given_once("--set", map(_parameter, arguments.set))
-            for option, parameter, value in (
-                    ("--columns", "columns", None if arguments.columns is None
-                     else _parameter(f"columns={arguments.columns}")[1]),
-                    ("--seed", "random_state", arguments.seed), ("--threads", "n_jobs", arguments.threads),
-                    ("--max-seconds", "max_seconds", arguments.max_seconds),
-                    ("--monotone", "monotone_constraints", _signs(arguments.monotone) or None),
-                    ("--additive", "interaction_constraints",
-                     (arguments.pairs or "no_interactions") if arguments.additive else None),
-                    ("--checkpoint", "warm_start", None if arguments.checkpoint is None else True)):
-                if value is not None and params.setdefault(parameter, value) != value:
-                    raise InvalidInputError(f"{option} and --set {parameter} give two values: leave out one")
-            params = {"random_state": 0} | params
-            columns, categorical = _column_request(params, arguments.categorical)
-            params |= {} if columns is _DEFAULT else {"columns": columns}
-            if arguments.time is not None and "validation" in model._param_names():
-                params = {"validation": "last"} | params
-            for option, is_given, needed, what in (
-                    ("--max-seconds", arguments.max_seconds is not None, {"max_seconds"},
-                     "a model that is trained in rounds"),
-                    ("--checkpoint", arguments.checkpoint is not None, {"warm_start", "n_estimators"},
-                     "a model whose training goes on with the same bits"),
-                    ("--monotone", bool(arguments.monotone), {"monotone_constraints"}, "Fourier boosting"),
-                    ("--additive", arguments.additive, {"interaction_constraints"}, "Fourier boosting")):
-                if is_given and not needed <= {*model._param_names()}:
-                    raise InvalidInputError(f"{option} needs {what}, which {name} is not: leave it out, or choose "
-                                            "another --model")
+            params, columns, categorical = _parameters_of(arguments, name, model)
             model.set_params(**params)
             model._check_params()
             if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
@@ -328,6 +302,38 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
         _, cause = min(errors, key=operator.itemgetter(0))
         raise UsageError(str(cause)) from cause
     return models, columns, categorical
+
+
+def _parameters_of(arguments: argparse.Namespace, name: str, model: Any) -> tuple[dict[str, Any], Any, list[str]]:
+    """What the options ask of a model: its parameters, the parameter `columns`, and columns that are categories."""
+    params = given_once("--set", map(_parameter, arguments.set))
+    for option, parameter, value in (
+            ("--columns", "columns", None if arguments.columns is None
+             else _parameter(f"columns={arguments.columns}")[1]),
+            ("--seed", "random_state", arguments.seed), ("--threads", "n_jobs", arguments.threads),
+            ("--max-seconds", "max_seconds", arguments.max_seconds),
+            ("--monotone", "monotone_constraints", _signs(arguments.monotone) or None),
+            ("--additive", "interaction_constraints",
+             (arguments.pairs or "no_interactions") if arguments.additive else None),
+            ("--checkpoint", "warm_start", None if arguments.checkpoint is None else True)):
+        if value is not None and params.setdefault(parameter, value) != value:
+            raise InvalidInputError(f"{option} and --set {parameter} give two values: leave out one")
+    params = {"random_state": 0} | params
+    columns, categorical = _column_request(params, arguments.categorical)
+    params |= {} if columns is _DEFAULT else {"columns": columns}
+    if arguments.time is not None and "validation" in model._param_names():
+        params = {"validation": "last"} | params
+    for option, is_given, needed, what in (
+            ("--max-seconds", arguments.max_seconds is not None, {"max_seconds"},
+             "a model that is trained in rounds"),
+            ("--checkpoint", arguments.checkpoint is not None, {"warm_start", "n_estimators"},
+             "a model whose training goes on with the same bits"),
+            ("--monotone", bool(arguments.monotone), {"monotone_constraints"}, "Fourier boosting"),
+            ("--additive", arguments.additive, {"interaction_constraints"}, "Fourier boosting")):
+        if is_given and not needed <= {*model._param_names()}:
+            raise InvalidInputError(f"{option} needs {what}, which {name} is not: leave it out, or choose "
+                                    "another --model")
+    return params, columns, categorical
 
 
 _AFTER_SIGN = re.compile("(?<=[01]),(?=.)")  # a comma that ends NAME=SIGN; another one belongs to a name
