@@ -359,7 +359,7 @@ def test_progress_comes_from_the_threads_of_members(folder, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     tellers = set()
     monkeypatch.setattr("rffkern._cli.output.Progress.show", lambda *_: tellers.add(threading.current_thread().name))
-    monkeypatch.setattr("rffkern._training.fourier_boosting.boosting.check_n_threads", lambda *_: 2)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.bags.check_n_threads", lambda *_: 2)
     assert fit(folder, "train.csv", "--set", "kernel_ridge=false") == 0  # which the main thread trains
     assert tellers
     assert threading.main_thread().name not in tellers

@@ -28,7 +28,8 @@ from ..distributed.partitions import (
     check_tables,
     refuse_values,
 )
-from .boosting import BagState, Callback, train_bags
+from .bags import Callback, train_bags
+from .boosting import BagState
 from .calibration import ScoreSums, inverse_temperature, level_shifts, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
 from .fit import describe_columns, function_of_bags

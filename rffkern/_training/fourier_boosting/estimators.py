@@ -48,7 +48,7 @@ from .parameters import (
 )
 
 if TYPE_CHECKING:  # a model that scores loads no training
-    from .boosting import Callback
+    from .bags import Callback
 
 
 

@@ -26,8 +26,9 @@ from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
+from .bags import Callback, train_again, train_bags
 from .base_learners import LEARNERS
-from .boosting import Bag, BagState, Callback, UnseenScores, train_again, train_bags
+from .boosting import Bag, BagState, UnseenScores
 from .calibration import inverse_temperature, level_shifts, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics

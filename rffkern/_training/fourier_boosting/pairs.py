@@ -8,8 +8,9 @@ import numpy as np
 
 from ..._estimator.monitor import TimeLimit
 from ..._native.array_types import Double, Indices, NDArray
+from .bags import learners_of
 from .base_learners import LEAF_RIDGE
-from .boosting import BagState, boost_bag, learners_of
+from .boosting import BagState, boost_bag
 from .parameters import Hyperparameters
 from .training_rows import BaggedRows, Columns
 

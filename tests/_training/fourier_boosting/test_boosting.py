@@ -8,14 +8,9 @@ import pytest
 from helpers.processes import PATIENCE
 
 from rffkern._estimator.monitor import listening
+from rffkern._training.fourier_boosting.bags import ProgressReporter, run_in_threads
 from rffkern._training.fourier_boosting.base_learners import BaseLearner
-from rffkern._training.fourier_boosting.boosting import (
-    BagState,
-    ProgressReporter,
-    _sample_learner,
-    boost_bag,
-    run_in_threads,
-)
+from rffkern._training.fourier_boosting.boosting import BagState, _sample_learner, boost_bag
 from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS
 from rffkern._training.fourier_boosting.training_rows import Losses
 

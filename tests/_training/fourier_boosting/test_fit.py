@@ -99,7 +99,7 @@ def test_a_callback_ends_the_fit():
 def test_what_fails_in_a_member_leaves_the_model(monkeypatch):
     model = FourierBoostingRegressor(**SHORT).fit(X, Y)
     before, n_threads = dict(vars(model)), threading.active_count()
-    monkeypatch.setattr("rffkern._training.fourier_boosting.boosting.boost_bag", lambda *_: 1 / 0)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.bags.boost_bag", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.fit(X[:300], Y[:300])
     assert vars(model) == before
