@@ -19,6 +19,7 @@ from common.pairs import fourier_pairs
 from common.tables import for_library
 
 LEAVES, RATES, MOST_ROUNDS, PATIENCE = (4, 8, 16, 31, 63), (0.05, 0.1), 2000, 50
+N_SETTINGS, JUDGED_ROWS = 50, 400  # of a search, and by how many rows at least each is judged where there are so many
 GAMMA_FACTORS, SVM_C = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 1.0, 10.0, 100.0, 1000.0)
 RIDGES, GBRFF2_LAMBDAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0), (0.0, 2.0**-5, 2.0**-4, 2.0**-3, 2.0**-2)
 XRFM_GRID = {"bandwidth": (2.0, 5.0, 20.0), "diag": (False, True), "reg": (1e-3, 1e-1, 1.0)}
@@ -141,6 +142,57 @@ def lightgbm_tuned(X, y, X_test, is_class, seed):
         if best is None or loss < best[0]:
             best = loss, params | {"n_estimators": int(rounds)}
     return lightgbm(X, y, X_test, is_class, seed, **best[1])
+
+
+def lightgbm_setting(draw):
+    """Parameters of LightGBM at random."""
+    return {"learning_rate": log_uniform(draw, 0.01, 0.1), "num_leaves": int(log_uniform(draw, 2, 200)),
+            "min_child_samples": int(log_uniform(draw, 1, 64)), "colsample_bytree": draw.uniform(0.4, 1),
+            "subsample": draw.uniform(0.7, 1), "subsample_freq": 1, "extra_trees": bool(draw.integers(2)),
+            "reg_alpha": log_uniform(draw, 1e-4, 1), "reg_lambda": log_uniform(draw, 1e-4, 10)}
+
+
+def catboost_setting(draw):
+    """Parameters of CatBoost at random."""
+    return {"learning_rate": log_uniform(draw, 0.01, 0.1), "depth": int(draw.integers(4, 9)),
+            "l2_leaf_reg": log_uniform(draw, 1e-2, 10), "bootstrap_type": "Bernoulli",
+            "subsample": draw.uniform(0.7, 1), "colsample_bylevel": draw.uniform(0.5, 1),
+            "leaf_estimation_iterations": int(log_uniform(draw, 1, 20)), "random_strength": draw.uniform(0, 2)}
+
+
+def log_uniform(draw, low, high):
+    """A number whose logarithm is uniform."""
+    return float(np.exp(draw.uniform(np.log(low), np.log(high))))
+
+
+def searched(library_name, name, setting, fixed, fit_options):
+    """The defaults and 49 settings at random, each with early stopping on folds of five: the mean of the best's models.
+
+    Each setting is judged on as many of the folds as hold JUDGED_ROWS rows, the best is trained on the rows of all.
+    """
+    def fitted(X, y, X_test, is_class, seed):
+        library, draw = import_module(library_name), np.random.default_rng(seed)
+        make = getattr(library, f"{name}Classifier" if is_class else f"{name}Regressor")
+        folds = folds_of(y, is_class, N_FOLDS)
+
+        def model_of_fold(params, train, rest):
+            model = make(n_estimators=MOST_ROUNDS, random_state=seed, **fixed, **params)
+            return model.fit(X[train], y[train], eval_set=[(X[rest], y[rest])], **fit_options(library))
+
+        def loss_of(params):
+            judged = folds[: max(1, min(N_FOLDS, -(-JUDGED_ROWS * N_FOLDS // len(y))))]
+            return np.mean([loss_on(model_of_fold(params, *fold), *fold) for fold in judged])
+
+        def loss_on(model, _, rest):
+            return log_loss(model.predict_proba(X[rest]), y[rest]) if is_class else np.mean(
+                (model.predict(X[rest]) - y[rest]) ** 2)
+
+        best = min([{}, *(setting(draw) for _ in range(N_SETTINGS - 1))], key=loss_of)
+        members = [model_of_fold(best, *fold) for fold in folds]
+        return lambda: np.mean([member.predict_proba(X_test) if is_class else member.predict(X_test)
+                                for member in members], axis=0)
+
+    return fitted
 
 
 def stopped_model(X, y, is_class, seed, n_jobs=1, callbacks=()):
@@ -276,6 +328,11 @@ RIVALS = {
     "gbrff2": own("GBRFF2", "GBRFFRegressor"), "gbrff2-tuned": gbrff2_tuned,
     "gbrff1": own("GBRFF1"), "gbrff": own("GBRFF"), "pbrff": own("PBRFF"),
     "lightgbm": lightgbm, "lightgbm-tuned": lightgbm_tuned, "lightgbm-stopped": lightgbm_stopped,
+    "lightgbm-searched": searched("lightgbm", "LGBM", lightgbm_setting, QUIET, lambda library: {
+        "callbacks": [library.early_stopping(PATIENCE, verbose=False)]}),
+    "catboost-searched": searched("catboost", "CatBoost", catboost_setting, {
+        "thread_count": 1, "verbose": False, "allow_writing_files": False}, lambda library: {
+        "early_stopping_rounds": PATIENCE}),
     "xgboost": model_of("xgboost", "XGB", n_jobs=1),
     "catboost": model_of("catboost", "CatBoost", thread_count=1, verbose=False, allow_writing_files=False),
     "ebm": model_of("interpret.glassbox", "ExplainableBoosting", n_jobs=1),

@@ -63,7 +63,9 @@ def critical_difference(n_models, n_sets):
 def field(records, reference, names, table, wrapped, drawing):
     """Paragraphs and tables of the page; the drawing of mean ranks is written to a file."""
     of_all_splits = by_model([record for record in records if "set" in record], reference)
-    seeds = set.intersection(*({seed for _, seed in runs} for runs in of_all_splits.values()))
+    most = max(len({name for name, _ in runs}) for runs in of_all_splits.values())
+    seeds = set.intersection(*({seed for _, seed in runs} for runs in of_all_splits.values()
+                               if len({name for name, _ in runs}) == most))
     found = {model: {cell: run for cell, run in runs.items() if cell[1] in seeds}
              for model, runs in of_all_splits.items()}
     errors, sets = mean_errors(found)
@@ -149,9 +151,9 @@ def other_models(found, complete, reference, names, table, wrapped):
         cells = set(runs) & set(found[reference])
         pairs = differences({cell: {"error": error_of(found[reference][cell])} for cell in cells},
                             {cell: {"error": error_of(runs[cell])} for cell in cells}, "error")
-        won = np.mean([np.mean(each) < 0 for each in pairs.values()])
+        won = 0.5 - 0.5 * np.mean([np.sign(np.mean(each).round(9)) for each in pairs.values()])  # ties are half
         by_set = differences(found[reference], runs, "score")
-        rows.append([names[model], len(pairs), f"{100 * won:.0f} %",
+        rows.append([names[model], len(pairs), len({seed for _, seed in cells}), f"{100 * won:.0f} %",
                      f"{np.mean([np.mean(each) for each in by_set.values()]):+.2f}",
                      f"{sum(run['fit'] for run in runs.values()):,.0f}",
                      f"{sum(found[reference][cell]['fit'] for cell in cells):,.0f}"])
@@ -159,7 +161,7 @@ def other_models(found, complete, reference, names, table, wrapped):
         yield "## Models that were measured on some of the sets\n"
         yield wrapped("For classes alone, or too dear for all: share of sets that Fourier boosting wins by the errors "
                       "of TabArena, what it has more in accuracy or R2, CPU seconds of both.")
-        yield table(["", "sets", "won", "accuracy or R2", "s", "s, Fourier boosting"], *rows)
+        yield table(["", "sets", "splits", "won", "accuracy or R2", "s", "s, Fourier boosting"], *rows)
 
 
 def losses(errors, sets, reference, names, table, wrapped):

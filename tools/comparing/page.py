@@ -23,6 +23,7 @@ NAMES = {"fourier": "Fourier boosting", "fourier-terms": "its terms alone, `kern
          "kernel-ridge": "`KernelRidge...`", "sparse": "`SparseKernel...`", "rffnet": "`RFFNet...`",
          "gbrff2": "`GBRFF2Classifier`, `GBRFFRegressor`", "gbrff": "`GBRFF...`", "lightgbm": "LightGBM",
          "lightgbm-tuned": "LightGBM, tuned", "catboost": "CatBoost", "xgboost": "XGBoost",
+         "lightgbm-searched": "LightGBM, 50 settings", "catboost-searched": "CatBoost, 50 settings",
          "hist-boosting": "scikit-learn, histogram boosting", "svm-nine": "scikit-learn, SVC and SVR, tuned",
          "kernel-ridge-sklearn": "scikit-learn, kernel ridge, tuned", "random-forest": "scikit-learn, random forest",
          "linear": "ridge or logistic regression, tuned", "gbrff1": "`GBRFF1Classifier`", "pbrff": "`PBRFFClassifier`",
