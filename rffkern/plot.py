@@ -14,7 +14,7 @@ import numpy as np
 from ._column_map.cells import CATEGORY, DATE
 from ._estimator.base import index_of
 from ._estimator.evaluation import metric_name
-from ._estimator.metrics import ASCENDING, is_of_second, reliability
+from ._estimator.metrics import ASCENDING, error_of_share, is_of_second, reliability
 from ._native.array_types import Double, NDArray
 from ._protocol.arguments import check_scalar
 from ._protocol.parameters import filled
@@ -378,7 +378,7 @@ def interval_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
 def _shares(ax: Any, x: Double, share: Double, count: NDArray[Any], x_label: str, y_label: str) -> None:
     """Observed shares over what they should be, with two standard errors."""
     ax.plot([0, 1], [0, 1], ":", color=_MUTED, linewidth=1)
-    ax.errorbar(x, share, yerr=2 * np.sqrt(share * (1 - share) / count), fmt="o-", color=_LOW)
+    ax.errorbar(x, share, yerr=2 * error_of_share(share, count), fmt="o-", color=_LOW)
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
 
 

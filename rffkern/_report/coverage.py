@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._estimator.metrics import share_of
 from .._native.array_types import Double, NDArray
 from ..errors import InvalidInputError
 from .labelled_rows import LabelledRows
@@ -25,8 +26,8 @@ def coverages(rows: LabelledRows) -> list[dict[str, Any]]:
         except InvalidInputError as reason:
             refusal = refusal or reason
             continue
-        error = float(contained.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else None
-        found.append({"coverage": coverage, "share": float(contained.mean()), "standard_error": error,
+        share = share_of(contained, np.ones(len(rows)))
+        found.append({"coverage": coverage, "share": share.value, "standard_error": share.standard_error,
                       "size": float(sizes.mean())})
     if not found and refusal is not None:
         raise refusal

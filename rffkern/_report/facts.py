@@ -16,7 +16,7 @@ from .._column_map.drift import summary
 from .._column_map.learning import advice_on
 from .._estimator import inspection
 from .._estimator.head import kept_figures, n_training_rows, task_of, terms_of
-from .._estimator.metrics import confusion, is_of_second, reliability
+from .._estimator.metrics import confusion, error_of_share, is_of_second, reliability
 from .._native.array_types import Double
 from .._rows.row_blocks import evenly_spaced
 from .._version import __version__
@@ -195,8 +195,8 @@ def calibration(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
         is_of_label = is_of_second(rows.codes, len(rows.classes))
         probability = rows.predictions[:, 1] if is_of_label else rows.predictions.max(axis=1)
         counts, _ = np.histogram(probability, bins=_N_BINS, range=(0, 1))
-        bins = [{**each, "standard_error": math.sqrt(each["share"] * (1 - each["share"]) / each["rows"])}
-                for each in reliability(rows.codes, rows.predictions)]
+        bins = [{**each, "standard_error": float(error_of_share(each["share"], each["rows"]))} for each in reliability(
+            rows.codes, rows.predictions)]
         return {"of": rows.responses[0] if is_of_label else "probability of the most likely class",
                 "bins": bins, "histogram": counts.tolist()}
     y = rows.targets[:, 0]

@@ -391,4 +391,4 @@ def test_labels_and_digits():
         "34.54 +- 0", "1 +- 0", "0", "-2e+09 +- 0"]
     unknown = Evaluation.of(Predictions(np.repeat([0, -1], [1, 200]), np.full((201, 2), 0.5), np.r_[0.0, np.ones(200)],
                                         np.array(["a", "b"])))
-    assert "log loss           34.54 +- 0     34.54" in unknown.lines()
+    assert "log loss                 34.54 +- 0     34.54" in unknown.lines()

@@ -194,6 +194,61 @@ def test_standard_errors_are_those_of_resampling(rng):
             assert each.standard_error == pytest.approx(deviation, rel=room), name
 
 
+
+@pytest.mark.parametrize(("n_rows", "n_rare", "separation", "keeps"), [
+    (200, 2, 1.2, 1), (200, 4, 1.2, 1), (200, 10, 1.2, 1), (200, 3, 2.5, 1), (200, 8, 3.0, 0.8), (30, 10, 1.2, 1),
+    (60, 55, 1.2, 1)])
+def test_two_standard_errors_contain_the_mean_where_a_class_has_few_rows(rng, n_rows, n_rare, separation, keeps):
+    """In 95 % of tables, up to chance; `keeps` is the share of rows of the class that scores can tell.
+
+    Without rows that are added it was 62 to 92 % of the areas, and 20 % of balanced accuracies.
+    """
+    codes, n_tables = np.repeat([1, 0], [n_rare, n_rows - n_rare]), 300
+    found = {}
+    for _ in range(n_tables):
+        scores = rng.standard_normal(n_rows) + separation * codes * (rng.random(n_rows) < keeps)
+        p = 1 / (1 + np.exp(separation * (separation / 2 - scores)))
+        for name, each in classification_metrics(codes, np.column_stack([1 - p, p])).items():
+            found.setdefault(name, []).append((each.value, each.standard_error))
+    for name in ("accuracy", "balanced_accuracy", "roc_auc", "average_precision"):
+        values, errors = np.array(found[name]).T
+        contained = np.abs(values - values.mean()) <= 2 * errors
+        assert contained.mean() >= 0.89, name
+        assert errors.mean() < 4 * values.std(), name
+
+
+def test_rows_that_are_all_right_do_not_show_that_all_others_are():
+    """Two standard errors of a share are then 4 / (n + 4); a class of one row has none."""
+    def errors(n_rare, n_rows=25, p=0.9):
+        codes = np.repeat([1, 0], [n_rare, n_rows - n_rare])
+        proba = np.where(codes[:, None] == [0, 1], p, 1 - p)
+        return {name: each.standard_error for name, each in classification_metrics(codes, proba).items()}
+
+    assert errors(12)["accuracy"] == pytest.approx(2 / 29)
+    assert errors(12)["balanced_accuracy"] == pytest.approx(np.hypot(2 / 16, 2 / 17) / 2)
+    assert errors(12)["average_precision"] == pytest.approx(1.25 / 14.5)
+    assert errors(12)["roc_auc"] == pytest.approx(0.6 * np.hypot(1 / 13.2, 1 / 14.2))
+    assert {name for name, each in errors(1).items() if each is None} == {
+        "balanced_accuracy", "roc_auc", "average_precision"}
+    assert errors(2)["roc_auc"] > 0.15
+    single = classification_metrics(np.repeat([1, 0], [1, 24]), np.full((25, 2), 0.5))
+    assert {*figures(single, single)["standard_errors"]} == {"accuracy", "log_loss", "brier", "calibration_error"}
+
+
+def test_weights_and_groups_of_a_class_count_by_their_effective_number(rng):
+    """A row of weight 0 is none, and rows of one group are one; any unit of the weights gives the same."""
+    codes, proba = np.repeat([0, 1], [20, 4]), np.column_stack([np.full(24, 0.5), rng.random(24)])
+    weights = rng.exponential(size=24)
+    every = classification_metrics(codes, proba, weights)
+    for name, each in classification_metrics(codes, proba, 1e-200 * weights).items():
+        assert each.standard_error == pytest.approx(every[name].standard_error), name
+    weights[21:] = 0
+    assert classification_metrics(codes, proba, weights)["roc_auc"].standard_error is None
+    groups = np.r_[np.arange(20), np.zeros(4)]
+    figures_of_groups = Evaluation.of(Predictions(codes, proba, None, np.arange(2), groups=groups)).figures()
+    assert not {"balanced_accuracy", "roc_auc", "average_precision"} & {*figures_of_groups["standard_errors"]}
+
+
 def test_the_difference_of_two_models_knows_that_they_err_on_the_same_rows(rng):
     targets, predictions = numbers(rng)
     one = regression_metrics(targets, predictions)["mae"]
@@ -310,7 +365,7 @@ def test_how_many_labels_are_not_known_is_said():
 def test_edges():
     """One row, one class, labels not known, constant targets, several targets, extreme scales, weights of 0."""
     one = classification_metrics(np.array([1]), np.array([[0.2, 0.8]]))
-    assert one["accuracy"] == (1.0, 0.0, 1.0, None)
+    assert one["accuracy"][:4] == (1.0, 0.0, 1.0, None)
     assert one["accuracy"].standard_error is None
     assert not {"roc_auc", "average_precision"} & {*one}
     assert "standard_errors" in figures(one, one)

@@ -65,13 +65,18 @@ def test_columns_as_read(messy):
     assert sum(columns["size"]["histogram"]["counts"]) == (~np.isnan(messy[1]["size"])).sum()
 
 
+def error_of_share(share, n):
+    """With two rows more that are right and two that are wrong."""
+    return math.sqrt(share * (1 - share) / (n - 1) + 4 * ((1 - share)**2 + share**2) / (n + 4)**2)
+
+
 def test_figures_and_tables(messy):
     model, table, y, facts = messy
     predicted, proba = model.predict(table), model.predict_proba(table)
     found = facts["validation"]
     accuracy = (predicted == y).mean()
     assert found["accuracy"] == pytest.approx(accuracy)
-    assert found["standard_errors"]["accuracy"] == pytest.approx(math.sqrt(accuracy * (1 - accuracy) / (len(y) - 1)))
+    assert found["standard_errors"]["accuracy"] == pytest.approx(error_of_share(accuracy, len(y)))
     assert found["log_loss"] == pytest.approx(-np.log(proba[np.arange(len(y)), (y == "yes").astype(int)]).mean())
     assert facts["confusion"]["counts"] == [[float(((y == a) & (predicted == b)).sum()) for b in ("no", "yes")]
                                             for a in ("no", "yes")]
@@ -187,7 +192,7 @@ def test_coverage_is_that_of_sets_and_intervals(messy):
         contained = sets[np.arange(len(y)), (y == "yes").astype(int)]
         assert each["share"] == contained.mean()
         assert each["size"] == sets.sum(axis=1).mean()
-        assert each["standard_error"] == pytest.approx(contained.std(ddof=1) / math.sqrt(len(y)))
+        assert each["standard_error"] == pytest.approx(error_of_share(contained.mean(), len(y)))
     regressor = rffkern.FourierBoostingRegressor(20, n_bags=2, random_state=0).fit(X, TARGET)
     found = {each["coverage"]: each for each in facts_of(regressor, X, TARGET)["intervals"]["coverages"]}
     low, high = regressor.predict_interval(X, 0.8).T
