@@ -301,8 +301,8 @@ def _report(arguments: argparse.Namespace, metric: str, results: list[Result], f
              "difference_error": difference.standard_error, "fit_seconds": result.fit_seconds,
              "predict_seconds_of_a_row": result.predict_seconds, "bytes": result.n_bytes}
             for result, difference in zip(results, differences, strict=True)]
-    close = [row["model"] for row in rows[1:]
-             if row["difference"] <= _CLOSE * (row["difference_error"] or 0.0)]
+    close = [row["model"] for row in rows[1:]  # where no error is known, nothing is told apart
+             if row["difference_error"] is None or row["difference"] <= _CLOSE * row["difference_error"]]
     summary = (f"{rows[0]['model']} has the best {metric_name(metric)} on {where}" + (
         f"; not told from it by {_CLOSE:g} standard errors: {', '.join(close)}" if close else
         f", by more than {_CLOSE:g} standard errors of each difference" if rows[1:] else ""))

@@ -1,12 +1,14 @@
 """`rffkern compare`: the same folds for all, differences, and tables with words, dates and missing values."""
 
 import json
+from argparse import Namespace
 
 import numpy as np
 import pytest
 
 from rffkern._cli import compare
 from rffkern._cli.training_table import TrainingTable
+from rffkern._estimator.evaluation import Evaluation, Predictions
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +95,16 @@ def test_a_model_that_fails_is_named(command, people, monkeypatch):
     assert code == 0
     assert "ridge regression failed: too many\n" in errors
     assert json.loads(out)["failed"] == {"ridge regression": "too many"}
+
+
+@pytest.mark.parametrize(("n_rare", "said"), [(1, "; not told from it by 2 standard errors: b"), (9, ", by more than 2 ")])
+def test_nothing_is_told_apart_where_a_class_has_one_row(capsys, n_rare, said):
+    """Of which no error of the difference is known."""
+    codes = np.repeat([1, 0], [n_rare, 200 - n_rare])
+    results = [compare.Result(name, Evaluation.of(Predictions(codes, np.column_stack([1 - p, p]), None, np.arange(2))),
+                              1.0, 1.0, 1) for name, p in (("a", np.where(codes, 0.9, 0.1)), ("b", np.full(200, 0.1)))]
+    compare._report(Namespace(json=False), "roc_auc", results, {}, "200 rows")
+    assert said in capsys.readouterr().out
 
 
 def test_a_table_of_one_class(command, people):
