@@ -6,7 +6,7 @@ from ..._native import solvers
 from ..._native.array_types import Double, Indices
 
 # The slope of largest prior probability: that of the log odds along the mean of labels -1 and +1 where this is 0.  The
-# prior counts as much as a row; it holds slopes down where all rows are right.
+# prior counts as much as a row of mean weight; it holds slopes down where all rows are right.
 _SLOPE, _PRIOR = 2.0, 1.0
 
 
@@ -34,7 +34,7 @@ def calibrated(predictions: Double, codes: Indices, weights: Double) -> tuple[fl
     ----------
     predictions : array of shape (n_outputs, n_samples)
     codes : array of shape (n_samples,), class indices
-    weights : array of shape (n_samples,)
+    weights : array of shape (n_samples,), of mean 1, beside which the prior and the tolerances stand
     """
     n_outputs = len(predictions)
     predictions = every_class(predictions)

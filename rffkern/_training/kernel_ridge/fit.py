@@ -31,9 +31,6 @@ _MEGABYTE = 1 << 20
 # Bounds of lambda beside weights of mean 1: below, the rounding of kernels is larger; above, the model is constant.
 _LEAST_LAMBDA, _LARGEST_LAMBDA = 1e-12, 1e200
 
-# Bounds of the mean weight of rows in the calibration, whose prior counts as much as a row.
-_LEAST_ROW, _LARGEST_ROW = 1e-6, 1e6
-
 # Largest length scale.
 _LARGEST_LENGTH = 1e150
 
@@ -95,9 +92,8 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
     factors, shifts = training.scale, training.center + training.scale * intercepts
     record: dict[str, Any] | None
     if is_class:
-        row = min(max(rows.weights.unit, _LEAST_ROW), _LARGEST_ROW)
         slope, class_shifts = calibrated(regressions.out_of_fold + intercepts[:, None], rows.codes[regressions.own],
-                                         row * rows.weights.each[regressions.own])
+                                         rows.weights.each[regressions.own])
         factors, shifts = np.full(len(targets), slope), class_shifts + slope * intercepts
         record = _record_of_labels(slope * (regressions.out_of_fold + intercepts[:, None]) + class_shifts[:, None],
                                    rows.codes[regressions.own], rows.weights.of(regressions.own))

@@ -234,6 +234,18 @@ def test_bad_parameters_are_refused():
             KernelRidgeRegressor(**given).fit(X, y)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_probabilities_do_not_depend_on_the_unit_of_weights(rng, unit):
+    """The calibration has a prior; lambda, where it is not given, is chosen beside the weights."""
+    X, _ = waves(rng, 200)
+    y, weights = X[:, 0] + rng.standard_normal(200) > 0, rng.uniform(0.5, 2, 200)
+    given = {"length_scale": 2.0, "random_state": 0}
+    for each in (weights, np.ones(200)):
+        expected = KernelRidgeClassifier(**given).fit(X, y, each).predict_proba(X)
+        np.testing.assert_allclose(KernelRidgeClassifier(**given).fit(X, y, unit * each).predict_proba(X), expected,
+                                   atol=1e-5)
+
+
 def test_one_inverse_serves_many_outputs(rng, monkeypatch):
     """Its scores are those of conjugate gradients."""
     X = rng.normal(size=(96, 3))
