@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
+from .._protocol.warning import quietly
 from .._rows.copies import are_told_apart, bits_of, first_copies, hashes_of
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, to_array
@@ -89,7 +90,8 @@ def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
         targets = to_array(y, "y")
         weights = np.ones(len(targets)) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
         weights = np.array(weights, dtype=np.float64).reshape(-1)
-        copied = copies_in_memory(X, targets, weights) if (weights >= 0).all() else None
+        with quietly():
+            copied = copies_in_memory(X, targets, weights) if (weights >= 0).all() else None
     except (InvalidInputError, TypeError):  # which the check of these rows says better
         return sample_weight
     return sample_weight if copied is None else np.bincount(copied, weights, len(weights))

@@ -8,6 +8,7 @@ import numpy as np
 from .._model.expansion import Expansion
 from .._native.array_types import Double, NDArray
 from .._protocol.parameters import Parametrised, not_fitted
+from .._protocol.warning import each_once
 from .._rows.row_blocks import RowBlocks
 from .._rows.sparse_rows import SparseRows, is_sparse
 from .._rows.validation import check_array, check_names, check_sparse_rows, checked_place, feature_names
@@ -169,6 +170,11 @@ class Model(Parametrised):
 
         The first map is used again where training goes on on other rows.
         """
+        with each_once():
+            return self._mapped_and_checked(check, X, y, sample_weight, eval_set, continues, division)
+
+    def _mapped_and_checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any,
+                            continues: bool | None, division: "Division | None") -> "Training":
         from .._rows.training_rows import with_eval_set
 
         if self.columns is None:
