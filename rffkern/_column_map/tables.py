@@ -21,6 +21,7 @@ from .._rows.row_blocks import RowBlocks, row_slices
 from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
 from .._rows.validation import (
     LARGEST_VALUE,
+    OF_RECORDS,
     ONE_DIMENSIONAL,
     as_numeric,
     checked_place,
@@ -529,6 +530,8 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
             hint = ". Make a table of rows that are dicts by pandas.DataFrame(X), or give a dict of columns"
         elif hasattr(X, "iloc"):
             hint = ". Take a row of a data frame as frame.iloc[[i]], and a column as frame[[name]]"
+        elif array.dtype.names is not None:
+            hint = OF_RECORDS
         elif array.ndim == 1:
             hint = ONE_DIMENSIONAL
         raise InvalidInputError(f"{name} must be a table or a 2D array (n_samples, n_features): Expected 2D array, got "

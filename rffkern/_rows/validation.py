@@ -29,6 +29,9 @@ _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 ONE_DIMENSIONAL = (". Reshape your data with np.reshape(X, (1, -1)) if it is one row, and with np.reshape(X, (-1, 1)) "
                    "if it is one column")
 
+# And with a structured array, whose rows have fields.
+OF_RECORDS = ". Make a table of its fields by pandas.DataFrame(X), or by {name: X[name] for name in X.dtype.names}"
+
 
 def texts_of_names(given: Iterable[Any], expected: Iterable[str] | None = None) -> tuple[str, ...] | None:
     """Column names as text; None where there are none, or where they number the columns from 0.
@@ -144,6 +147,7 @@ def as_numeric(data: Any, name: str, hint: str = "") -> NDArray[Any]:
             kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
             raise kind(f"{name} must be numeric, got an object array: {error}{hint}") from error
     elif array.dtype.kind != "f":
+        hint = hint if array.dtype.names is None else OF_RECORDS
         raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}{hint}")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 

@@ -97,7 +97,8 @@ def test_a_model_that_fails_is_named(command, people, monkeypatch):
     assert json.loads(out)["failed"] == {"ridge regression": "too many"}
 
 
-@pytest.mark.parametrize(("n_rare", "said"), [(1, "; not told from it by 2 standard errors: b"), (9, ", by more than 2 ")])
+@pytest.mark.parametrize(("n_rare", "said"), [
+    (1, "; not told from it by 2 standard errors: b"), (9, ", by more than 2 ")])
 def test_nothing_is_told_apart_where_a_class_has_one_row(capsys, n_rare, said):
     """Of which no error of the difference is known."""
     codes = np.repeat([1, 0], [n_rare, 200 - n_rare])

@@ -67,6 +67,8 @@ def test_a_series_is_no_table():
 def test_what_is_no_table_is_refused():
     with pytest.raises(InvalidInputError, match=r"Expected 2D array, got 1D array.*Reshape your data"):
         read_table([1.0, 2.0])
+    with pytest.raises(InvalidInputError, match=r"got 1D array of shape \(3,\)\. Make a table of its fields"):
+        read_table(np.zeros(3, [("a", float), ("b", "<U3")]))
     with pytest.raises(InvalidInputError, match=r"got 1D array of shape \(2,\)\. Make a table of rows that are dicts"):
         read_table([{"a": 1.0}, {"a": 2.0}])
     with pytest.raises(InvalidInputError, match=r"one value for each row, got shape \(\): a list of one value is a"):

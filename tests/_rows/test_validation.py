@@ -45,6 +45,7 @@ BAD_ROWS = {
     "inf": (with_value(np.inf), r"X must be finite.*got infinity at row 7, column 2"),
     "too large": (with_value(1.5e308), r"X must be finite.*got 1.5e\+308 at row 7, column 2"),
     "1-D": (X[:, 0], r"Expected 2D array, got 1D array.*Reshape your data"),
+    "records": (np.zeros(40, [("a", float), ("b", float)]), r"got dtype \[.*Make a table of its fields by pandas.Data"),
     "3-D": (X[None], r"Expected 2D array, got 3D array"),
     "no rows": (X[:0], r"^X: Found array with 0 sample\(s\)"),
     "one row": (X[:1], r"Found array with 1 sample\(s\).*minimum of 2"),
