@@ -4,6 +4,7 @@ The module of a command is imported when the command runs: `rffkern fit --help` 
 """
 
 import argparse
+import codecs
 import contextlib
 import datetime
 import os
@@ -484,7 +485,7 @@ def _missing_texts(text: str) -> tuple[str, ...]:
 
 def _encoding(text: str) -> str:
     try:
-        "a".encode(text)
+        codecs.getincrementaldecoder(text)("surrogateescape").decode("a".encode(text), True)
     except (LookupError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"expected the name of a text encoding, such as latin-1, got {text!r}") \
             from error

@@ -108,6 +108,8 @@ def test_a_table_of_another_format_in_a_pipe(command, folder):
      "are so, pass --dates dmy"),
     ("a,b\n1,2\n", ["--encoding", "nothing"], 2, "name of a text encoding, such as latin-1, got 'nothing'"),
     ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
+    ("a,b\n1,2\n", ["--encoding", "idna"], 2, "expected the name of a text encoding"),
+    ("a,b\n1,2\n", ["--encoding", "punycode"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--encoding", "hex"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--decimal", ";"], 2, "invalid choice: ';'"),
     ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 1 (b): expected text in ascii, got "
