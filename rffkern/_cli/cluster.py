@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import logging
 import os
+import re
 import signal
 import time
 import warnings
@@ -22,6 +23,7 @@ from .._native.array_types import NDArray
 from .._training.distributed.partition import partition_named
 from ..errors import ColumnWarning, InvalidInputError
 from .binary_table import check_has_columns
+from .csv_text import SEPARATOR_LINE
 from .open_table import input_files, is_empty, open_table, same_columns
 from .output import STDIN, Progress, UsageError, printable, say
 from .table import Table, column_indices, csv_format
@@ -258,6 +260,8 @@ def _read_block(block: tuple[str, list[str] | None, int | None], columns: list[A
     try:
         if codecs.lookup(encoding).name != "utf-8":
             data = data.decode(encoding).encode()
+        if not k:
+            data = re.sub(f"\\A(?:\ufeff)?{SEPARATOR_LINE}".encode(), b"", data, flags=re.IGNORECASE)
         return _cells(data, header or columns, columns, delimiter, has_header=header is not None and not k)
     except ValueError as error:
         place = "" if k is None else \

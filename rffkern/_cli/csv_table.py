@@ -39,6 +39,7 @@ from .csv_text import (
     count_lines,
     detect_delimiter,
     lines_of,
+    named_delimiter,
     raw_blocks,
     records,
     split_lines,
@@ -78,7 +79,10 @@ class CsvTable:
         chunks = self._source.chunks()
         lines = lines_of(_recorded(chunks, seen))
         head = _head(lines)
-        self.delimiter = form.delimiter or detect_delimiter(head, form.decimal)
+        named = named_delimiter(head)
+        if named is not None:
+            head = head[1:]
+        self.delimiter = form.delimiter or named or detect_delimiter(head, form.decimal)
         if form.delimiter is None and self.delimiter != ",":
             say(f"{self.path}: using {self.delimiter!r} as delimiter; override with --delimiter")
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
@@ -89,7 +93,7 @@ class CsvTable:
             raise InvalidInputError(f"{self.path}: the file contains no rows")
         has_header = self._starts_with_names(rows, first[0][0], names) if form.header == "auto" \
             else form.header == "yes"
-        self._first_line = first[0][0] + count_lines(first[0][1]) if has_header else 1  # of the data
+        self._first_line = first[0][0] + (count_lines(first[0][1]) if has_header else 0)  # of the data
         self.columns = rows[0] if has_header else None
         self.n_columns = len(rows[0])
         self.header_guessed = form.header == "auto"

@@ -26,6 +26,7 @@ _BLOCK_CHARACTERS = 1 << 23
 _MARK_BYTES = 6  # of the longest mark of a format, compression or encoding
 BINARY_MARKS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy"}  # of tables that are no text
 _GZIP, _BOM_UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BOM_UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # of which the first begins as one of UTF-16
 _DELIMITERS = (",", ";", "\t", "|")  # that are detected; the first of equally good ones is taken
 
 # Characters that `str.splitlines` takes for line breaks, and csv does not.
@@ -116,9 +117,10 @@ class TextSource:
             if head.startswith(mark):
                 raise InvalidInputError(f"{self.name}: expected a text, got what a {ending} file has: give the file by "
                                         "its name, as such files are not read from pipes")
-        if head.startswith(_BOM_UTF16) and not self.encoding.startswith(("utf-16", "utf-32")):
-            raise InvalidInputError(f"{self.name}: expected a text in {self.encoding}, got one in UTF-16: pass "
-                                    "--encoding utf-16, or save it as UTF-8")
+        found = "UTF-32" if head.startswith(_BOM_UTF32) else "UTF-16" if head.startswith(_BOM_UTF16) else None
+        if found is not None and not self.encoding.startswith(found.lower()):
+            raise InvalidInputError(f"{self.name}: expected a text in {self.encoding}, got one in {found}: pass "
+                                    f"--encoding {found.lower()}, or save it as UTF-8")
         if head.startswith(codecs.BOM_UTF8) and self.encoding != "utf-8":
             raise InvalidInputError(f"{self.name}: expected a text in {self.encoding}, got a UTF-8 byte order mark: "
                                     "leave out --encoding")
@@ -347,6 +349,16 @@ def split_rows(texts: Sequence[str], delimiter: str) -> list[list[str]]:
         return [text.rstrip("\r\n").split(delimiter) for text in texts]
     ended = (text if text[-1] in "\r\n" else text + "\n" for text in texts)
     return list(csv.reader(io.StringIO("".join(ended), newline=""), delimiter=delimiter, skipinitialspace=True))
+
+
+# The first line by which a text tells Excel its delimiter.
+SEPARATOR_LINE = r'sep=([^"\r\n])(?:\r\n?|\n)'
+
+
+def named_delimiter(lines: Sequence[Line]) -> str | None:
+    """The delimiter that a first line such as "sep=;" names, or None."""
+    match = re.fullmatch(SEPARATOR_LINE, lines[0][1], re.IGNORECASE) if lines else None
+    return match and match.group(1)
 
 
 def detect_delimiter(lines: Sequence[Line], decimal: str) -> str:

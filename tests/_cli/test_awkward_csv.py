@@ -77,6 +77,8 @@ def fault_of(cells, width, decimal, text):
 
 def rows_of(case):
     """Column names or None, the number of columns and the records below; Fault where the text cannot be used."""
+    if case.content.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        raise Fault("got one in UTF-32: pass --encoding utf-32")
     if case.encoding == "utf-8" and case.content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Fault("got one in UTF-16: pass --encoding utf-16")
     if case.encoding != "utf-8" and case.content.startswith(b"\xef\xbb\xbf"):

@@ -159,10 +159,11 @@ def test_rows_that_would_be_read_otherwise_are_refused(tmp_path, name, text):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 @pytest.mark.parametrize("has_header", [True, False])
-def test_cells_of_whole_files_are_text(tmp_path, encoding, has_header):
+@pytest.mark.parametrize("mark", ["", "sep=,\r\n"])
+def test_cells_of_whole_files_are_text(tmp_path, encoding, has_header, mark):
     """Words with quotes, line breaks and letters, and empty cells; empty lines count for nothing."""
     text = "\n\nsize,7\n" * has_header + '7,3\n,"say ""é"""\r\n\n9,"two\nlines"\n-1.50,'
-    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    (tmp_path / "a.csv").write_bytes((mark + text).encode(encoding))
     frame = opened(tmp_path / "a.csv", encoding)
     assert frame.columns.tolist() == (["size", "7"] if has_header else [0, 1])
     assert frame.compute(scheduler="synchronous").to_numpy().tolist() == [

@@ -265,3 +265,30 @@ def test_all_ways_of_reading_a_block_agree(tmp_path, rng, decimal):
     assert found[0].X[:, 0].tolist() == numbers
     assert [found[0].levels[3][int(code)] for code in found[0].X[~gone, 3]] == [
         cell for cell, missing in zip(columns[3], gone, strict=True) if not missing]
+
+
+@pytest.mark.parametrize("rows", ["a;b\n1;2,5\n3;4\n", "1;2,5\n3;4\n"])
+@pytest.mark.parametrize("mark", ["sep=;\n", "SEP=;\r\n", "\ufeffsep=;\r"])
+def test_the_line_that_tells_excel_the_delimiter_is_no_row(table, rows, mark):
+    opened = table(mark + rows, decimal=",")
+    assert (opened.delimiter, opened.columns) == (";", ["a", "b"] if rows[0] == "a" else None)
+    assert rows_of(opened, [0, 1])[0] == [[1, 2.5], [3, 4]]
+    with pytest.raises(InvalidInputError, match=rf"line {3 + (rows[0] == 'a')}\), column 0"):
+        blocks_of(table(mark + rows.replace("3;", "x;"), decimal=",", header="yes" if rows[0] == "a" else "no"), [0, 1])
+
+
+def test_other_first_lines_are_rows(table):
+    """A named delimiter gives way to that of the caller; a name such as sep= is one."""
+    assert table("sep=;\na,b\n1,2\n", delimiter=",").columns == ["a", "b"]
+    assert table("sep=,b\n1,2\n").columns == ["sep=", "b"]
+    with pytest.raises(InvalidInputError, match="the file contains no rows"):
+        table("sep=,\n")
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe\0\0", b"\0\0\xfe\xff"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_text_in_utf_32_is_told_from_one_in_utf_16(table, mark, encoding):
+    content = mark + "a,b\n1,2\n".encode("utf-32-le" if mark[0] else "utf-32-be")
+    with pytest.raises(InvalidInputError, match="got one in UTF-32: pass --encoding utf-32, or save it as UTF-8"):
+        table(content, encoding=encoding)
+    assert table(content, encoding="utf-32").columns == ["a", "b"]
