@@ -263,7 +263,8 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     descent is over the K phases of the landmark, which reach every landmark.  The gradient of the landmark has omega_j
     inside the sum over j, where the paper prints it outside; this and other errata: docs/errata.md#gbrff1-and-gbrff2.
     `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from
-    repetition by rounding alone, which the descents of landmarks magnify.
+    repetition by rounding alone, which the descents of landmarks magnify.  n in the formula of q_j is the sum of the
+    weights, so that their unit matters: with weights of mean 1 beta means what it does without any.
 
     {draws}
 

@@ -169,7 +169,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     and the default parameters 2e8 multiply-adds for a row.  `verbose` reports progress.
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
-    constant feature is regularised, as the dual method needs it; n is the sum of the sample weights; columns are
+    constant feature is regularised, as the dual method needs it; n is the sum of the sample weights, which multiply C
+    too, so that their unit matters: with weights of mean 1 beta and C mean what they do without any; columns are
     standardised.  What the papers print wrongly: docs/errata.md#pbrff.
 
     {draws}
@@ -295,7 +296,8 @@ class PBRFFTransformer(_LandmarkKernels):
         array:  n (u d + max(2 c u + 8, c u + 21))
         blocks: n (c u + 8) + (8 + u + c u / d) b
 
-    Departures from the papers and their errata: docs/errata.md#pbrff.
+    n, the factor beside beta, is the sum of the sample weights, so that their unit matters: with weights of mean 1 beta
+    means what it does without any.  Departures from the papers and their errata: docs/errata.md#pbrff.
 
     {draws}
 
