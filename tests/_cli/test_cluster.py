@@ -144,7 +144,7 @@ def test_a_file_that_differs_is_named(address, frame, tmp_path, capsys, ending, 
 def opened(path, encoding="utf-8"):
     """The data frame of Dask that `fit` reads."""
     return cluster._open(argparse.Namespace(data=str(path), header="auto", delimiter=None, encoding=encoding,
-                                            decimal=".", dates=None))[1]
+                                            decimal=".", dates=None, missing=()))[1]
 
 
 @pytest.mark.parametrize(("name", "text"), [
