@@ -152,8 +152,10 @@ class Description:
                          if (parameter.name in cls._rare_parameters) == is_rare] for is_rare in (False, True))
         sections = (("Parameters", common), ("Other Parameters", rare),
                     ("Attributes", [attribute.entry() for attribute in cls._attributes]))
-        draws = _entry("", "", f"Draws of `random_state`: {cls._draws}").split(f"\n{_INDENT} ")[1:]
-        return filled(self._template, {"draws": lambda: "\n".join(draws), "parameters": lambda: "\n\n".join(
+        def draws() -> str:
+            return "\n".join(_entry("", "", f"Draws of `random_state`: {cls._draws}").split(f"\n{_INDENT} ")[1:])
+
+        return filled(self._template, {"draws": draws, "parameters": lambda: "\n\n".join(
             _section(title, entries) for title, entries in sections if entries)})
 
 
