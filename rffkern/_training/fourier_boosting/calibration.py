@@ -197,6 +197,7 @@ def level_shifts(data: LossData, scores: Double, rows: Indices, weights: Double)
     rows; with a log link the mean prediction is that of the targets.  Without, rare classes and rare large targets are
     predicted too low: their terms are held back most, and a mean of bags is one of log odds or logarithms, whose
     inverse link is below the mean of theirs (Jensen).  A prior of `_LEVEL_ROWS` rows for each score holds them at 0.
+    Not by an evaluation set or the last rows, whose classes and targets may have other means on purpose or by a trend.
 
     Parameters
     ----------

@@ -155,8 +155,9 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, means.astype(np.float32)), factor,
                                limit, training.solve)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
-    levels = level_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
-    stack = stack._replace(shifts=stack.shifts + levels)
+    if not evaluation:
+        levels = level_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
+        stack = stack._replace(shifts=stack.shifts + levels)
     record = out_of_fold_record(
         stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,
         held.weights[rows], center, scale, quantiles_of(model), bool(evaluation))

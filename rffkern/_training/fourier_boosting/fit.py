@@ -147,8 +147,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     quantiles = quantile_shifts(data, scores, weights[rows])
 
-    levels = level_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
-    stack = stack._replace(shifts=stack.shifts + levels)
+    if not table.evaluation and not in_order:  # whose rows are not drawn as those that bags learn from
+        levels = level_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
+        stack = stack._replace(shifts=stack.shifts + levels)
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
     stacked = stack.scores(unseen + quantiles[:, None], data, rows)

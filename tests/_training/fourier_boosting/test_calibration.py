@@ -264,3 +264,17 @@ def test_rare_classes_and_large_targets_are_not_predicted_too_low():
     claims = rng.gamma(1.0, 1.0, 300) * rng.poisson(0.4 * np.exp(0.5 * score))
     model = FourierBoostingRegressor(loss="tweedie", random_state=0).fit(X, claims)
     assert model.predict(X).mean() == pytest.approx(claims.mean(), rel=0.06)
+
+
+def test_an_evaluation_set_and_the_last_rows_shift_nothing(monkeypatch):
+    """Else `class_weight` would have no effect beside a set, and a trend would count twice."""
+    def unexpected(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.level_shifts", unexpected)
+    rng = np.random.default_rng(8)
+    X, y = rng.standard_normal((120, 2)), rng.random(120) < 0.2
+    FourierBoostingClassifier(3, random_state=0).fit(X[:80], y[:80], eval_set=(X[80:], y[80:]))
+    FourierBoostingClassifier(3, random_state=0, validation="last").fit(X, y)
+    with pytest.raises(AssertionError):
+        FourierBoostingClassifier(3, random_state=0).fit(X, y)

@@ -155,16 +155,11 @@ def test_a_class_that_a_fold_does_not_show():
 SETS = {"first": (X[:100], Y[:100]), "second": (X[100:220], Y[100:220], np.linspace(0, 2, 120))}
 
 
-def no_shifts(data, scores, *_):
-    return np.zeros(len(scores))
-
-
 @pytest.mark.parametrize(("kind", "loss", "of_rows"), [
     ("fourier", "squared_error", lambda y, scores: (y - scores) ** 2 / 2),
     ("tree", "poisson", lambda y, scores: np.exp(scores) - y * scores - y + y * np.log(np.maximum(y, 1e-300)))])
-def test_watched_losses_are_those_of_the_rounds(monkeypatch, kind, loss, of_rows):
-    """Of one member, which is the model but for the shift of its scores."""
-    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.level_shifts", no_shifts)
+def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
+    """Of one member, which is the model."""
     target = Y if loss == "squared_error" else np.round(3 * np.exp(Y))
     sets = {name: (each[0], target[k : k + len(each[0])], *each[2:])
             for (name, each), k in zip(SETS.items(), (0, 100), strict=True)}
@@ -181,7 +176,6 @@ def test_watched_losses_are_those_of_the_rounds(monkeypatch, kind, loss, of_rows
 
 def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
     monkeypatch.setattr("rffkern._training.fourier_boosting.fit.inverse_temperature", lambda *_: 1.0)
-    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.level_shifts", no_shifts)
     labels, sets = Y > 0, {name: (each[0], each[1] > 0, *each[2:]) for name, each in SETS.items()}
     model = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
     rows, y, weight = sets["second"]

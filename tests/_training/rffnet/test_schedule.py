@@ -113,6 +113,5 @@ def test_validations_count_after_many_steps():
 def test_penalties_are_those_of_the_documentation(family, loss):
     first, *_, last = (stage.mu for stage in stages_of(parameters(), loss.penalty_factor, 1, continues=False))
     text = " ".join(family.__doc__.split())
-    assert f'"auto" begins with {first:g} / n for n rows' in text
-    assert f"down to {last:g} / n" in text
+    assert f'"auto" falls from {first:g} / n to {last:g} / n for n rows' in text
     assert f"training uses {last:g} / n" in text
