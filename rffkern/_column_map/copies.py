@@ -63,7 +63,8 @@ def _table_of(X: Any) -> RawTable:
     """The columns of a table, without a copy of those of an array of numbers."""
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
         return RawTable(None, [RawColumn(NUMERIC, column) for column in X.T], len(X))
-    return read_table(X, reports=False)
+    with quietly():  # as a fit reads it again
+        return read_table(X)
 
 
 def copies_in_memory(X: Any, targets: NDArray[Any], weights: Double) -> Indices | None:
@@ -90,8 +91,7 @@ def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
         targets = to_array(y, "y")
         weights = np.ones(len(targets)) if sample_weight is None else as_numeric(sample_weight, "sample_weight")
         weights = np.array(weights, dtype=np.float64).reshape(-1)
-        with quietly():
-            copied = copies_in_memory(X, targets, weights) if (weights >= 0).all() else None
+        copied = copies_in_memory(X, targets, weights) if (weights >= 0).all() else None
     except (InvalidInputError, TypeError):  # which the check of these rows says better
         return sample_weight
     return sample_weight if copied is None else np.bincount(copied, weights, len(weights))
