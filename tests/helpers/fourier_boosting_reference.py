@@ -68,13 +68,13 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192, sets=(), signs=Non
     shares = np.repeat([(1 - w) / first, w / max(n_trees, 1)], [first, n_trees])
     seen = np.isfinite(H)
     factor = 1.0 if loss is squared_error else inverse_temperature(H[seen], y[seen])
-    level = 0.0 if loss is squared_error else level_shift(factor * H[seen], y[seen])
+    shift = 0.0 if loss is squared_error else intercept_shift(factor * H[seen], y[seen])
     quartiles = np.quantile(Z, (0.25, 0.75), axis=0) * std
     margin = np.minimum((2 * (quartiles[1] - quartiles[0])) ** 2 / (high - low), high - low)
 
     def score(X):
         Z = (X.clip(low - margin, high + margin) - mean) / std
-        return level + factor * (F0 + sum(share * sum(step * h(Z) for step, h in terms)
+        return shift + factor * (F0 + sum(share * sum(step * h(Z) for step, h in terms)
                                           for share, terms in zip(shares, bags, strict=True)))
 
     return score
@@ -377,7 +377,7 @@ def inverse_temperature(scores, y):
     return np.exp((low + high) / 2)
 
 
-def level_shift(scores, y):
+def intercept_shift(scores, y):
     """What added to scores makes rows out of their folds likeliest, as if two rows said 0."""
     low, high = -20.0, 20.0
     for _ in range(60):

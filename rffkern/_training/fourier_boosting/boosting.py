@@ -150,7 +150,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
 
 
 def add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator",
-              is_first: bool) -> tuple[Any, float, Losses]:
+             is_first: bool) -> tuple[Any, float, Losses]:
     """Fit a term and add it to the scores: the term, None where there is none, its step, and the losses after it."""
     term, step, before = learner.fit(rows, rng), 0.0, rows.losses
     is_least_squares = rows.has_unit_hessian and learner.facts.takes_best_step

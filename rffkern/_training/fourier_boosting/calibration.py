@@ -27,8 +27,8 @@ _LEAST_VARIANCE = 0.1
 # Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
 _PRIOR_ROWS = 50.0
 
-# Rows for each score that hold the level of scores where it is.
-_LEVEL_ROWS = 2.0
+# Rows for each score that hold its shift at 0.
+_INTERCEPT_ROWS = 2.0
 
 # Rows whose derivatives hold the share of bags of trees alone near another, which is below a half: a row has been held
 # out by one bag of each kind, and waves and lines gain more than trees by a mean of bags.
@@ -190,14 +190,16 @@ def _lowest(data: LossData, scores: Single, directions: Single, targets: Single,
     return (low + high) / 2
 
 
-def level_shifts(data: LossData, scores: Double, rows: Indices, weights: Double) -> Double:
+def intercept_shifts(data: LossData, scores: Double, rows: Indices, weights: Double) -> Double:
     """What is added to each score so that predictions are right in the mean of out-of-fold rows; 0 for other losses.
 
-    Of classes the shifts have the largest likelihood, by which the mean probability of a class is its share of the
-    rows; with a log link the mean prediction is that of the targets.  Without, rare classes and rare large targets are
-    predicted too low: their terms are held back most, and a mean of bags is one of log odds or logarithms, whose
-    inverse link is below the mean of theirs (Jensen).  A prior of `_LEVEL_ROWS` rows for each score holds them at 0.
-    Not by an evaluation set or the last rows, whose classes and targets may have other means on purpose or by a trend.
+    This is calibration in the large, by the bias that vector scaling has for each class (Guo, Pleiss, Sun and
+    Weinberger, 2017, section 4.2).  Of classes the shifts have the largest likelihood, by which the mean probability of
+    a class is its share of the rows; with a log link the mean prediction is that of the targets.  Without, rare classes
+    and rare large targets are predicted too low: their terms are held back most, and a mean of bags is one of log odds
+    or logarithms, whose inverse link is below the mean of theirs (Jensen).  A prior of `_INTERCEPT_ROWS` rows for each
+    score holds them at 0.  An evaluation set or the last rows are not to shift scores: their means may be others on
+    purpose, or by a trend.
 
     Parameters
     ----------
@@ -216,8 +218,8 @@ def level_shifts(data: LossData, scores: Double, rows: Indices, weights: Double)
         predicted = largest + np.log(row_products(np.exp(scores - largest), weights))
         with np.errstate(divide="ignore"):  # all targets may be 0
             ratio = np.log(row_products(data.targets[rows].astype(np.float64), weights)) - predicted
-        return np.logaddexp(math.log(n_rows) + ratio, math.log(_LEVEL_ROWS)) - math.log(n_rows + _LEVEL_ROWS)
-    every, codes, prior = every_class(scores), data.codes(rows), _LEVEL_ROWS * len(scores)
+        return np.logaddexp(math.log(n_rows) + ratio, math.log(_INTERCEPT_ROWS)) - math.log(n_rows + _INTERCEPT_ROWS)
+    every, codes, prior = every_class(scores), data.codes(rows), _INTERCEPT_ROWS * len(scores)
 
     def loss(x: Double) -> tuple[float, Double]:
         moved = every.copy()

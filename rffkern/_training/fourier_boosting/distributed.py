@@ -30,7 +30,7 @@ from ..distributed.partitions import (
 )
 from .bags import Callback, train_bags
 from .boosting import BagState
-from .calibration import ScoreSums, inverse_temperature, level_shifts, out_of_fold_record, quantile_shifts
+from .calibration import ScoreSums, intercept_shifts, inverse_temperature, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
 from .fit import describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
@@ -156,8 +156,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                limit, training.solve)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     if not evaluation:
-        levels = level_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
-        stack = stack._replace(shifts=stack.shifts + levels)
+        shifts = intercept_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
+        stack = stack._replace(shifts=stack.shifts + shifts)
     record = out_of_fold_record(
         stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,
         held.weights[rows], center, scale, quantiles_of(model), bool(evaluation))

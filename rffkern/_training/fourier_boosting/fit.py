@@ -29,7 +29,7 @@ from ...errors import InvalidInputError
 from .bags import Callback, train_again, train_bags
 from .base_learners import LEARNERS
 from .boosting import Bag, BagState, UnseenScores
-from .calibration import inverse_temperature, level_shifts, mix_bags, out_of_fold_record, quantile_shifts
+from .calibration import intercept_shifts, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
@@ -148,8 +148,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     quantiles = quantile_shifts(data, scores, weights[rows])
 
     if not table.evaluation and not in_order:  # whose rows are not drawn as those that bags learn from
-        levels = level_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
-        stack = stack._replace(shifts=stack.shifts + levels)
+        shifts = intercept_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
+        stack = stack._replace(shifts=stack.shifts + shifts)
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
     stacked = stack.scores(unseen + quantiles[:, None], data, rows)

@@ -6,8 +6,8 @@ import pytest
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.calibration import (
+    intercept_shifts,
     inverse_temperature,
-    level_shifts,
     mix_bags,
     quantile_shifts,
 )
@@ -208,13 +208,13 @@ def test_few_rows_do_not_flatter():
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_with_level_shifts_the_mean_probability_of_a_class_is_its_share_of_the_rows(n_outputs):
+def test_with_intercept_shifts_the_mean_probability_of_a_class_is_its_share_of_the_rows(n_outputs):
     rng = np.random.default_rng(4)
     loss, codes = class_loss(max(2, n_outputs)), rng.choice(max(2, n_outputs), N, p=[0.9, 0.1] if n_outputs == 1 else [
         0.7, 0.2, 0.1])
     weights, scores = rng.uniform(0, 2, N), rng.standard_normal((n_outputs, N))
     data, rows = loss.data(codes[None], weights), np.arange(N)
-    moved = scores + level_shifts(data, scores, rows, weights)[:, None]
+    moved = scores + intercept_shifts(data, scores, rows, weights)[:, None]
     probabilities = softmax(moved)
     shares = np.bincount(codes, weights) / weights.sum()
     np.testing.assert_allclose(np.average(probabilities, axis=1, weights=weights), shares, atol=1e-3)
@@ -225,11 +225,11 @@ def softmax(scores):
     return odds / odds.sum(axis=0)
 
 
-def test_with_level_shifts_of_a_log_link_the_mean_prediction_is_that_of_the_targets():
+def test_with_intercept_shifts_of_a_log_link_the_mean_prediction_is_that_of_the_targets():
     rng = np.random.default_rng(5)
     y, weights, scores = rng.poisson(2.0, N) / 2.0, rng.uniform(0, 2, N), rng.standard_normal((1, N)) - 1
     data = Loss(LOSSES["poisson"]).data(y[None], weights)
-    shift = level_shifts(data, scores, np.arange(N), weights)
+    shift = intercept_shifts(data, scores, np.arange(N), weights)
     assert np.average(np.exp(scores[0] + shift), weights=weights) == pytest.approx(
         np.average(y, weights=weights), rel=1e-3)
 
@@ -238,23 +238,23 @@ def test_with_level_shifts_of_a_log_link_the_mean_prediction_is_that_of_the_targ
     (class_loss(2), [0, 0, 1], [-1.0, -1.0, -2.0]), (class_loss(3), [0, 1, 2], [[1.0] * 3, [0.0] * 3, [-2.0] * 3]),
     (Loss(LOSSES["poisson"]), [0.0, 0.0, 3.0], [0.0, 0.0, -700.0]), (Loss(LOSSES["poisson"]), [0.0] * 3, [0.0] * 3),
     (Loss(LOSSES["poisson"]), [1.0] * 3, [-800.0] * 3), (Loss(LOSSES["poisson"]), [1.0] * 3, [800.0] * 3)])
-def test_level_shifts_are_finite_and_do_not_depend_on_the_unit_of_weights(loss, y, scores):
+def test_intercept_shifts_are_finite_and_do_not_depend_on_the_unit_of_weights(loss, y, scores):
     data, rows = loss.data(np.array([y]), np.ones(3)), np.arange(3)
     scores = np.atleast_2d(np.array(scores))
-    shifts = [level_shifts(data, scores, rows, np.full(3, unit)) for unit in (1.0, 1e-30)]
+    shifts = [intercept_shifts(data, scores, rows, np.full(3, unit)) for unit in (1.0, 1e-30)]
     assert np.isfinite(shifts).all()
     np.testing.assert_allclose(*shifts, rtol=1e-6, atol=1e-9)
-    assert not level_shifts(data, scores[:, :0], rows[:0], np.empty(0)).any()
+    assert not intercept_shifts(data, scores[:, :0], rows[:0], np.empty(0)).any()
 
 
-def test_values_and_quantiles_have_no_level_shifts():
+def test_values_and_quantiles_have_no_intercept_shifts():
     for loss in (Loss(LOSSES["squared_error"]), Loss(LOSSES["quantile"], (0.5,))):
         data = loss.data(np.arange(5.0)[None], np.ones(5))
-        assert not level_shifts(data, np.ones((1, 5)), np.arange(5), np.ones(5)).any()
+        assert not intercept_shifts(data, np.ones((1, 5)), np.arange(5), np.ones(5)).any()
 
 
 def test_rare_classes_and_large_targets_are_not_predicted_too_low():
-    """Without level shifts these means are .73 and .81 of what they should be."""
+    """Without shifts these means are .73 and .81 of what they should be."""
     rng = np.random.default_rng(7)
     X = rng.standard_normal((300, 5))
     score = 2 * X[:, 0] + 1.5 * np.sin(2 * X[:, 1])
@@ -271,7 +271,7 @@ def test_an_evaluation_set_and_the_last_rows_shift_nothing(monkeypatch):
     def unexpected(*_):
         raise AssertionError
 
-    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.level_shifts", unexpected)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.intercept_shifts", unexpected)
     rng = np.random.default_rng(8)
     X, y = rng.standard_normal((120, 2)), rng.random(120) < 0.2
     FourierBoostingClassifier(3, random_state=0).fit(X[:80], y[:80], eval_set=(X[80:], y[80:]))

@@ -20,7 +20,7 @@ def test_a_stage_is_the_model_of_so_many_rounds(monkeypatch, more, rounding):
 
     So does what of a value of a table is rounded to single precision.
     """
-    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.level_shifts", lambda _, scores, *__: np.zeros(
+    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.intercept_shifts", lambda _, scores, *__: np.zeros(
         len(scores)))
     model, *shorter = (FourierBoostingClassifier(n_rounds, early_stopping_rounds=None, **more, **QUICK)
                        .fit(X, LABELS) for n_rounds in (9, 1, 4))
