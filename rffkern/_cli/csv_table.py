@@ -20,6 +20,7 @@ from .._column_map.cells import (
     is_missing,
     is_number,
     known_level,
+    normal_texts,
     plain_numbers,
     read_column,
     read_texts,
@@ -175,7 +176,7 @@ def looks_like_header(first: Sequence[str], second: Sequence[str] = (), decimal:
 
 
 _MARKED = "marked"  # the kind of a number with a unit, of a time, and so on
-_MARKS_OF_NUMBERS = re.compile(r"[0-9+., '\u00a0\u202f\u2009\u2007\u2019\u2212-]*")
+_MARKS_OF_NUMBERS = re.compile(r"[0-9+., '-]*")
 
 
 def _kind_of_cell(cell: str, decimal: str) -> str:
@@ -187,7 +188,9 @@ def _kind_of_cell(cell: str, decimal: str) -> str:
     reading = infer_reading([cell], None, decimal)
     if reading is None or reading.kind not in (NUMERIC, DATE):
         return ""
-    return DATE if reading.kind == DATE else NUMERIC if _MARKS_OF_NUMBERS.fullmatch(cell) else _MARKED
+    if reading.kind == DATE:
+        return DATE
+    return NUMERIC if _MARKS_OF_NUMBERS.fullmatch(normal_texts([cell])[0]) else _MARKED
 
 
 def _contains_names(first: Sequence[str], names: Sequence[str]) -> bool:

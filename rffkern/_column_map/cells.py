@@ -145,14 +145,14 @@ def level_text(value: object) -> str:
 
 _ZERO = str.maketrans("123456789", "0" * 9)
 # Blanks, apostrophes and a minus sign that typography has others of.
-_PLAIN = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212", "    '-")
+PLAIN_MARKS = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212", "    '-")
 
 _LONGEST = 64  # characters of a number or date with marks; those of plain numbers are not limited
 
 
 def normal_texts(texts: Sequence[str]) -> list[str]:
     """Texts with the plain forms of blanks, apostrophes and minus signs."""
-    return [text if text.isascii() else text.translate(_PLAIN).strip() for text in texts]
+    return [text if text.isascii() else text.translate(PLAIN_MARKS).strip() for text in texts]
 
 
 def shapes_of(texts: Sequence[str]) -> list[str]:
@@ -286,7 +286,7 @@ _DURATIONS = [re.compile(pattern) for pattern in (
     r"(?P<sign>[+-])?" + "".join(rf"(?:(?P<{name}>0{{1,9}}{r'(?:[.]0{1,9})?' if name == 's' else ''}) ?(?:{words})"
                                  r"(?![a-z]),? ?)?" for name, _, words in _PLACES))]
 
-_FIRST_YEAR_OF_1900 = 69  # of two digits; those before are of 2000
+FIRST_YEAR_OF_1900 = 69  # of two digits; those before are of 2000
 
 
 def _matches(shape: str, order: str) -> "re.Match[str] | None":
@@ -317,7 +317,7 @@ def _seconds_of_shape(texts: list[str], found: "re.Match[str]") -> Double:
     characters = _characters(texts, len(found.string))
     year = _field(characters, found, "year")
     if len(found["year"]) == 2:
-        year += np.where(year >= _FIRST_YEAR_OF_1900, 1900, 2000)
+        year += np.where(year >= FIRST_YEAR_OF_1900, 1900, 2000)
     month = _field(characters, found, "month", 1)
     if "name" in found.re.groupindex:
         month[:] = _MONTHS[found["name"]]

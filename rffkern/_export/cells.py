@@ -383,7 +383,7 @@ def _js_patterns() -> dict[str, Any]:
     return {name: js_text([*map(_js_pattern, each)] if isinstance(each, list) else _js_pattern(each))
             for name, each in patterns.items()} | {
         "months": js_text(cells._MONTHS), "not_units": js_text(sorted(cells._NOT_UNITS)), "longest": cells._LONGEST,
-        "places": js_text({name: unit for name, unit, _ in cells._PLACES}), "first_year": cells._FIRST_YEAR_OF_1900}
+        "places": js_text({name: unit for name, unit, _ in cells._PLACES}), "first_year": cells.FIRST_YEAR_OF_1900}
 
 
 def _js_pattern(compiled: "re.Pattern[str]") -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._column_map.cells import _FIRST_YEAR_OF_1900, _PLAIN, CATEGORY, DATE, EMPTY, NUMERIC, Reading
+from .._column_map.cells import CATEGORY, DATE, EMPTY, FIRST_YEAR_OF_1900, NUMERIC, PLAIN_MARKS, Reading
 from ..errors import InvalidInputError
 from .cells import BLANKS
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
@@ -197,7 +197,7 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
     texts = {j: f"{_trimmed(names[j])} AS t{j}" for j in [*dates, *categories]}
     numbers = {j: column.reading for j, column in kinds.items() if column.kind == NUMERIC}
-    plain = {chr(mark): chr(other) for mark, other in _PLAIN.items()}
+    plain = {chr(mark): chr(other) for mark, other in PLAIN_MARKS.items()}
     written = [f"{names[j]} AS v{j}, {_replaced(_trimmed(names[j]), plain)} AS t{j}" for j in numbers]
     unread = [j for j, column in kinds.items() if column.kind == EMPTY]
     yield _stage("rff_t", [f"t.{quoted(key)} AS id", *texts.values(), *written,
@@ -330,7 +330,7 @@ def _iso_dates(orders: Mapping[int, str], source: str) -> Iterator[str]:
                 part[name] = "'0' || " * (size == 1) + f"substr(t{j}, {start}, {size})"
                 start += size + 1
             if sizes[2] == 2 and names != "ymd":
-                part["y"] = f"CASE WHEN {part['y']} < '{_FIRST_YEAR_OF_1900}' THEN '20' ELSE '19' END || {part['y']}"
+                part["y"] = f"CASE WHEN {part['y']} < '{FIRST_YEAR_OF_1900}' THEN '20' ELSE '19' END || {part['y']}"
             begins = f"WHEN q{j} LIKE '{'-'.join('0' * size for size in sizes)}%' THEN"
             days.append(f"{begins} {part['y']} || '-' || {part['m']} || '-' || {part['d']}")
             rests.append(f"{begins} LTRIM(substr(t{j}, {start - 1}), ',')")

@@ -152,6 +152,7 @@ class Description:
                          if (parameter.name in cls._rare_parameters) == is_rare] for is_rare in (False, True))
         sections = (("Parameters", common), ("Other Parameters", rare),
                     ("Attributes", [attribute.entry() for attribute in cls._attributes]))
+
         def draws() -> str:
             return "\n".join(_entry("", "", f"Draws of `random_state`: {cls._draws}").split(f"\n{_INDENT} ")[1:])
 
