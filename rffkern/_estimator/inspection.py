@@ -200,13 +200,16 @@ def staged_scores(expansion: Expansion, rounds: Double, n_rounds: int, X: NDArra
                   n_threads: int | None) -> Iterator[Double]:
     """Yield the scores (n_samples, n_outputs) of mapped and clipped rows after each round, from its terms alone.
 
-    The linear terms of all rounds, which the expansion holds as one, and the kernels are there from the first on.
+    The linear terms of all rounds, which the expansion holds as one, terms of round 0 and the kernels are there from
+    the first on.
     """
     order = np.argsort(rounds, kind="stable")
     ends = np.searchsorted(rounds[order], np.arange(n_rounds + 1), side="right")
     total = expansion.intercept + expansion._only("linear")._scorer.score(X, n_threads)
     if expansion.kernels is not None:
         total += expansion._only("kernels")._scorer.score(X, n_threads)
+    if ends[0]:
+        total += some_terms(expansion, order[: ends[0]])._scorer.score(X, n_threads)
     for start, stop in itertools.pairwise(ends):
         if stop > start:
             total = total + some_terms(expansion, order[start:stop])._scorer.score(X, n_threads)
@@ -214,6 +217,6 @@ def staged_scores(expansion: Expansion, rounds: Double, n_rounds: int, X: NDArra
 
 
 def check_term_rounds(rounds: Double, n_rounds: int, n_terms: int) -> None:
-    """ValueError unless each term has a round from 1 to n_rounds."""
-    if len(rounds) != n_terms or not ((rounds == np.floor(rounds)) & (rounds >= 1) & (rounds <= n_rounds)).all():
+    """ValueError unless each term has a round from 0 to n_rounds."""
+    if len(rounds) != n_terms or not ((rounds == np.floor(rounds)) & (rounds >= 0) & (rounds <= n_rounds)).all():
         raise ValueError("rounds and terms do not agree in number")

@@ -16,7 +16,7 @@
 #define RFF_LARGEST_QUANTILE (1 - 1e-6)
 #define RFF_GAINS 8 /* reasons with kernels, */
 #define RFF_ASKED 9
-#define RFF_LAST_REASON 10 /* and the last of all */
+#define RFF_LAST_REASON 11 /* and the last of all */
 
 static const char *const rff_of_rounds[] = {"train_loss_", "eval_loss_", "feature_importances_", NULL};
 static const char *const rff_of_network[] = {"train_loss_", "eval_loss_", "relevances_", NULL};
@@ -199,7 +199,7 @@ static int rff_check_boosting(rff_file *file, rff_model *model)
                 "rounds and terms do not agree in number");
     for (i = 0; i < rounds->size; i++) {
         const double round = rff_number(rounds, i);
-        RFF_REQUIRE(file, round == floor(round) && round >= 1 && round <= (double)(train->size - 1),
+        RFF_REQUIRE(file, round == floor(round) && round >= 0 && round <= (double)(train->size - 1),
                     "rounds and terms do not agree in number");
     }
     return 1;

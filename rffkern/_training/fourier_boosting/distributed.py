@@ -154,6 +154,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
         rows, means = rows[is_counted], means[:, is_counted]
     stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, means.astype(np.float32)), factor,
                                limit, training.solve)
+    rows, means = rows[stack.judged], means[:, stack.judged]
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     if not evaluation:
         shifts = intercept_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])

@@ -17,7 +17,7 @@ from ..._estimator.checkpoints import (
 from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit, check_callback
 from ..._model.expansion import Expansion
-from ..._model.parts import PARTS, KernelTerms, Part
+from ..._model.parts import PARTS, FourierTerms, KernelTerms, Part
 from ..._native.array_types import Double, Indices, Mask, NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
@@ -146,6 +146,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, (rows, scores), factor, limit)
     timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
     quantiles = quantile_shifts(data, scores, weights[rows])
+    rows, scores, unseen = rows[stack.judged], scores[:, stack.judged], unseen[:, stack.judged]
 
     if not table.evaluation and not in_order:  # whose rows are not drawn as those that bags learn from
         shifts = intercept_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
@@ -310,10 +311,10 @@ def function_of_bags(table: Table, bags: Sequence[Bag], shares: Double, center: 
     """
     columns = table.columns
     intercept = center + scale * (stack.weight_of_bags * (table.data.intercept + quantile_shifts) + stack.shifts)
-    kernels = None if stack.regression is None else stack.regression.kernel_terms(
+    stacked = None if stack.regression is None else stack.regression.part(
         table.scaling, scale * stack.weight_of_regression)
     expansion, term_rounds = mean_of_bags(bags, shares, columns, table.scaling, intercept,
-                                          scale * stack.weight_of_bags, kernels)
+                                          scale * stack.weight_of_bags, stacked)
     if columns.constraints is not None:
         check_constraints(expansion, columns.constraints, columns.sources)
 
@@ -341,11 +342,11 @@ def function_of_bags(table: Table, bags: Sequence[Bag], shares: Double, center: 
 
 
 def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling: Scaling, intercept: Double,
-                 scale: Double, kernels: KernelTerms | None = None) -> tuple[Expansion, Double]:
+                 scale: Double, stacked: Part | None = None) -> tuple[Expansion, Double]:
     """The mean of the bags as a function of unscaled rows, and the round of each of its terms, cosines before trees.
 
     Shares of bags sum to 1; a bag whose share is 0 is left out.  Scores are in units of `scale`.  Rounds
-    count from 1 in each bag.
+    count from 1 in each bag.  Fourier terms that are stacked on the bags have the round 0, and kernels none.
     """
     steps = [(term, step * share, t) for bag, share in zip(bags, shares.tolist(), strict=True) if share
              for t, (term, step) in enumerate(bag.steps, 1)]
@@ -353,13 +354,17 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     learners = {learner.term: learner for learner in (*LEARNERS.values(), SparseLinearLearner)}
     made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
             for term, learner in learners.items()]
+    if isinstance(stacked, FourierTerms):
+        made.append((stacked, [0] * stacked.n_terms))
     found = sorted(((part, rounds) for part, rounds in made if part is not None),
                    key=lambda each: PARTS.index(type(each[0])))  # as terms stand in an expansion
     parts: list[Part] = [part for part, _ in found]
+    if isinstance(stacked, FourierTerms) and parts[0] is not stacked:
+        parts[:2] = [parts[0]._plus(stacked)]
     center, lower, upper, sparse = scaling.center, columns.lower, columns.upper, columns.sparse
     if sparse is not None:
         parts = [sparse.widened(part) for part in parts]
         center, lower, upper = sparse.center, sparse.of_all(lower, sparse.lower), sparse.of_all(upper, sparse.upper)
-    parts += [] if kernels is None else [kernels]
+    parts += [stacked] if isinstance(stacked, KernelTerms) else []
     return (Expansion(intercept, center, *parts, lower=lower, upper=upper),
             np.array([each for _, rounds in found for each in rounds], dtype=np.float64))

@@ -15,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._estimator.monitor import Steps
+from ..._model.expansion import Expansion
+from ..._model.parts import Part
 from ..._native.array_types import Double, Indices
+from ..._rows.scaling import Scaling, no_scaling
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, lambdas_for, normalised
@@ -37,7 +40,7 @@ _MOST_ROWS_OF_EQUAL, _ERRORS_OF_EQUAL = 1024, 0.5
 # Length scales of values are searched on so many rows at most, of at most so many columns, and where there are so many
 # rows for each column.  Noise of the search is this share of the variance at least: less says little of length scales,
 # and takes double precision.  Of the prior around the length scales of the terms, this is the spread of logarithms.
-_SEARCHED, _MOST_COLUMNS, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 600, 60, 4, 2e-3, 1.5
+_SEARCHED, MOST_COLUMNS, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 600, 60, 4, 2e-3, 1.5
 
 # Rows of a smaller share of the mean weight take no part in the search.
 _LEAST_WEIGHT = 0.1
@@ -57,7 +60,7 @@ _SHARE, _MOST_SHARES = 0.2, 3.0
 
 # Operations, of which some 40 take a nanosecond: of a round of a bag, for each of its rows those for an output and for
 # a column; of a regression, beside those for kernels and an inverse; and of the weights of an out-of-fold row.
-_OF_ROUND, _OF_OUTPUT, _OF_COLUMN, _OF_REGRESSION, _OF_WEIGHTS = 2e6, 800.0, 16.0, 1e7, 1e5
+_OF_ROUND, _OF_OUTPUT, _OF_COLUMN, OF_REGRESSION, _OF_WEIGHTS = 2e6, 800.0, 16.0, 1e7, 1e5
 
 # The same of a pair of rows and an output, where all rows are learned from together and predicted out of fold.
 _OF_PAIR = 1000.0
@@ -129,6 +132,36 @@ class RidgeRows(NamedTuple):
         if self.keeps_folds:
             folds = np.where(self.folds[places] < self.n_folds, self.folds[places], -1)
         return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs, folds)
+
+    def searchable(self) -> Indices:
+        """Places in random order, without rows of hardly any weight."""
+        weights = self.weights[self.shuffled]
+        return self.shuffled[weights >= _LEAST_WEIGHT * weights.mean()]
+
+    def predictions(self, rows: Indices, known_rows: Indices, out_of_fold: Double,
+                    part: Callable[[Scaling, Double], Part]) -> Double:
+        """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows).
+
+        Parameters
+        ----------
+        rows : indices of rows
+        known_rows : indices of rows, sorted
+        out_of_fold : array of shape (n_outputs, n_known)
+            Of these, less the intercepts.
+        part : callable
+            (scaling, factors) -> what predicts the others.
+        """
+        n_outputs, n_columns = len(self.targets), len(self.columns.values)
+        predictions = np.empty((n_outputs, len(rows)))
+        place = np.minimum(np.searchsorted(known_rows, rows), len(known_rows) - 1)
+        known = known_rows[place] == rows
+        predictions[:, known] = out_of_fold[:, place[known]]
+        if not known.all():
+            function = Expansion(np.zeros(n_outputs), np.zeros(n_columns),
+                                 part(no_scaling(n_columns), np.ones(n_outputs)))
+            others = np.ascontiguousarray(self.columns.values[:, rows[~known]].T)
+            predictions[:, ~known] = function._scorer.score(others, self.n_jobs).T
+        return predictions + self.intercepts[:, None]
 
 
 class KernelTrial:
@@ -299,9 +332,8 @@ def _searches(ridge_rows: RidgeRows) -> dict[str, KernelSearch]:
     the choice is left to rows that bags hold out, which a likelihood does not.
     """
     columns = np.flatnonzero(ridge_rows.relevances)
-    weights = ridge_rows.weights[ridge_rows.shuffled]
-    searched = ridge_rows.shuffled[weights >= _LEAST_WEIGHT * weights.mean()][:_SEARCHED]  # they count alike there
-    if (ridge_rows.are_labels or ridge_rows.keeps_folds or len(columns) > _MOST_COLUMNS
+    searched = ridge_rows.searchable()[:_SEARCHED]  # they count alike there
+    if (ridge_rows.are_labels or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(searched) < _ROWS_PER_COLUMN * len(columns)):
         return {}
     some, starts = ridge_rows.some(searched), np.sqrt(ridge_rows.relevances[columns])
@@ -327,7 +359,7 @@ class _Regions:
     def cost(self, n_choices: int) -> float:
         """Operations of so many choices on some regions and of predictions on all."""
         n_columns, n_outputs = len(self._rows.columns.values), len(self._rows.targets)
-        each = [n**2 * (2.0 * n_columns + 16 + n + 4 * n_outputs) + _OF_REGRESSION for n in map(len, self._learned)]
+        each = [n**2 * (2.0 * n_columns + 16 + n + 4 * n_outputs) + OF_REGRESSION for n in map(len, self._learned)]
         n_own = sum(int(is_own.sum()) for is_own in self._is_own)
         return n_choices * sum(each[::_CHOSEN]) + sum(each) + n_own * n_outputs * _OF_WEIGHTS
 

@@ -246,6 +246,7 @@ class Reason(IntEnum):
     GAINS = 8
     ASKED = 9
     SPARSE = 10
+    FEATURES = 11
 
 
 _SENTENCES = {
@@ -264,8 +265,10 @@ _SENTENCES = {
     Reason.SPARSE: "not used: the rows are sparse, of many columns",
     Reason.ASKED: "used: kernel_ridge=True; validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} "
                   "with it",
+    Reason.FEATURES: "used, on random Fourier features with a Mahalanobis distance: validation loss of {n_rows:,} rows "
+                     "{without:.6g} without it, {loss:.6g} with it",
 }
-_USED = (Reason.GAINS, Reason.ASKED)
+_WITH_KERNELS = (Reason.GAINS, Reason.ASKED)
 
 
 class KernelRidgeReport(NamedTuple):
@@ -275,7 +278,7 @@ class KernelRidgeReport(NamedTuple):
     reason: str  # a sentence
     loss_without: float | None  # mean loss of the rows that neither it nor the terms have learned from
     loss_with: float | None
-    length_scale_factor: float | None  # by which 1 / sqrt(relevance) of a column is multiplied
+    length_scale_factor: float | None  # by which 1 / sqrt(relevance) of a column is multiplied; None with a matrix
     reg_lambda: float | None
     n_rows: int | None  # of which these are the losses, and which decided
 
@@ -283,11 +286,11 @@ class KernelRidgeReport(NamedTuple):
     def of_numbers(cls, numbers: Double) -> Self:
         """The report of the numbers in a file: reason, both losses, scale of relevances, lambda and rows."""
         reason, without, loss, scale, reg_lambda, n_rows = numbers.tolist()
-        kept, sentence = reason in _USED, _SENTENCES[Reason(int(reason))].format(without=without, loss=loss,
-                                                                                n_rows=int(n_rows))
-        if not scale:
+        kept = reason in (*_WITH_KERNELS, Reason.FEATURES)
+        sentence = _SENTENCES[Reason(int(reason))].format(without=without, loss=loss, n_rows=int(n_rows))
+        if not n_rows:
             return cls(kept, sentence, None, None, None, None, None)
-        return cls(kept, sentence, without, loss, scale**-0.5, reg_lambda, int(n_rows))
+        return cls(kept, sentence, without, loss, scale**-0.5 if scale else None, reg_lambda, int(n_rows))
 
 
 def report_numbers(reason: Reason, loss_without: float = 0.0, loss_with: float = 0.0, scale: float = 0.0,
@@ -299,7 +302,7 @@ def report_numbers(reason: Reason, loss_without: float = 0.0, loss_with: float =
 def check_report_numbers(numbers: Double, has_kernels: bool) -> None:
     """ValueError for numbers of a file that no report can have."""
     if numbers.shape != (6,) or numbers[0] not in list(Reason) or (
-            (numbers[0] in _USED) != has_kernels) or (numbers < 0).any():
+            (numbers[0] in _WITH_KERNELS) != has_kernels) or (numbers < 0).any():
         raise ValueError("the report on kernel ridge is malformed")
 
 
@@ -397,7 +400,9 @@ PARAMETERS = (
               f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error.  If '
               'True, it is kept however little it gains; if False, the model is the bags alone.  A model with it holds '
               f'its training rows, takes longer to score, and of more than {MOST_ROWS:,} rows has a regression for '
-              'each region of the columns.  docs/algorithms/fourier_boosting.md has the choice of length scales and '
+              'each region of the columns.  For values and two classes r may be a Mahalanobis distance; the model then '
+              'has random Fourier features of the kernel exp(-r^2 / 2), and not its rows.  '
+              'docs/algorithms/fourier_boosting.md has the choice of length scales and '
               'what else is not tried.'),
     Parameter("monotone_constraints", MONOTONE_CONSTRAINTS,
               "Columns of numbers with which the score, and so the target or the probability of the second of two "
@@ -467,7 +472,7 @@ ATTRIBUTES = (
               "Number of bags that keep at least 0, 1, 2, ... rounds."),
     Attribute("term_rounds_", "array of shape (n_terms,)",
               "The round, 1, 2, ..., in which a bag added each term of `expansion_`, in the order of its "
-              "parts; linear terms and kernels have none."),
+              "parts; 0 for Fourier terms of kernel ridge regression.  Linear terms and kernels have none."),
     Attribute("feature_importances_", "array of shape (n_features_in_,)",
               "For each column of the raw table, its share in the improvement of the validation loss.  What each base "
               "learner improved is divided among the columns in proportion to the sum of "
@@ -479,8 +484,9 @@ ATTRIBUTES = (
     Attribute("kernel_ridge_report_", "named tuple",
               "`kept`, whether kernel ridge regression is stacked on the terms; `reason`, a sentence; `loss_without` "
               "and `loss_with`, the mean loss of rows that neither it nor the terms have learned from; "
-              "`length_scale_factor`, such that the length scale of a column is this times 1 / sqrt(its relevance); "
-              "`reg_lambda`; and `n_rows`, the number of these rows.  Numbers are None where it was not tried."),
+              "`length_scale_factor`, such that the length scale of a column is this times 1 / sqrt(its relevance), "
+              "None with a Mahalanobis distance; `reg_lambda`; and `n_rows`, the number of these rows.  Numbers are "
+              "None where it was not tried."),
     shared.N_FEATURES_IN_,
 )
 ARGUMENTS = {

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
-from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._native import solvers
 from ..._native.array_types import Double, Indices, Mask, Single
@@ -32,6 +31,7 @@ from .losses import Loss, LossData
 from .parameters import (
     COLUMNS_PER_ROW,
     FEWEST_ROWS,
+    LEAST_SHARE,
     MOST_NUMBERS,
     MOST_WORK,
     Hyperparameters,
@@ -39,6 +39,7 @@ from .parameters import (
     Reason,
     report_numbers,
 )
+from .stacked_features import StackedFeatures, search_matrix
 from .training_rows import Columns, RowOrder, Table
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
@@ -66,9 +67,10 @@ class Stack(NamedTuple):
     weight_of_bags: Double
     weight_of_regression: Double
     shifts: Double
-    regression: "StackedRegression | None"  # None where kernel ridge regression is not used
+    regression: "StackedRegression | StackedFeatures | None"  # None where kernel ridge regression is not used
     report: Double  # numbers of `KernelRidgeReport`
-    out_of_fold: Double | None = None  # (n_outputs, n_rows) predictions of the regression for the out-of-fold rows
+    out_of_fold: Double | None = None  # (n_outputs, n_judged) predictions of the regression for out-of-fold rows
+    judged: Mask | slice = slice(None)  # which of these it is judged by
 
     @property
     def reason(self) -> Reason:
@@ -76,7 +78,7 @@ class Stack(NamedTuple):
         return Reason(int(self.report[0]))
 
     def scores(self, of_bags: Double, data: LossData, rows: Indices) -> Double:
-        """Scores of the out-of-fold rows from those of the bags, which of values are less the targets, as these."""
+        """Scores of judged out-of-fold rows from those of the bags, which of values are less the targets, as these."""
         scores: Double = self.weight_of_bags[:, None] * of_bags + self.shifts[:, None]
         if self.out_of_fold is not None:
             scores += self.weight_of_regression[:, None] * self.out_of_fold
@@ -163,34 +165,51 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         """Weights of both by some of the out-of-fold rows."""
         return weigh(data, rows[which], scores[:, which].astype(np.float64), predictions, weights[rows[which]], factor)
 
-    trial = KernelTrial(ridge_rows, rows, lambda which, predictions: weighed(which, predictions)[-1])
-    if not is_forced:
-        n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
-        trial_gain, is_promising = trial.run(boosting_work(n_rounds, orders, columns, len(data.intercept)))
-        if not is_promising:
-            return without(Reason.LITTLE, trial_gain, trial.choice)
-    trial.choose_last()
-    regression = StackedRegression(ridge_rows, trial.shape, trial.choice, solve)
-
-    def stack() -> Stack:
+    def stack(regression: "StackedRegression | StackedFeatures", used: Reason) -> Stack:
         """By the out-of-fold rows in the regions that are learned."""
         covered = regression.covers(rows)
         predictions = regression.predict(rows[covered])
         terms, kernels, shifts, gain = weighed(covered, predictions)
         if not kernels.any() or not (is_forced or gain.is_enough):
             return without(Reason.LITTLE, gain, regression.choice)
-        reason, intercepts = Reason.ASKED if is_forced else Reason.GAINS, ridge_rows.intercepts
-        return Stack(terms, kernels, shifts + kernels * intercepts, regression,
-                     _report(reason, gain, regression.choice), predictions - intercepts[:, None])
+        intercepts = ridge_rows.intercepts
+        return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(used, gain, regression.choice),
+                     predictions - intercepts[:, None], covered)
 
+    n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
+    work = boosting_work(n_rounds, orders, columns, len(data.intercept))
+    trial = KernelTrial(ridge_rows, rows, lambda which, predictions: weighed(which, predictions)[-1])
+    trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
+    if is_promising:
+        trial.choose_last()
+        with_kernels = _stack_kernels(StackedRegression(ridge_rows, trial.shape, trial.choice, solve), rows, stack,
+                                      is_forced)
+    else:
+        with_kernels = without(Reason.LITTLE, trial_gain, trial.choice)
+    found = search_matrix(ridge_rows, trial.choice, work)
+    if found is not None:
+        features = StackedFeatures(ridge_rows, found, _N_LANDMARKS, _tolerance(found.loss), _MAX_ITER)
+        judged = features.covers(rows)
+        gain = weighed(judged, features.predict(rows[judged]))[-1]
+        least = gain.without if with_kernels.regression is None else weighed(
+            judged, with_kernels.regression.predict(rows[judged]))[-1].stacked
+        if gain.is_clear and gain.stacked <= (1 - LEAST_SHARE) * least:
+            return stack(features, Reason.FEATURES)
+    return with_kernels
+
+
+def _stack_kernels(regression: "StackedRegression", rows: Indices, stack: Callable[..., Stack],
+                   is_forced: bool) -> Stack:
+    """The regression of all regions, if that of the first ones gains enough or it is asked for."""
+    reason = Reason.ASKED if is_forced else Reason.GAINS
     if regression.n_regions > 1 and not is_forced:
         regression.learn(regression.trial_regions())
         if regression.covers(rows).sum() >= _FEWEST_TRIAL_ROWS:
-            stack_of_some = stack()
+            stack_of_some = stack(regression, reason)
             if stack_of_some.regression is None:
                 return stack_of_some
     regression.learn(range(regression.n_regions))
-    return stack()
+    return stack(regression, reason)
 
 
 def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
@@ -198,6 +217,11 @@ def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
     if gain is None or choice is None:
         return report_numbers(reason)
     return report_numbers(reason, gain.without, gain.stacked, choice.scale, choice.reg_lambda, gain.n_rows)
+
+
+def _tolerance(loss: float) -> float:
+    """Residual of the systems of regressions with this mean squared error on rows that are left out."""
+    return min(max(_SHARE_OF_ERRORS * math.sqrt(loss), _LEAST_TOLERANCE), _TOLERANCE)
 
 
 def relevances_of(bags: Sequence[Bag], columns: Columns) -> Double:
@@ -273,11 +297,10 @@ class StackedRegression:
             self._division = divide(ridge_rows.columns.values[:, ridge_rows.rows], ridge_rows.relevances,
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
-        tolerance = min(max(_SHARE_OF_ERRORS * math.sqrt(choice.loss), _LEAST_TOLERANCE), _TOLERANCE)
         self._learner = RegionLearner(X, RowWeights(len(X)), ridge_rows.weights, ridge_rows.targets,
                                       ridge_rows.folds, ridge_rows.n_folds, ridge_rows.shuffled, units,
-                                      choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS, tolerance,
-                                      _MAX_ITER, MOST_ROWS, n_jobs)
+                                      choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS,
+                                      _tolerance(choice.loss), _MAX_ITER, MOST_ROWS, n_jobs)
         self._learned: dict[int, Regressions] = {}
 
     @property
@@ -303,7 +326,7 @@ class StackedRegression:
         self.regressions = joined._replace(centers=rows[joined.centers], own=rows[joined.own[order]],
                                            out_of_fold=joined.out_of_fold[:, order])
 
-    def kernel_terms(self, scaling: Scaling, factors: Double) -> KernelTerms:
+    def part(self, scaling: Scaling, factors: Double) -> KernelTerms:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
         return kernel_terms(self.regressions, self._division, scaling,
                             self.choice.inverse * scaling.inverse_scale, self.shape,
@@ -317,18 +340,7 @@ class StackedRegression:
 
     def predict(self, rows: Indices) -> Double:
         """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows)."""
-        known_rows, out_of_fold = self.regressions.own, self.regressions.out_of_fold
-        intercepts, values = self._rows.intercepts, self._rows.columns.values
-        predictions = np.empty((len(intercepts), len(rows)))
-        place = np.minimum(np.searchsorted(known_rows, rows), len(known_rows) - 1)
-        known = known_rows[place] == rows
-        predictions[:, known] = out_of_fold[:, place[known]]
-        if not known.all():
-            function = Expansion(np.zeros(len(predictions)), np.zeros(len(values)), self.kernel_terms(
-                no_scaling(len(values)), np.ones(len(predictions))))
-            others = np.ascontiguousarray(values[:, rows[~known]].T)
-            predictions[:, ~known] = function._scorer.score(others, self._rows.n_jobs).T
-        return predictions + intercepts[:, None]
+        return self._rows.predictions(rows, self.regressions.own, self.regressions.out_of_fold, self.part)
 
 
 def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, weights: Double,

@@ -1,6 +1,6 @@
 """Kernel matrices: of many rows, of which as much is kept as memory allows, with a preconditioner; and dense ones."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +36,20 @@ def tiles_of_rows(X: Any, scaling: Scaling, weights: RowWeights, dtype: Dtype, n
         _, length = pack(block, scaling, dtype, n_threads, out=tiles[rows.start // TILE :])
         largest = max(largest, length)
     return tiles, largest
+
+
+class Matrix(Protocol):
+    """The kernels of rows with each other, k(x, x) = 1, as systems ask for them."""
+
+    n_samples: int
+    n_padded: int  # with rows that pad tiles
+    n_threads: int | None
+
+    def multiply(self, vectors: Double) -> Double:
+        """The matrix times vectors (n_vectors, n_padded)."""
+
+    def columns(self, indices: Indices) -> NDArray[Any]:
+        """The columns of some rows, shape (n_indices, n_tiles, 128)."""
 
 
 class KernelMatrix:
@@ -98,17 +112,47 @@ class KernelMatrix:
         return columns
 
 
-class Landmarks:
+class TiledColumns:
+    """Columns of numbers for all rows, in tiles, and products with them; of rows that pad tiles they are 0.
+
+    Parameters
+    ----------
+    columns : array of shape (n_columns, n_tiles, 128)
+    n_threads : int or None
+    """
+
+    def __init__(self, columns: NDArray[Any], n_threads: int | None) -> None:
+        self._columns, self._ones = columns, np.ones(columns.shape[1:])
+        self._n_threads = check_n_threads(n_threads, columns.size)
+
+    def correlate(self, vectors: Double) -> Double:
+        """Z' v of vectors (n_vectors, n_padded), shape (n_vectors, n_columns)."""
+        size, n_tiles, _ = self._columns.shape
+        products = np.empty((len(vectors), size))
+        sparse.multiply_columns(
+            self._columns, size, self._ones, vectors.reshape(len(vectors), n_tiles, TILE),
+            np.empty((_n_strips(n_tiles), 2 * size)), np.empty((self._n_threads, sparse.PRODUCT_SCRATCH)),
+            products, self._n_threads)
+        return products
+
+    def combine(self, weights: Double) -> Double:
+        """Z w of weights (n_vectors, n_columns), shape (n_vectors, n_padded)."""
+        n_vectors, n_tiles = len(weights), self._columns.shape[1]
+        combined = np.zeros((n_vectors, n_tiles, TILE))
+        sparse.shift_vectors(self._columns, weights, self._ones, combined, np.empty((_n_strips(n_tiles), n_vectors)),
+                             np.empty(n_vectors), self._n_threads)
+        return combined.reshape(n_vectors, -1)
+
+
+class Landmarks(TiledColumns):
     """The kernels of all rows with a few of them, the landmarks, and what is computed with these columns.
 
     K is approximated by Z K_mm^-1 Z', with Z the columns of the landmarks and K_mm their rows in Z (C. Williams and
     M. Seeger, Using the Nystroem method to speed up kernel machines, 2001).
     """
 
-    def __init__(self, matrix: KernelMatrix, indices: Indices) -> None:
-        self._columns = matrix.columns(indices)
-        self._ones = np.ones(self._columns.shape[1:])
-        self._n_threads = check_n_threads(matrix.n_threads, self._columns.size)
+    def __init__(self, matrix: "Matrix", indices: Indices) -> None:
+        super().__init__(matrix.columns(indices), matrix.n_threads)
         between = self._columns.reshape(len(indices), -1)[:, indices].astype(np.float64)
         self.between = 0.5 * (between + between.T)
 
@@ -123,24 +167,6 @@ class Landmarks:
             scaled = columns.take(block, axis=1) * scale[block]
             solvers.add_products(scaled, 0, size, 1.0, gram, 0, scratch, self._n_threads)
         return gram
-
-    def correlate(self, vectors: Double) -> Double:
-        """Z' v of vectors (n_vectors, n_padded), shape (n_vectors, n_landmarks)."""
-        size, n_tiles, _ = self._columns.shape
-        products = np.empty((len(vectors), size))
-        sparse.multiply_columns(
-            self._columns, size, self._ones, vectors.reshape(len(vectors), n_tiles, TILE),
-            np.empty((_n_strips(n_tiles), 2 * size)), np.empty((self._n_threads, sparse.PRODUCT_SCRATCH)),
-            products, self._n_threads)
-        return products
-
-    def combine(self, weights: Double) -> Double:
-        """Z w of weights (n_vectors, n_landmarks), shape (n_vectors, n_padded)."""
-        n_vectors, n_tiles = len(weights), self._columns.shape[1]
-        combined = np.zeros((n_vectors, n_tiles, TILE))
-        sparse.shift_vectors(self._columns, weights, self._ones, combined, np.empty((_n_strips(n_tiles), n_vectors)),
-                             np.empty(n_vectors), self._n_threads)
-        return combined.reshape(n_vectors, -1)
 
 
 def _n_strips(n_tiles: int) -> int:

@@ -7,7 +7,7 @@ machine learning models, Science, 2024.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -165,8 +165,27 @@ def normalised(relevances: Double, X: Double, weights: Double) -> Double:
 
 def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
     """Relevances in proportion to mean squared derivatives of a model, and a small share for all columns alike."""
-    n_features, n_outputs = rows.X.shape[1], len(rows.targets)
-    rows = rows.first(max(1, min(len(rows.X), FEW_ROWS, _MOST_PRODUCTS // (n_outputs * (n_features + 1)))))
+    rows = rows_of_gradients(rows)
+    equal, squares = normalised(np.ones(rows.X.shape[1]), rows.X, rows.weights), np.zeros(rows.X.shape[1])
+    for gradient in gradients(rows, shape, choice):
+        squares += (rows.weights[:, None] * gradient**2).sum(axis=0)
+    if not np.isfinite(squares).all() or not squares.any():
+        return equal
+    return (1 - _EQUAL_SHARE) * normalised(squares, rows.X, rows.weights) + _EQUAL_SHARE * equal
+
+
+def rows_of_gradients(rows: ChoiceRows) -> ChoiceRows:
+    """As many of the rows as gradients are computed at."""
+    each = len(rows.targets) * (rows.X.shape[1] + 1)
+    return rows.first(max(1, min(len(rows.X), FEW_ROWS, _MOST_PRODUCTS // each)))
+
+
+def gradients(rows: ChoiceRows, shape: str, choice: Choice) -> Iterator[Double]:
+    """Gradients (n_rows, n_features) of a regression at the rows that it learns from, for one output after the other.
+
+    None at all where its matrix is not positive definite.
+    """
+    n_features = rows.X.shape[1]
     kernels, system = DenseKernels(rows.X, rows.X, rows.n_threads), DenseSystem(len(rows.X), rows.n_threads)
     declines = np.empty_like(system.matrix) if shape == "exponential" else None
     kernels.fill(choice.inverse, shape, system.matrix, declines)
@@ -174,19 +193,12 @@ def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
         declines = system.matrix.copy()
     with np.errstate(over="ignore"):  # of weights of 1e-300, whose system has no factors
         system.matrix.flat[:: len(rows.X) + 1] += choice.reg_lambda / rows.weights
-    equal = normalised(np.ones(n_features), rows.X, rows.weights)
     if not system.factorise():
-        return equal
-    coefficients = system.solve(rows.targets.T)
-    squares = np.zeros(n_features)
-    for k in range(n_outputs):
-        weighted = np.column_stack([coefficients[:, k], coefficients[:, k, None] * rows.X])
+        return
+    for coefficients in system.solve(rows.targets.T).T:
+        weighted = np.column_stack([coefficients, coefficients[:, None] * rows.X])
         products = system.multiply(declines, in_panels(weighted), n_features + 1)
-        gradient = choice.inverse**2 * (rows.X * products[:, :1] - products[:, 1:])
-        squares += (rows.weights[:, None] * gradient**2).sum(axis=0)
-    if not np.isfinite(squares).all() or not squares.any():
-        return equal
-    return (1 - _EQUAL_SHARE) * normalised(squares, rows.X, rows.weights) + _EQUAL_SHARE * equal
+        yield choice.inverse**2 * (products[:, 1:] - rows.X * products[:, :1])
 
 
 def lambdas_for(are_labels: bool) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from ..._estimator.monitor import Steps
 from ..._native import solvers
 from ..._native.array_types import Double, Indices
-from .kernel_matrix import KernelMatrix, Landmarks
+from .kernel_matrix import Landmarks, Matrix
 
 # A multiple of lambda and of the number of landmarks that keeps the kernels between landmarks positive definite, whose
 # entries are rounded to single precision.
@@ -37,7 +37,7 @@ class Solutions(NamedTuple):
         return out_of_fold
 
 
-def solve_systems(matrix: KernelMatrix, systems: Sequence[System], targets: Double, weights: Double, folds: Indices,
+def solve_systems(matrix: Matrix, systems: Sequence[System], targets: Double, weights: Double, folds: Indices,
                   landmarks: Indices, tolerance: float, max_iter: int, work: str = "kernel ridge") -> Solutions:
     """Minimise sum over rows of w (y - f)^2 + lambda |f|^2 for some folds that are left out, lambdas and outputs.
 
@@ -47,7 +47,7 @@ def solve_systems(matrix: KernelMatrix, systems: Sequence[System], targets: Doub
 
     Parameters
     ----------
-    matrix : KernelMatrix
+    matrix : Matrix
     systems : sequence of (fold, lambda)
     targets : array of shape (n_outputs, n_samples)
     weights, folds : arrays of shape (n_samples,)

@@ -63,8 +63,8 @@ def test_a_stage_is_the_callers():
     assert np.abs(next(stages)).max() < 10
 
 
-@pytest.mark.parametrize("rounds", [[1.0, 2.0], [0.0, 1.0, 2.0], [1.0, 1.5, 2.0], [1.0, 2.0, 4.0], [1.0, np.nan, 1.0]])
+@pytest.mark.parametrize("rounds", [[1.0, 2.0], [-1.0, 1.0, 2.0], [1.0, 1.5, 2.0], [1.0, 2.0, 4.0], [1.0, np.nan, 1.0]])
 def test_rounds_that_contradict(rounds):
-    check_term_rounds(np.array([1.0, 3.0, 2.0]), 3, 3)
+    check_term_rounds(np.array([0.0, 3.0, 2.0]), 3, 3)
     with pytest.raises(ValueError, match="rounds and terms"):
         check_term_rounds(np.array(rounds), 3, 3)
