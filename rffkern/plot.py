@@ -17,7 +17,7 @@ from ._estimator.evaluation import metric_name
 from ._estimator.metrics import ASCENDING, error_of_share, is_of_second, reliability
 from ._native.array_types import Double, NDArray
 from ._protocol.arguments import check_scalar
-from ._protocol.parameters import filled
+from ._protocol.docstrings import filled
 from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
 from ._report.coverage import coverages
 from ._report.effects import dependence as dependence_of
