@@ -28,6 +28,7 @@ from .._column_map.cells import (
 from .._column_map.tables import has_large_integers
 from .._native.array_types import Double, NDArray
 from .._native.scoring import read_numbers
+from .._protocol.arguments import truncated
 from .._rows.validation import LARGEST_VALUE
 from ..errors import InvalidInputError
 from .csv_text import (
@@ -512,8 +513,7 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
                "--reject FILE, or list the column in --categorical"
     elif kind.nullable and _as_missing(text):
         hint = f": {_as_missing(text)}"
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return f"{expected} got {shown!r}{hint}"
+    return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 
 def _as_missing(text: str, end: str = "") -> str:

@@ -8,6 +8,7 @@ import sys
 from typing import Any, ClassVar, Self
 
 from ..errors import InvalidInputError, NotFittedError
+from .arguments import truncated
 from .docstrings import Attribute, Parameter
 from .metadata_routing import add_setters, requests_of
 
@@ -87,8 +88,8 @@ class Parametrised:
         defaults = inspect.signature(type(self).__init__).parameters
         rows = []
         for name, value in self.get_params(deep=False).items():
-            mark, text = "td" if _same(value, defaults[name].default) else "th", repr(value)
-            shown = html.escape(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "...")
+            mark = "td" if _same(value, defaults[name].default) else "th"
+            shown = html.escape(truncated(repr(value), _MOST_SHOWN))
             rows.append(f"<tr><{mark}>{name}</{mark}><{mark}>{shown}</{mark}></tr>")
         is_fitted: Any = getattr(self, "__sklearn_is_fitted__", bool)
         state = "fitted" if is_fitted() else "not fitted"
