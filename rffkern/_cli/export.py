@@ -43,8 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
     if arguments.to == "sql" and (fitted := fitted_map_of(model)) is not None:
-        for note in cells_read((name, column.reading) for name, column in zip(
-                fitted.column_names(), fitted.columns, strict=True) if column.forms):
+        for note in cells_read(zip(fitted.column_names(), fitted.columns, strict=True)):
             say(f"{arguments.output}: reads {note}")
     if rows_and_results is not None:
         _verify(arguments, {**options_for(arguments.to, **options)}, *rows_and_results)
