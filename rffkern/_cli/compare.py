@@ -25,7 +25,7 @@ from .._rows.weights import check_weights
 from ..errors import InvalidInputError, RFFKernError
 from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of
 from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
-from .output import Progress, UsageError, check_output, printable, say
+from .output import Progress, UsageError, check_outputs, printable, say
 from .training_table import TrainingTable
 
 Fitted = tuple[Any, Callable[[TrainingTable], Predictions]]  # a model, and its predictions for a table
@@ -54,8 +54,7 @@ class Result(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and judge all models, and print a table of them."""
-    if arguments.reject is not None:
-        check_output(arguments.reject, arguments.data)
+    check_outputs({"--reject": arguments.reject}, arguments.data)
     table, _, rows = open_training(arguments, None if arguments.task is None else arguments.task == "classification",
                                    arguments.categorical)
     if rows.has_labels and len(labels := np.unique(rows.y)) < 2:

@@ -29,7 +29,7 @@ from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
-from .output import STDIN, Progress, UsageError, check_output, given_once, open_rejected, say
+from .output import DASH, Progress, UsageError, check_outputs, given_once, open_rejected, output_path, say
 from .table import BLOCK_ROWS, Table, csv_format, shortened
 from .training_table import (
     Roles,
@@ -105,8 +105,8 @@ def run(arguments: argparse.Namespace) -> None:
         kept = vars(model).get("_out_of_fold")
         if kept is None or name == "cross_validation":  # whose rows have chosen nothing, as those of bags have
             model._keep_record({**(kept or {}), **evaluations[name].predictions.record(_SOURCES[name])})
-    output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
-    save(model, output, metadata=_metadata(arguments, table, roles, rows, {
+    shown = "standard output" if arguments.output == DASH else arguments.output
+    save(model, output_path(arguments.output), metadata=_metadata(arguments, table, roles, rows, {
         which: each.figures() for which, each in evaluations.items()}))
 
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
@@ -256,13 +256,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     stem, ending = os.path.splitext(arguments.output)
     if ending not in ("", ".npz") and not is_stream(arguments.output):
         say(f"{arguments.output}: model files are .npz archives; a better name is {stem}.npz")
-    outputs = [output for output in (arguments.output, arguments.reject, arguments.checkpoint)
-               if output not in (None, STDIN)]
-    for output in outputs:
-        check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))
-    if len(set(map(os.path.realpath, outputs))) < len(outputs):
-        raise UsageError(f"MODEL, --reject and --checkpoint must be different files, got "
-                         f"{', '.join(map(repr, outputs))}")
+    check_outputs({"MODEL": arguments.output, "--reject": arguments.reject, "--checkpoint": arguments.checkpoint},
+                  arguments.data, arguments.eval)
 
 
 # --- the model and its parameters

@@ -24,13 +24,13 @@ from .binary_table import ARROW_ENDINGS
 from .jobs import map_in_processes
 from .model_rows import ModelRows, load_predictor, open_for, written_as
 from .output import (
-    STDIN,
+    DASH,
     Finding,
     JsonLog,
     Progress,
     RejectedRow,
     UsageError,
-    check_output,
+    check_outputs,
     open_rejected,
     say,
 )
@@ -41,7 +41,7 @@ from .table import Block, Selection, Table, column_index, column_indices, target
 
 def run(arguments: argparse.Namespace) -> None:
     """Write predictions and, if the table has labels, report the score."""
-    if arguments.output == STDIN:
+    if arguments.output == DASH:
         arguments.output = None
     on_cluster = arguments.workers is not None or arguments.dask is not None
     files = check_folder(arguments) if on_cluster else []
@@ -147,21 +147,13 @@ def _check_outputs(arguments: argparse.Namespace, written: str | None, on_cluste
         if output.endswith((".npy", *ARROW_ENDINGS)) and stream:
             raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
                              f"{output!r} is a pipe or a device")
-        check_output(output, arguments.data, arguments.model)
     if written is not None and written.endswith(".npy"):
         for option in ("interval", "explain", "keep"):
             if getattr(arguments, option):
                 raise UsageError(f"--{option} needs a table as OUT, such as a .csv, got {output!r}: a .npy contains "
                                  "only predictions")
-    options_of: dict[str, str] = {}
-    for option, path in {"OUT": output, "--reject": arguments.reject, "--check": arguments.check}.items():
-        if path is None or path == STDIN:
-            continue
-        if option != "OUT":
-            check_output(path, arguments.data, arguments.model)
-        other = options_of.setdefault(os.path.realpath(path), option)
-        if other != option:
-            raise UsageError(f"{other} and {option} must be two files, got {path!r} for both")
+    check_outputs({"OUT": output, "--reject": arguments.reject, "--check": arguments.check}, arguments.data,
+                  arguments.model)
 
 
 def _check_options(arguments: argparse.Namespace, model: Any) -> None:
