@@ -108,10 +108,22 @@ def run(arguments: argparse.Namespace) -> None:
         kept = vars(model).get("_out_of_fold")
         if kept is None or name == "cross_validation":  # whose rows have chosen nothing, as those of bags have
             model._keep_record({**(kept or {}), **evaluations[name].predictions.record(_SOURCES[name])})
-    shown = "standard output" if arguments.output == DASH else arguments.output
     save(model, output_path(arguments.output), metadata=_metadata(arguments, table, roles, rows, {
         which: each.figures() for which, each in evaluations.items()}))
 
+    _report_training(arguments, model, rows, seconds)
+    decided = "" if getattr(model, "early_stopping_rounds", None) is None else ", which decided when training ended"
+    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}{decided}",
+             "cross_validation": f"rows in {how}"}
+    for name, evaluation in evaluations.items():
+        _report(evaluation, which[name])
+    if not evaluations:
+        _report_held_out(model)
+
+
+def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTable, seconds: float) -> None:
+    """Say what was trained, how training ended, and which columns are not used."""
+    shown = "standard output" if arguments.output == DASH else arguments.output
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
         f"{shown}")
     if arguments.checkpoint is not None:
@@ -123,13 +135,6 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = "" if column_map is None else words_on_dropped(column_map.describe())
     if dropped:
         say(f"columns not used: {dropped}")
-    decided = "" if getattr(model, "early_stopping_rounds", None) is None else ", which decided when training ended"
-    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}{decided}",
-             "cross_validation": f"rows in {how}"}
-    for name, evaluation in evaluations.items():
-        _report(evaluation, which[name])
-    if not evaluations:
-        _report_held_out(model)
 
 
 def open_training(arguments: argparse.Namespace, classify: bool | None,
