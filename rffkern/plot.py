@@ -16,8 +16,8 @@ from ._estimator.base import index_of
 from ._estimator.evaluation import metric_name
 from ._estimator.metrics import ASCENDING, error_of_share, is_of_second, reliability
 from ._native.array_types import Double, NDArray
-from ._protocol.arguments import check_scalar
-from ._protocol.parameters import filled
+from ._protocol.arguments import check_scalar, truncated
+from ._protocol.docstrings import filled
 from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
 from ._report.coverage import coverages
 from ._report.effects import dependence as dependence_of
@@ -56,8 +56,7 @@ def _rows(model: Any, X: Any, y: Any = None) -> LabelledRows:
 
 def _text(name: str, most: int = 40) -> str:
     """A name as matplotlib shows it: no formula, and not too long."""
-    name = name if len(name) <= most else name[: most - 3] + "..."
-    return name.replace("$", r"\$")
+    return truncated(name, most).replace("$", r"\$")
 
 
 def importance(model: Any, X: Any = None, y: Any = None, *, n_columns: int = 15, ax: Any = None) -> Any:

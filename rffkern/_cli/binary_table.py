@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._column_map.cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, read_column
 from .._column_map.tables import RawColumn, has_large_integers, read_table
+from .._protocol.arguments import truncated
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
 from .csv_table import cell_error
@@ -267,8 +268,8 @@ class ArrowTable:
         if types.is_duration(kind):
             return self._raw_column(column, j, NUMERIC).values
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-            text = next(filter(None, _texts(column)), "")
-            reason = f"expected a column of numbers, got {text[:60]!r} in one of type {kind}: save it as numbers"
+            text = truncated(next(filter(None, _texts(column)), ""), 60)
+            reason = f"expected a column of numbers, got {text!r} in one of type {kind}: save it as numbers"
             raise RejectedRow(start + 1, None, column_label(j, self.columns), reason, "").error(self.path)
         numbers: NDArray[np.float64] = column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
         return numbers

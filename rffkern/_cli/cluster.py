@@ -25,7 +25,7 @@ from ..errors import ColumnWarning, InvalidInputError
 from .binary_table import check_has_columns
 from .csv_text import SEPARATOR_LINE
 from .open_table import input_files, is_empty, open_table, same_columns
-from .output import STDIN, Progress, UsageError, printable, say
+from .output import DASH, Progress, UsageError, output_path, printable, say
 from .table import Table, column_indices, csv_format
 from .training_table import MAX_INTEGER_LABELS, column_roles, with_categories
 
@@ -80,9 +80,10 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
             warnings.simplefilter("ignore", ColumnWarning)
             model.fit(X, y, weights)
         seconds = time.perf_counter() - started
-    output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
+    shown = "standard output" if arguments.output == DASH else arguments.output
     given = {"target": str(names[roles.target]), "rows": kind.n_rows, "note": arguments.note, "date": arguments.date}
-    save(model.to_local(), output, metadata={key: value for key, value in given.items() if value is not None})
+    save(model.to_local(), output_path(arguments.output), metadata={
+        key: value for key, value in given.items() if value is not None})
     say(printable(f"trained {type(local).__name__} on {kind.n_rows} rows of {len(roles.features)} columns in "
                   f"{frame.npartitions} partitions on {n_workers} workers in {seconds:.2f} s: {shown}"))
 

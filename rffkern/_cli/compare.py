@@ -16,16 +16,18 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.column_map import ColumnMap
 from .._estimator.evaluation import Evaluation, Predictions, aligned, metric_name, with_error
+from .._estimator.links import SoftmaxLink, probabilities
 from .._estimator.metrics import ASCENDING, class_shares, label_codes
 from .._estimator.registry import AUTOMATIC, FAMILIES
 from .._files.model_files import dumps
 from .._native import solvers
 from .._native.array_types import Double, NDArray
 from .._rows.weights import check_weights
+from .._training.kernel_ridge.calibration import log_losses
 from ..errors import InvalidInputError, RFFKernError
 from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of
 from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
-from .output import Progress, UsageError, check_output, printable, say
+from .output import Progress, UsageError, check_outputs, printable, say
 from .training_table import TrainingTable
 
 Fitted = tuple[Any, Callable[[TrainingTable], Predictions]]  # a model, and its predictions for a table
@@ -54,8 +56,7 @@ class Result(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and judge all models, and print a table of them."""
-    if arguments.reject is not None:
-        check_output(arguments.reject, arguments.data)
+    check_outputs({"--reject": arguments.reject}, arguments.data)
     table, _, rows = open_training(arguments, None if arguments.task is None else arguments.task == "classification",
                                    arguments.categorical)
     if rows.has_labels and len(labels := np.unique(rows.y)) < 2:
@@ -167,9 +168,8 @@ def _linear(training: TrainingTable) -> Fitted:
     model = _logistic(X, codes, len(classes), weights)
 
     def predict(rows: TrainingTable) -> Predictions:
-        scores = columns.transform(rows.raw()) @ model[:-1] + model[-1]
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return Predictions(label_codes(rows.y, classes), odds / odds.sum(axis=1, keepdims=True), None, classes)
+        proba = probabilities(SoftmaxLink(), columns.transform(rows.raw()) @ model[:-1] + model[-1])
+        return Predictions(label_codes(rows.y, classes), proba, None, classes)
 
     return (columns, model), predict
 
@@ -195,17 +195,13 @@ def _ridge(X: Double, y: Double, weights: Double) -> tuple[Double, Double, Doubl
 def _logistic(X: Double, codes: NDArray[np.intp], n_classes: int, weights: Double) -> Double:
     """Coefficients of the softmax and, in the last row, intercepts: least log loss with a ridge."""
     with_one = np.column_stack([X, np.ones(len(X))])
-    is_class = codes[:, None] == np.arange(n_classes)
 
     def loss(flat: Double) -> tuple[float, Double]:
         coefficients = flat.reshape(-1, n_classes)
-        scores = with_one @ coefficients
-        scores -= scores.max(axis=1, keepdims=True)
-        odds = np.exp(scores)
-        total = odds.sum(axis=1, keepdims=True)
+        losses, residuals = log_losses((with_one @ coefficients).T, codes)
         ridge = np.vstack([_LOGISTIC_RIDGE * coefficients[:-1], np.zeros((1, n_classes))])
-        value = float((weights * (np.log(total[:, 0]) - scores[is_class])).sum() + 0.5 * (ridge * coefficients).sum())
-        return value, (with_one.T @ (weights[:, None] * (odds / total - is_class)) + ridge).ravel()
+        value = (weights * losses).sum() + 0.5 * (ridge * coefficients).sum()
+        return float(value), (with_one.T @ (weights * residuals).T + ridge).ravel()
 
     found, _, _ = solvers.minimize(loss, np.zeros(with_one.shape[1] * n_classes), 200, loss_tolerance=1e-8)
     return found.reshape(-1, n_classes)

@@ -28,6 +28,7 @@ from .._column_map.cells import (
 from .._column_map.tables import has_large_integers
 from .._native.array_types import Double, NDArray
 from .._native.scoring import read_numbers
+from .._protocol.arguments import truncated
 from .._rows.validation import LARGEST_VALUE
 from ..errors import InvalidInputError
 from .csv_text import (
@@ -73,8 +74,7 @@ class CsvTable:
     has_labels = False
 
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
-        self._source, self._decimal, self._dates = TextSource(path, form.encoding), form.decimal, form.dates
-        self._missing = form.missing
+        self._source, self._form = TextSource(path, form.encoding), form
         self.path, self.total = self._source.name, self._source.total
         seen: list[Chunk] = []
         chunks = self._source.chunks()
@@ -111,8 +111,9 @@ class CsvTable:
         return [[cell.strip() for cell in row] for row in rows]
 
     def _starts_with_names(self, rows: list[list[str]], line: int, names: Sequence[str]) -> bool:
-        pointed = rows if self._decimal == "." else [[cell.replace(",", ".") for cell in row] for row in rows]
-        if _contains_names(rows[0], names) or looks_like_header(rows[0], rows[1] if rows[1:] else (), self._decimal):
+        decimal = self._form.decimal
+        pointed = rows if decimal == "." else [[cell.replace(",", ".") for cell in row] for row in rows]
+        if _contains_names(rows[0], names) or looks_like_header(rows[0], rows[1] if rows[1:] else (), decimal):
             return True
         if _may_be_numbered(*pointed):
             raise InvalidInputError(f"{self.path}: row 1 (line {line}) may be column names or data: "
@@ -122,8 +123,7 @@ class CsvTable:
 
     def read(self, selection: Selection) -> tuple[Iterator[RawBlock], Callable[[RawBlock], Block]]:
         """All rows; labels are text.  Of a pipe only once."""
-        parser = CsvParser(self.path, self.delimiter, self._decimal, self.columns, self.n_columns, selection,
-                           self._dates, self._missing)
+        parser = CsvParser(self.path, self.delimiter, self._form, self.columns, self.n_columns, selection)
         blocks = raw_blocks(self._data_chunks(), self.delimiter, lambda: self._source.position, self._source.encoding,
                             self.path)
         return blocks, parser.parse
@@ -222,12 +222,12 @@ class CsvParser:
     column by column; and if a cell has an error, row by row, to locate it.
     """
 
-    def __init__(self, path: str, delimiter: str, decimal: str, names: list[str] | None, n_columns: int,
-                 selection: Selection, dates: str | None = None, missing: tuple[str, ...] = ()) -> None:
-        self.path, self.delimiter, self.decimal, self.dates = path, delimiter, decimal, dates
+    def __init__(self, path: str, delimiter: str, form: CsvFormat, names: list[str] | None, n_columns: int,
+                 selection: Selection) -> None:
+        self.path, self.delimiter, self.decimal, self.dates = path, delimiter, form.decimal, form.dates
         self.names, self.n_columns, self.selection = names, n_columns, selection
-        self.types = [each._replace(words=(*each.words, *missing)) if each.nullable and each.kind != CATEGORY else each
-                      for each in selection.feature_types()]
+        self.types = [each._replace(words=(*each.words, *form.missing)) if each.nullable and each.kind != CATEGORY
+                      else each for each in selection.feature_types()]
 
     def parse(self, raw: RawBlock) -> Block:
         """Numbers, labels and kept columns of all records; kinds that are still UNKNOWN are inferred first."""
@@ -512,8 +512,7 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
                "--reject FILE, or list the column in --categorical"
     elif kind.nullable and _as_missing(text):
         hint = f": {_as_missing(text)}"
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return f"{expected} got {shown!r}{hint}"
+    return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 
 def _as_missing(text: str, end: str = "") -> str:

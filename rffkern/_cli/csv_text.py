@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from ..errors import InvalidInputError
-from .output import STDIN
+from .output import DASH
 from .table import BLOCK_ROWS
 
 LONGEST_CELL = 131_072  # in characters, as in Python's csv
@@ -50,11 +50,11 @@ class TextSource:
     """
 
     def __init__(self, path: str, encoding: str = "utf-8") -> None:
-        self.name = "standard input" if path == STDIN else path
+        self.name = "standard input" if path == DASH else path
         self.encoding = codecs.lookup(encoding).name
         self.position, self.total, self._line = 0, None, 1  # the line with which the next chunk begins
         self._named_gzip, self._started = path.lower().endswith(".gz"), False
-        if path == STDIN:
+        if path == DASH:
             if sys.stdin is None:  # closed
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             self._file = cast(io.BufferedReader, sys.stdin.buffer)

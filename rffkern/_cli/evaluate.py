@@ -13,14 +13,13 @@ from .._native.array_types import NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
-from .output import Progress, check_output, open_rejected, printable, say
+from .output import Progress, check_outputs, open_rejected, printable, say
 from .table import ColumnType, Table, column_index, column_indices, column_label, shortened, targets_of
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the metrics, as a table or as one JSON object."""
-    if arguments.reject is not None:
-        check_output(arguments.reject, arguments.data, arguments.model)
+    check_outputs({"--reject": arguments.reject}, arguments.data, arguments.model)
     model = load_predictor(arguments.model, arguments.threads)
     table = open_for(model, arguments)
     weight = None if arguments.weight is None else column_index(table, arguments.weight)

@@ -14,7 +14,7 @@ from .._files.atomic_file import atomic_write, is_stream
 from .._files.model_files import load
 from ..errors import InvalidInputError, TrainingStateError
 from .model_rows import load_predictor
-from .output import STDIN, UsageError, check_output, say
+from .output import DASH, UsageError, check_outputs, output_path, say
 from .verify import judge, read_rows
 
 
@@ -25,26 +25,23 @@ def run(arguments: argparse.Namespace) -> None:
         options_for(arguments.to, **options)
     except InvalidInputError as error:
         raise UsageError(f"--{error}") from error
-    if arguments.data is not None and (arguments.output == STDIN or is_stream(arguments.output)):
+    if arguments.data is not None and (arguments.output == DASH or is_stream(arguments.output)):
         raise UsageError(f"--verify needs a file as OUT, got {arguments.output!r}")
-    if arguments.output != STDIN:
-        check_output(arguments.output, arguments.model, *([] if arguments.data is None else [arguments.data]))
-        stem, suffix = os.path.splitext(arguments.output)
-        suffixes = TARGETS[arguments.to].suffixes
-        if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
-            say(f"{arguments.output}: the file has the format {arguments.to}; a better name is "
-                f"{stem}{suffixes[0]}")
+    check_outputs({"OUT": arguments.output}, arguments.model, arguments.data)
+    stem, suffix = os.path.splitext(arguments.output)
+    suffixes = TARGETS[arguments.to].suffixes
+    if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
+        say(f"{arguments.output}: the file has the format {arguments.to}; a better name is {stem}{suffixes[0]}")
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments.model, arguments.threads)
     rows_and_results = None if arguments.data is None else read_rows(
         arguments, model, arguments.to, arguments.explain)
     try:
-        export(model, "/dev/stdout" if arguments.output == STDIN else arguments.output, to=arguments.to,
-               interval=arguments.interval, explain=arguments.explain, **options)
+        export(model, output_path(arguments.output), to=arguments.to, interval=arguments.interval,
+               explain=arguments.explain, **options)
     except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
     if arguments.to == "sql" and (fitted := fitted_map_of(model)) is not None:
-        for note in cells_read((name, column.reading) for name, column in zip(
-                fitted.column_names(), fitted.columns, strict=True) if column.forms):
+        for note in cells_read(zip(fitted.column_names(), fitted.columns, strict=True)):
             say(f"{arguments.output}: reads {note}")
     if rows_and_results is not None:
         _verify(arguments, {**options_for(arguments.to, **options)}, *rows_and_results)

@@ -29,7 +29,7 @@ from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
-from .output import STDIN, Progress, UsageError, check_output, given_once, open_rejected, say
+from .output import DASH, Progress, UsageError, check_outputs, given_once, open_rejected, output_path, say
 from .table import BLOCK_ROWS, Table, csv_format, shortened
 from .training_table import (
     Roles,
@@ -54,7 +54,7 @@ _OF_EVAL = " of eval_set X "
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and save a model, and report its score on the rows that it was not trained on."""
-    models, asked, categorical = _build_models(arguments)
+    models, chooses_columns, categorical = _build_models(arguments)
     _check_outputs(arguments)
     if arguments.workers is not None or arguments.dask is not None:
         from .cluster import fit_on_cluster  # which needs dask
@@ -63,15 +63,18 @@ def run(arguments: argparse.Namespace) -> None:
         return
 
     # The rows, and how the model reads their columns.
-    table, roles, rows = open_training(arguments, next(iter(models)) if len(models) == 1 else None,
-                                       None if asked is None else categorical)  # without a map, all are numbers
+    classify, any_model = next(iter(models.items()))
+    table, roles, rows = open_training(arguments, classify if len(models) == 1 else None,
+                                       None if any_model.columns is None else categorical)  # without a map, numbers
     eval_rows = eval_path = None
     if arguments.eval is not None:
         other = open_table(arguments.eval, csv_format(arguments), table.columns or ())
         eval_path = other.path
         eval_rows = read_eval(other, matching_roles(roles, table, other), rows)
     model = models[rows.has_labels]
-    columns = _choose_columns(asked, rows, table.path, model)
+    if not chooses_columns and rows.needs_map():
+        _report_contents(rows, table.path)
+    columns = suitable_columns(model, rows, model.columns)
     model.set_params(columns=columns)
     _warn_identifiers(rows, table.path)
     _remark_dates(arguments, rows, table.path, model)
@@ -105,10 +108,22 @@ def run(arguments: argparse.Namespace) -> None:
         kept = vars(model).get("_out_of_fold")
         if kept is None or name == "cross_validation":  # whose rows have chosen nothing, as those of bags have
             model._keep_record({**(kept or {}), **evaluations[name].predictions.record(_SOURCES[name])})
-    output, shown = ("/dev/stdout", "standard output") if arguments.output == STDIN else (arguments.output,) * 2
-    save(model, output, metadata=_metadata(arguments, table, roles, rows, {
+    save(model, output_path(arguments.output), metadata=_metadata(arguments, table, roles, rows, {
         which: each.figures() for which, each in evaluations.items()}))
 
+    _report_training(arguments, model, rows, seconds)
+    decided = "" if getattr(model, "early_stopping_rounds", None) is None else ", which decided when training ended"
+    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}{decided}",
+             "cross_validation": f"rows in {how}"}
+    for name, evaluation in evaluations.items():
+        _report(evaluation, which[name])
+    if not evaluations:
+        _report_held_out(model)
+
+
+def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTable, seconds: float) -> None:
+    """Say what was trained, how training ended, and which columns are not used."""
+    shown = "standard output" if arguments.output == DASH else arguments.output
     say(f"trained {type(model).__name__} on {len(rows.y)} rows of {rows.X.shape[1]} columns in {seconds:.2f} s: "
         f"{shown}")
     if arguments.checkpoint is not None:
@@ -120,13 +135,6 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = "" if column_map is None else words_on_dropped(column_map.describe())
     if dropped:
         say(f"columns not used: {dropped}")
-    decided = "" if getattr(model, "early_stopping_rounds", None) is None else ", which decided when training ended"
-    which = {"held_out": "held-out rows", "eval": f"rows of {eval_path}{decided}",
-             "cross_validation": f"rows in {how}"}
-    for name, evaluation in evaluations.items():
-        _report(evaluation, which[name])
-    if not evaluations:
-        _report_held_out(model)
 
 
 def open_training(arguments: argparse.Namespace, classify: bool | None,
@@ -256,22 +264,14 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     stem, ending = os.path.splitext(arguments.output)
     if ending not in ("", ".npz") and not is_stream(arguments.output):
         say(f"{arguments.output}: model files are .npz archives; a better name is {stem}.npz")
-    outputs = [output for output in (arguments.output, arguments.reject, arguments.checkpoint)
-               if output not in (None, STDIN)]
-    for output in outputs:
-        check_output(output, arguments.data, *([] if arguments.eval is None else [arguments.eval]))
-    if len(set(map(os.path.realpath, outputs))) < len(outputs):
-        raise UsageError(f"MODEL, --reject and --checkpoint must be different files, got "
-                         f"{', '.join(map(repr, outputs))}")
+    check_outputs({"MODEL": arguments.output, "--reject": arguments.reject, "--checkpoint": arguments.checkpoint},
+                  arguments.data, arguments.eval)
 
 
 # --- the model and its parameters
 
-_DEFAULT = "default"  # the parameter `columns`, where nothing is asked for
-
-
-def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, list[str]]:
-    """Untrained models by whether they classify, the parameter `columns`, and columns that are to be categories.
+def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], bool, list[str]]:
+    """Untrained models by whether they classify, whether options choose `columns`, and columns that are categories.
 
     All parameters are checked before a row is read.  Of the two models of `--model auto`, those that accept the
     parameters are kept; if both do, the table decides.  If neither does, the error is that of the model that knows
@@ -284,16 +284,19 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
                          "out")
     if arguments.pairs is not None and not arguments.additive:
         raise UsageError("--pairs needs --additive: without it all columns may interact")
+    try:
+        params, categorical = _asked_parameters(arguments)
+    except InvalidInputError as error:
+        raise UsageError(str(error)) from error
     errors: list[tuple[int, InvalidInputError]] = []
     models = {}
     for name in AUTOMATIC if arguments.model == AUTO else [arguments.model]:
         model: Any = FAMILIES[name].load()()
+        in_order = {"validation": "last"} if arguments.time is not None and "validation" in model._param_names() else {}
         try:
-            params, columns, categorical = _parameters_of(arguments, name, model)
-            model.set_params(**params)
+            _check_options(arguments, name, model)
+            model.set_params(**in_order | params)
             model._check_params()
-            if arguments.eval is not None and "eval_set" not in inspect.signature(model.fit).parameters:
-                raise InvalidInputError(f"--eval needs a model that is trained in rounds, which {name} is not")
             models[FAMILIES[name].task == "classifier"] = model
         except InvalidInputError as error:
             names = (text.partition("=")[0].partition("__")[0] for text in arguments.set)
@@ -301,11 +304,11 @@ def _build_models(arguments: argparse.Namespace) -> tuple[dict[bool, Any], Any, 
     if not models:
         _, cause = min(errors, key=operator.itemgetter(0))
         raise UsageError(str(cause)) from cause
-    return models, columns, categorical
+    return models, "columns" in params, categorical
 
 
-def _parameters_of(arguments: argparse.Namespace, name: str, model: Any) -> tuple[dict[str, Any], Any, list[str]]:
-    """What the options ask of a model: its parameters, the parameter `columns`, and columns that are categories."""
+def _asked_parameters(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """The parameters that the options ask for, and columns that are to be categories."""
     params = given_once("--set", map(_parameter, arguments.set))
     for option, parameter, value in (
             ("--columns", "columns", None if arguments.columns is None
@@ -318,22 +321,23 @@ def _parameters_of(arguments: argparse.Namespace, name: str, model: Any) -> tupl
             ("--checkpoint", "warm_start", None if arguments.checkpoint is None else True)):
         if value is not None and params.setdefault(parameter, value) != value:
             raise InvalidInputError(f"{option} and --set {parameter} give two values: leave out one")
-    params = {"random_state": 0} | params
-    columns, categorical = _column_request(params, arguments.categorical)
-    params |= {} if columns is _DEFAULT else {"columns": columns}
-    if arguments.time is not None and "validation" in model._param_names():
-        params = {"validation": "last"} | params
+    params, categorical = _with_columns(params, arguments.categorical)
+    return {"random_state": 0} | params, categorical
+
+
+def _check_options(arguments: argparse.Namespace, name: str, model: Any) -> None:
+    """Refuse options that are not for a model, by what it has parameters for."""
+    known = {*model._param_names(), *inspect.signature(model.fit).parameters}
     for option, is_given, needed, what in (
-            ("--max-seconds", arguments.max_seconds is not None, {"max_seconds"},
-             "a model that is trained in rounds"),
+            ("--max-seconds", arguments.max_seconds is not None, {"max_seconds"}, "a model that is trained in rounds"),
             ("--checkpoint", arguments.checkpoint is not None, {"warm_start", "n_estimators"},
              "a model whose training goes on with the same bits"),
             ("--monotone", bool(arguments.monotone), {"monotone_constraints"}, "Fourier boosting"),
-            ("--additive", arguments.additive, {"interaction_constraints"}, "Fourier boosting")):
-        if is_given and not needed <= {*model._param_names()}:
+            ("--additive", arguments.additive, {"interaction_constraints"}, "Fourier boosting"),
+            ("--eval", arguments.eval is not None, {"eval_set"}, "a model that is trained in rounds")):
+        if is_given and not needed <= known:
             raise InvalidInputError(f"{option} needs {what}, which {name} is not: leave it out, or choose "
                                     "another --model")
-    return params, columns, categorical
 
 
 _AFTER_SIGN = re.compile("(?<=[01]),(?=.)")  # a comma that ends NAME=SIGN; another one belongs to a name
@@ -363,18 +367,23 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, {"None": None, "True": True, "False": False}.get(value, value)
 
 
-def _column_request(params: dict[str, Any], categorical: Sequence[str]) -> tuple[Any, list[str]]:
-    """What the parameters of a model ask for of columns; those of the column map are removed from `params`."""
-    nested = {name: params.pop(f"columns__{name}") for name in ColumnMap._param_names() if f"columns__{name}" in params}
-    explicit = bool(nested) or "columns" in params
-    columns = _columns_parameter(params.pop("columns", "map"), nested) if explicit else _DEFAULT
+def _with_columns(params: dict[str, Any], categorical: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Parameters with `columns` in place of texts and of those of a column map, and columns that are to be categories.
+
+    There is no `columns` where nothing is asked for.
+    """
+    nested = {name: value for name, value in params.items() if name.startswith("columns__")}
+    params = {name: value for name, value in params.items() if name not in nested}
+    if not nested and "columns" not in params:
+        return params, [*categorical]
+    columns = params["columns"] = _columns_parameter(params.get("columns", "map"), nested)
     if columns is None and categorical:
         raise InvalidInputError("--categorical needs a column map: leave out columns none")
     named = list(getattr(columns, "categorical_features", None) or ())
     if not all(isinstance(name, str) for name in named):
         raise InvalidInputError("categorical_features must be names of columns (--categorical also takes indices), got "
                                 f"{named!r}")
-    return columns, [*categorical, *named]
+    return params, [*categorical, *named]
 
 
 def _columns_parameter(value: Any, nested: dict[str, Any]) -> Any:
@@ -383,26 +392,19 @@ def _columns_parameter(value: Any, nested: dict[str, Any]) -> Any:
         value = {"none": None, "map": {}}.get(value, value.split(","))
     if value is None or isinstance(value, str):
         if nested:
-            raise InvalidInputError(f"columns__{next(iter(nested))} needs a column map, got columns={value!r}")
+            raise InvalidInputError(f"{next(iter(nested))} needs a column map, got columns={value!r}")
         return value
     if isinstance(value, list):
         value = {"numeric": value}
     if not isinstance(value, dict):
         raise InvalidInputError("columns must be none, map, auto, search, numeric transforms separated by commas, "
                                 f"or parameters of ColumnMap as JSON, got {value!r}")
-    value = {**value, **nested}
+    value = value | {name.removeprefix("columns__"): each for name, each in nested.items()}
     if isinstance(value.get("numeric"), list):
         value["numeric"] = tuple(value["numeric"])
     columns = ColumnMap().set_params(**value)
     columns._check_params()
     return columns
-
-
-def _choose_columns(columns: Any, rows: TrainingTable, path: str, model: Any) -> Any:
-    """The parameter `columns` of a model; what the table decides is reported."""
-    if columns is _DEFAULT and rows.needs_map():
-        _report_contents(rows, path)
-    return suitable_columns(model, rows, model.columns if columns is _DEFAULT else columns)
 
 
 def suitable_columns(model: Any, rows: TrainingTable, columns: Any) -> Any:

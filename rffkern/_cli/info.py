@@ -85,18 +85,7 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         facts["kernel ridge"] = model.kernel_ridge_report_.reason
     if getattr(model, "interaction_constraints", None) is not None:
         facts["interactions"] = [f"{first} x {second}" for first, second in model.interaction_pairs_] or "none"
-    for name in getattr(model, "_fitted_curves", ()):
-        values, fact = getattr(model, name), _fact(name)
-        if name in _NOT_SHOWN:
-            continue
-        if name == "feature_importances_":
-            names = facts.get("feature names", [*map(str, range(len(values)))])
-            ranks = sorted(range(len(values)), key=lambda j: -values[j])
-            facts[fact] = {names[j]: float(f"{values[j]:.4g}") for j in ranks}
-        elif not name.endswith("loss_"):
-            facts[fact] = [float(f"{value:.6g}") for value in values]
-        elif values.size:
-            facts[fact] = f"{values[0]:.6g} before training, {values[-1]:.6g} at the end"
+    facts |= _describe_curves(model, facts.get("feature names"))
     if hasattr(model, "select_top_k"):
         columns = facts.get("feature names", range(model.n_features_in_))
         facts["most relevant"] = [columns[j] for j in model.select_top_k(model.n_features_in_)]
@@ -113,6 +102,22 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
             facts["held-out rows"] = record["figures"]
     if getattr(model, "metadata_", None):
         facts["metadata"] = model.metadata_
+    return facts
+
+
+def _describe_curves(model: Any, names: list[str] | None) -> dict[str, Any]:
+    """Fitted arrays of a model: importances by column, the largest first, both ends of losses, others as they are."""
+    facts: dict[str, Any] = {}
+    for name in getattr(model, "_fitted_curves", ()):
+        values = getattr(model, name)
+        if name == "feature_importances_":
+            ranks = sorted(range(len(values)), key=lambda j: -values[j])
+            facts[_fact(name)] = {names[j] if names else str(j): float(f"{values[j]:.4g}") for j in ranks}
+        elif name.endswith("loss_"):
+            if values.size:
+                facts[_fact(name)] = f"{values[0]:.6g} before training, {values[-1]:.6g} at the end"
+        elif name not in _NOT_SHOWN:
+            facts[_fact(name)] = [float(f"{value:.6g}") for value in values]
     return facts
 
 

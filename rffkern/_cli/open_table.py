@@ -10,7 +10,7 @@ from ..errors import InvalidInputError
 from .binary_table import ARROW_ENDINGS, ArrayTable, ArrowTable
 from .csv_table import CsvTable
 from .csv_text import BINARY_MARKS
-from .output import STDIN, say
+from .output import DASH, say
 from .table import Block, CsvFormat, Selection, Table, column_index
 
 # First bytes of files, and the ending that such a file should have.
@@ -65,7 +65,7 @@ def ending(path: str) -> str:
 
 def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
     format_of_name = ending(path)
-    stream = path == STDIN or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
+    stream = path == DASH or path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
     found = None if stream or not os.path.exists(path) else _format_of_content(path)
     if found is not None and _FORMATS[found] != _FORMATS.get(format_of_name) and format_of_name != ".npz":
         say(f"{path}: the name ends in {format_of_name or 'no format'}, but the file contains "

@@ -8,13 +8,13 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, Self, TextIO
 
 from .._files.atomic_file import atomic_write, check_writable
 from ..errors import InvalidInputError
 
-STDIN = "-"  # also stdout, as the name of an output
+DASH = "-"  # standard input as the name of a table, and standard output as that of an output
 
 EXIT_CODES = {  # what each means, and what to do; docs/messages.md has the same
     0: ("success; rows may have been rejected where --reject was given", ""),
@@ -120,15 +120,30 @@ def printable(text: str) -> str:
                    for character in text)
 
 
-def check_output(path: str, *inputs: str) -> None:
-    """Refuse, before any work, an output that is also an input, or in a folder of these, or that cannot be written."""
-    files = [name for name in inputs if name != STDIN and os.path.exists(name)]
-    for name in files:
-        if os.path.isdir(name) and os.path.realpath(path).startswith(os.path.join(os.path.realpath(name), "")):
-            raise UsageError(f"the output must not be in a folder that is read, got {path!r} in {name!r}")
-    if os.path.isfile(path) and any(os.path.samefile(path, name) for name in files):
-        raise UsageError(f"the output must not be an input, got {path!r} for both")
-    check_writable(path)
+def check_outputs(paths: Mapping[str, str | None], *inputs: str | None) -> None:
+    """Refuse, before any work, outputs that are inputs, or in a folder of these, or one file, or cannot be written.
+
+    `paths` has them by what the help of the command calls them.
+    """
+    files = [name for name in inputs if name not in (None, DASH) and os.path.exists(name)]
+    option_of: dict[str, str] = {}
+    for option, path in paths.items():
+        if path is None or path == DASH:
+            continue
+        for name in files:
+            if os.path.isdir(name) and os.path.realpath(path).startswith(os.path.join(os.path.realpath(name), "")):
+                raise UsageError(f"the output must not be in a folder that is read, got {path!r} in {name!r}")
+        if os.path.isfile(path) and any(os.path.samefile(path, name) for name in files):
+            raise UsageError(f"the output must not be an input, got {path!r} for both")
+        other = option_of.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} must be two files, got {path!r} for both")
+        check_writable(path)
+
+
+def output_path(name: str) -> str:
+    """The path of an output."""
+    return "/dev/stdout" if name == DASH else name
 
 
 class Progress:

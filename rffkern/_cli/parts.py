@@ -13,7 +13,7 @@ from .._files.atomic_file import atomic_write
 from ..errors import InvalidInputError
 from .binary_table import ARROW_ENDINGS
 from .open_table import ending, input_files, open_files
-from .output import JsonLog, Progress, UsageError, check_output, say
+from .output import JsonLog, Progress, UsageError, say
 from .table import CsvFormat, Selection, Table, csv_format
 
 
@@ -38,7 +38,6 @@ def check_folder(arguments: argparse.Namespace) -> list[str]:
     others = [file for file in files if os.path.exists(file) and not os.path.isfile(file)]
     if others or arguments.data == "-":
         raise UsageError(f"--workers and --dask read files, got {(others or ['standard input'])[0]!r}")
-    check_output(arguments.output, arguments.data, arguments.model)
     return files
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -24,76 +24,63 @@ from .binary_table import ARROW_ENDINGS
 from .jobs import map_in_processes
 from .model_rows import ModelRows, load_predictor, open_for, written_as
 from .output import (
-    STDIN,
+    DASH,
     Finding,
     JsonLog,
     Progress,
     RejectedRow,
     UsageError,
-    check_output,
+    check_outputs,
     open_rejected,
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import Writer, make_writer
-from .table import Block, Table, column_index, column_indices, targets_of, warn_rounded
+from .table import Block, Selection, Table, column_index, column_indices, targets_of, warn_rounded
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write predictions and, if the table has labels, report the score."""
-    if arguments.output == STDIN:
+    if arguments.output == DASH:
         arguments.output = None
     on_cluster = arguments.workers is not None or arguments.dask is not None
     files = check_folder(arguments) if on_cluster else []
     written = f"part{ending_of_parts(arguments.output, files)}" if on_cluster else arguments.output
     _check_outputs(arguments, written, on_cluster)
-    model = load_predictor(arguments.model, None)
+    model = load_predictor(arguments.model, arguments.threads or (1 if arguments.jobs > 1 else None))
     _check_options(arguments, model)
-    if arguments.threads is not None or arguments.jobs > 1:
-        model.set_params(n_jobs=arguments.threads or 1)
+
+    # Which columns are read and written.
     table = open_for(model, arguments, files)
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
     of_model = ModelRows(model, table, target, column_indices(table, arguments.drop))
     writer = make_writer(written, model, arguments.proba, table, kept, arguments.names, arguments.interval,
                          arguments.explain)
-    scorer = Scorer(model, of_model, writer, arguments.proba, arguments.round, arguments.interval, arguments.explain)
-    if scorer.reference is None and (arguments.check is not None or arguments.max_shift is not None):
-        raise UsageError(f"--check and --max-shift need a model with a column map, {arguments.model} has none: train "
-                         "it with --columns map")
     selection = of_model.selection(target, kept, needs_labels=False, reject=arguments.reject is not None,
                                    kept_as_text=writer.keeps_text)
+
+    scorer = Scorer(model, of_model, writer, arguments.proba, arguments.round, arguments.interval, arguments.explain)
     log = sys.stderr if isinstance(sys.stderr, JsonLog) else None
-    if on_cluster:
-        totals = score_on_cluster(arguments, files, table, selection, scorer, log)
-    else:
-        raw_blocks, parse = table.read(selection)
-        results = (scorer.score(parse(raw)) for raw in raw_blocks) if arguments.jobs == 1 \
-            else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
-        totals = _write(arguments, table, scorer, results, log)
+    totals = (score_on_cluster(arguments, files, table, selection, scorer, log) if on_cluster else
+              _score_here(arguments, table, selection, scorer, log))
+
     warn_rounded(table, [of_model.features[k] for k in sorted(totals.rounded)],
                  "train without the column, or with it in --categorical")
-    found: dict[str, Any] = {}
-    if scorer.reference is not None:
-        found = report(of_model.fitted_map, scorer.reference, totals.counts)
-        _report_drift(arguments, found, log)
-    score = totals.score
-    if score.n_rows and isinstance(score, Accuracy) and not score.n_known:
-        say(f"{table.path}: no row has a label of the model, such as {str(model.classes_[0])!r}, so no score is "
-            "reported: give the column that has them by --target")
-    elif score.n_rows and log is not None:
-        log.add(event="score", name=score.name, value=score.value(), rows=score.n_rows)
-    elif score.n_rows:
-        say(score.report())
-    if arguments.max_shift is not None and found["largest_shift"] > arguments.max_shift:
-        raise Finding(3, f"{table.path}: the shift of column {found['largest_shift_of']!r} is "
-                      f"{found['largest_shift']:.3g}, above --max-shift {arguments.max_shift:g}; the predictions are "
+    drift = _report_drift(arguments, scorer, totals.counts, log)
+    _report_score(table, model, totals.score, log)
+    if arguments.max_shift is not None and drift["largest_shift"] > arguments.max_shift:
+        raise Finding(3, f"{table.path}: the shift of column {drift['largest_shift_of']!r} is "
+                      f"{drift['largest_shift']:.3g}, above --max-shift {arguments.max_shift:g}; the predictions are "
                       "written")
 
 
-def _write(arguments: argparse.Namespace, table: Table, scorer: "Scorer", results: Generator[Any, None, None],
-           log: JsonLog | None) -> "Totals":
-    """Write scored blocks to one file as they come; the totals of their rows."""
+def _score_here(arguments: argparse.Namespace, table: Table, selection: Selection, scorer: "Scorer",
+                log: JsonLog | None) -> "Totals":
+    """Score blocks on this machine, and write each to one file as it comes; the totals of their rows."""
+    raw_blocks, parse = table.read(selection)
+    results = (scorer.score(parse(raw)) for raw in raw_blocks) if arguments.jobs == 1 \
+        else map_in_processes(scorer.score, parse, raw_blocks, arguments.jobs)
     output, totals, started = arguments.output, scorer.totals(), time.monotonic()
     with (Progress("scoring", table.total) as bar, open_rejected(arguments.reject) as rejected,
           _opened(output) as file, contextlib.closing(results)):
@@ -120,8 +107,12 @@ def _write(arguments: argparse.Namespace, table: Table, scorer: "Scorer", result
     return totals
 
 
-def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: JsonLog | None) -> None:
-    """Say what is new in the rows, and write it where it is asked for."""
+def _report_drift(arguments: argparse.Namespace, scorer: "Scorer", counts: Counts | None,
+                  log: JsonLog | None) -> dict[str, Any]:
+    """Say what is new in the rows, and write it where it is asked for; nothing where training rows are not known."""
+    if scorer.reference is None:
+        return {}
+    found = report(scorer.of_model.fitted_map, scorer.reference, counts)
     if arguments.check is not None:
         with atomic_write(arguments.check) as file:
             file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
@@ -130,6 +121,20 @@ def _report_drift(arguments: argparse.Namespace, found: dict[str, Any], log: Jso
     line = summary(found)
     if line:
         say(line)
+    return found
+
+
+def _report_score(table: Table, model: Any, score: Any, log: JsonLog | None) -> None:
+    """Say how good the predictions of rows with labels are; nothing where there are none."""
+    if not score.n_rows:
+        return
+    if isinstance(score, Accuracy) and not score.n_known:
+        say(f"{table.path}: no row has a label of the model, such as {str(model.classes_[0])!r}, so no score is "
+            "reported: give the column that has them by --target")
+    elif log is not None:
+        log.add(event="score", name=score.name, value=score.value(), rows=score.n_rows)
+    else:
+        say(score.report())
 
 
 def _check_outputs(arguments: argparse.Namespace, written: str | None, on_cluster: bool) -> None:
@@ -142,21 +147,13 @@ def _check_outputs(arguments: argparse.Namespace, written: str | None, on_cluste
         if output.endswith((".npy", *ARROW_ENDINGS)) and stream:
             raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
                              f"{output!r} is a pipe or a device")
-        check_output(output, arguments.data, arguments.model)
     if written is not None and written.endswith(".npy"):
         for option in ("interval", "explain", "keep"):
             if getattr(arguments, option):
                 raise UsageError(f"--{option} needs a table as OUT, such as a .csv, got {output!r}: a .npy contains "
                                  "only predictions")
-    options_of: dict[str, str] = {}
-    for option, path in {"OUT": output, "--reject": arguments.reject, "--check": arguments.check}.items():
-        if path is None or path == STDIN:
-            continue
-        if option != "OUT":
-            check_output(path, arguments.data, arguments.model)
-        other = options_of.setdefault(os.path.realpath(path), option)
-        if other != option:
-            raise UsageError(f"{other} and {option} must be two files, got {path!r} for both")
+    check_outputs({"OUT": output, "--reject": arguments.reject, "--check": arguments.check}, arguments.data,
+                  arguments.model)
 
 
 def _check_options(arguments: argparse.Namespace, model: Any) -> None:
@@ -166,6 +163,9 @@ def _check_options(arguments: argparse.Namespace, model: Any) -> None:
         raise UsageError(f"--proba needs a classifier, {path} contains a {type(model).__name__}")
     if arguments.interval is not None:
         _check_coverage(model, arguments.interval, path)
+    if (arguments.check is not None or arguments.max_shift is not None) and _reference_of(model) is None:
+        raise UsageError(f"--check and --max-shift need a model with a column map, {path} has none: train it with "
+                         "--columns map")
     if not arguments.explain:
         return
     if not hasattr(model, "classes_") and model.expansion_.n_outputs > 1:
@@ -216,6 +216,14 @@ def _opened(path: str | None) -> Iterator[BinaryIO]:
             yield file
 
 
+def _reference_of(model: Any) -> Reference | None:
+    """Counts of the training rows, which those of other rows are compared with; None if the model keeps none."""
+    column_map = getattr(model, "column_map_", None)
+    if column_map is None or column_map._reference is None:
+        return None
+    return reference_of(column_map, type(model).__name__)[1]
+
+
 # --- scoring
 
 class ScoredBlock(NamedTuple):
@@ -236,10 +244,7 @@ class Scorer:
         self.coverage = coverage  # of intervals or sets, None for none
         self.n_reasons = n_reasons  # columns of each row whose contributions are written
         self._has_labels = hasattr(model, "classes_")
-        column_map = getattr(model, "column_map_", None)
-        self.reference: Reference | None = None  # of the training rows
-        if column_map is not None and column_map._reference is not None:
-            self.reference = reference_of(column_map, type(model).__name__)[1]
+        self.reference = _reference_of(model)
 
     def totals(self) -> "Totals":
         """Those of no rows."""

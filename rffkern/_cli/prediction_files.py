@@ -40,11 +40,16 @@ def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: S
     predicted = getattr(model, "classes_", np.empty(0)).dtype
     n_proba = len(model.classes_) if proba else 0
     predicted_type = pyarrow.string() if predicted.kind in "UO" else pyarrow.from_numpy_dtype(predicted)
-    n_predicted = len(header) - len(kept) - n_proba - len(covering) - len(reasons)
     covering_type = pyarrow.string() if hasattr(model, "classes_") else pyarrow.float64()
-    types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * n_predicted, *[pyarrow.float64()] * n_proba,
-             *[covering_type] * len(covering), *[pyarrow.string(), pyarrow.float64()] * n_reasons]
+    types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * _n_predicted(model),
+             *[pyarrow.float64()] * n_proba, *[covering_type] * len(covering),
+             *[pyarrow.string(), pyarrow.float64()] * n_reasons]
     return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
+
+
+def _n_predicted(model: Any) -> int:
+    """Number of columns of predictions: one of labels, or one for each quantile or target."""
+    return 1 if hasattr(model, "classes_") else len(several_quantiles(model)) or model._n_targets()
 
 
 def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
@@ -60,10 +65,10 @@ def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
 
 def _header(model: Any, proba: bool, covering: list[str], kept: list[str], names: str) -> list[str]:
     """Names of columns: those that are kept, predictions or quantiles, probabilities, intervals or sets, reasons."""
-    n_outputs = 1 if hasattr(model, "classes_") else model._n_targets()
+    n_predicted = _n_predicted(model)
     blank, point, before = (" ", ".", "probability of ") if names == "words" else ("_", "_", "probability_")
     written = [f"quantile{blank}{quantile:g}".replace(".", point) for quantile in several_quantiles(model)] or (
-        ["prediction"] if n_outputs == 1 else [f"prediction{blank}{k}" for k in range(n_outputs)])
+        ["prediction"] if n_predicted == 1 else [f"prediction{blank}{k}" for k in range(n_predicted)])
     if proba:
         labels = [f"{label}" for label in model.classes_]
         if names == "identifiers":
@@ -123,8 +128,8 @@ def _cell(value: object) -> str:
 
 def _npy_writer(model: Any, proba: bool) -> "NpyWriter":
     if not hasattr(model, "classes_"):
-        n_outputs = len(several_quantiles(model)) or model._n_targets()
-        return NpyWriter(np.dtype(np.float64), (n_outputs,) if n_outputs > 1 else ())
+        n_predicted = _n_predicted(model)
+        return NpyWriter(np.dtype(np.float64), (n_predicted,) if n_predicted > 1 else ())
     classes = model.classes_
     if proba:
         return NpyWriter(np.dtype(np.float64), (len(classes),))

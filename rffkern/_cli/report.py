@@ -12,7 +12,7 @@ from .._report.page import report_page
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
 from .open_table import input_files
-from .output import STDIN, UsageError, check_output, open_rejected, say
+from .output import DASH, UsageError, check_outputs, open_rejected, say
 from .table import Table, column_indices
 
 _NO_TARGET = "the table has no column of labels or targets"
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
         rows = LabelledRows(model, X, y)
     except InvalidInputError as error:
         raise InvalidInputError(f"{table.path}: {error}") from error
-    is_read_once = arguments.data == STDIN or is_stream(arguments.data)
+    is_read_once = arguments.data == DASH or is_stream(arguments.data)
     data = table.path if is_read_once else os.path.basename(os.path.normpath(arguments.data))  # without folders above
     source = Source(os.path.basename(arguments.model), _sha256([arguments.model]), data,
                     "" if is_read_once else _sha256(input_files(arguments.data)),
@@ -48,14 +48,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that are missing, the same, inputs, or cannot be written."""
-    outputs = [path for path in (arguments.output, arguments.json) if path is not None]
-    if not outputs:
+    if arguments.output is None and arguments.json is None:
         raise UsageError("expected -o PAGE, --json FILE, or both")
-    files = [path for path in (*outputs, arguments.reject) if path not in (None, STDIN)]
-    for path in files:
-        check_output(path, arguments.data, arguments.model)
-    if outputs.count(STDIN) > 1 or len(set(map(os.path.realpath, files))) < len(files):
-        raise UsageError(f"PAGE, --json and --reject must be different files, got {', '.join(map(repr, outputs))}")
+    if arguments.output == arguments.json == DASH:
+        raise UsageError("PAGE and --json must be two files, got '-' for both")
+    check_outputs({"PAGE": arguments.output, "--json": arguments.json, "--reject": arguments.reject}, arguments.data,
+                  arguments.model)
 
 
 def _name_of(table: Table, target: int | None) -> str:
@@ -74,7 +72,7 @@ def _sha256(paths: list[str]) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    if path == STDIN:
+    if path == DASH:
         print(text, end="")
         return
     with atomic_write(path) as file:

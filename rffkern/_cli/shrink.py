@@ -7,7 +7,7 @@ from .._files.model_files import save
 from .._files.shrink import shrink
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
-from .output import STDIN, UsageError, check_output, open_rejected, printable, say
+from .output import DASH, UsageError, check_outputs, open_rejected, output_path, printable, say
 from .table import column_indices
 
 _MOST_LINES = 20
@@ -15,8 +15,7 @@ _MOST_LINES = 20
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the model, and print the curve of its loss against its bytes."""
-    if arguments.output != STDIN:
-        check_output(arguments.output, arguments.data, arguments.model)
+    check_outputs({"SMALL": arguments.output, "--reject": arguments.reject}, arguments.data, arguments.model)
     model = load_predictor(arguments.model, arguments.threads)
     table = open_for(model, arguments)
     dropped = column_indices(table, arguments.drop)
@@ -29,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
         found = shrink(model, X, y, bytes=arguments.bytes, max_loss=arguments.max_loss)
     except InvalidInputError as error:
         raise InvalidInputError(f"{table.path}: {error}") from error
-    save(found.model, "/dev/stdout" if arguments.output == STDIN else arguments.output)
+    save(found.model, output_path(arguments.output))
     sizes = [step.n_bytes for step in found.curve]
     size = found.size
     every = max(1, -(-len(sizes) // _MOST_LINES))
@@ -38,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     rows = [["", "bytes", "terms", metric_name(found.loss), "change"]]
     rows += [[">" if step.n_bytes == size else "", str(step.n_bytes), str(step.n_terms), f"{step.loss:.6g}",
               with_error(step.change, step.change_error)] for step in shown]
-    show = say if arguments.output == STDIN else print
+    show = say if arguments.output == DASH else print
     for line in [*aligned(rows), f"{sizes[0]} bytes became {size}; losses are of half of the {len(y)} rows, +- one "
                                  "standard error of the change"]:
         show(printable(line))

@@ -6,7 +6,7 @@ import math
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,6 @@ MAX_INTEGER_LABELS = 20
 
 # Options that may name one column: rows may be in order of a feature, and times and groups need not be learned from.
 _SHARED = {("--drop", "--time"), ("--features", "--time"), ("--drop", "--groups"), ("--time", "--groups")}
-
-OfRows: TypeAlias = NDArray[Any] | None  # a number for each row
 
 
 class Roles(NamedTuple):
@@ -229,7 +227,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
             raise UsageError(f"--categorical must name columns to train on, got {column_label(j, table.columns)}")
     types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
-    X, labels, columns, *of_rows = _read_rows(table, roles, classify is not False, rejected, types)
+    read = _read_rows(table, roles, classify is not False, rejected, types)
+    X, labels = read.X, read.labels
     has_labels, read_as = classify is True, ""
     if classify is None:
         has_labels, read_as = is_classification(labels), example_of_marks(labels)
@@ -261,7 +260,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(X, y, names, columns, roles.features, has_labels, *of_rows).in_order()
+    return TrainingTable(X, y, names, read.columns, roles.features, has_labels, read.weights, read.times,
+                         read.groups).in_order()
 
 
 def _remark_cases(y: NDArray[Any], words: Sequence[str], path: str) -> None:
@@ -283,20 +283,30 @@ def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTa
     kinds = [CATEGORY if column.levels or column.boolean else column.kind for column in training.columns]
     types = [ColumnType(kind, nullable=True, format="" if column.reading is None else column.reading.format)
              for kind, column in zip(kinds, training.columns, strict=True)]
-    roles = roles._replace(time=None, group=None)
-    X, labels, columns, weights, _, _ = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
+    read = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
     if not training.has_labels:
-        y: NDArray[Any] = to_targets(labels, table.path)
+        y: NDArray[Any] = to_targets(read.labels, table.path)
     elif training.y.dtype.kind == "U":
-        y = np.concatenate(labels)
+        y = np.concatenate(read.labels)
     else:
-        y = to_labels(labels, table.path)
-    return training._replace(X=X, y=y, columns=columns, weights=weights, times=None, groups=None)
+        y = to_labels(read.labels, table.path)
+    return training._replace(X=read.X, y=y, columns=read.columns, weights=read.weights, times=None, groups=None)
 
 
-def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows, types: list[ColumnType]
-               ) -> tuple[NDArray[Any], list[NDArray[Any]], list[ColumnContents], OfRows, OfRows, OfRows]:
-    """Rows, labels of each block, contents of the columns, and of each row its weight, time and group."""
+class _RowsRead(NamedTuple):
+    """All rows of a table, as they are read."""
+
+    X: NDArray[Any]
+    labels: list[NDArray[Any]]  # of each block
+    columns: list[ColumnContents]
+    weights: NDArray[Any] | None
+    times: NDArray[Any] | None
+    groups: NDArray[Any] | None
+
+
+def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows,
+               types: list[ColumnType]) -> _RowsRead:
+    """The rows of a table with what stands beside the features, in columns of these roles."""
     # What is read next to the features: a target that must be a number, weights, times and groups.
     features, target = roles.features, None if classify else roles.target
     time = roles.time if roles.time not in features else None
@@ -305,11 +315,11 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
                                       (roles.group, ColumnType(CATEGORY))) if j is not None}
     types = [each._replace(nullable=each.nullable and j != roles.time)
              for j, each in zip(features, types or [ColumnType()] * len(features), strict=True)]
-    places = {j: k for k, j in enumerate([*features, *beside])}
+    places: dict[int | None, int] = {j: k for k, j in enumerate([*features, *beside])}
     selection = Selection([*features, *beside], roles.target if classify else None, reject=rejected.path is not None,
                           types=[*types, *beside.values()])
     labels, n_rows = [], 0
-    of_rows: dict[int, list[NDArray[Any]]] = {j: [] for j in (*beside, *(() if roles.time is None else (roles.time,)))}
+    of_rows: dict[int, list[NDArray[Any]]] = {j: [] for j in (roles.weight, roles.time, roles.group) if j is not None}
     found: Sequence[ColumnType] = types
     categories, groups = CategoryIndex(MAX_KEPT_LEVELS), CategoryIndex(sys.maxsize)
     rounded: set[int] = set()
@@ -317,9 +327,8 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
     with Progress("reading", table.total) as bar, contextlib.closing(GrowingArray()) as rows:
         raw_blocks, parse = table.read(selection)
         for block in map(parse, raw_blocks):
-            of_groups = [] if roles.group is None else [places[roles.group]]
-            categories.recode(block, [k for k in block.levels if k not in of_groups])
-            groups.recode(block, [k for k in block.levels if k in of_groups])
+            for k in block.levels:
+                (groups if k == places.get(roles.group) else categories).recode(block, k)
             rounded.update(block.rounded)
             if X is None:
                 rows.add(block.X[:, : len(features)], _expected_rows(table, block, n_rows))
@@ -338,10 +347,19 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
                  "exclude the column (--drop), or list it in --categorical")
     weights, times, row_groups = (None if j is None else np.concatenate(of_rows[j])
                                   for j in (roles.weight, roles.time, roles.group))
-    if roles.time is not None and found[places[roles.time]].kind not in (NUMERIC, DATE):
+    _check_beside(table, roles, None if roles.time is None else found[places[roles.time]].kind, times, row_groups)
+    asked = [each.kind == CATEGORY for each in types]
+    return _RowsRead(X, labels, _contents(X, found, categories, asked), weights, times, row_groups)
+
+
+def _check_beside(table: Table, roles: Roles, kind_of_time: str | None, times: NDArray[Any] | None,
+                  groups: NDArray[Any] | None) -> None:
+    """Refuse times and groups by which rows cannot be put in order or held out."""
+    if kind_of_time not in (None, NUMERIC, DATE):
         raise InvalidInputError(f"{table.path}: --time needs a column of numbers or of dates such as 2024-03-01 or "
-                                f"2024-03-01 12:30, column {column_label(roles.time, table.columns)} has other values")
-    for option, column, each in (("--time", roles.time, times), ("--groups", roles.group, row_groups)):
+                                f"2024-03-01 12:30, column {column_label(roles.time or 0, table.columns)} has other "
+                                "values")
+    for option, column, each in (("--time", roles.time, times), ("--groups", roles.group, groups)):
         if column is not None and each is not None and np.isnan(each).any():
             raise InvalidInputError(f"{table.path}: {option} needs a value in each row, column "
                                     f"{column_label(column, table.columns)} has none in data row "
@@ -350,8 +368,6 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
         raise InvalidInputError(f"{table.path}: --time needs two times or more, column "
                                 f"{column_label(roles.time or 0, table.columns)} has the same in all rows: leave out "
                                 "--time")
-    asked = [each.kind == CATEGORY for each in types]
-    return X, labels, _contents(X, found, categories, asked), weights, times, row_groups
 
 
 def _expected_rows(table: Table, block: Block, n_rows: int) -> int:
@@ -366,12 +382,11 @@ class CategoryIndex:
         self._codes: dict[int, dict[str, int]] = {}
         self._most_levels = most_levels
 
-    def recode(self, block: Block, columns: Sequence[int]) -> None:
-        """Replace the codes of columns of a block by those of all blocks."""
-        for k in columns:
-            index = self._codes.setdefault(k, {})
-            table = np.array([*(self._code(index, level) for level in block.levels[k]), np.nan])
-            block.X[:, k] = recoded(block.X[:, k], table)
+    def recode(self, block: Block, k: int) -> None:
+        """Replace the codes of a column of a block by those of all blocks."""
+        index = self._codes.setdefault(k, {})
+        table = np.array([*(self._code(index, level) for level in block.levels[k]), np.nan])
+        block.X[:, k] = recoded(block.X[:, k], table)
 
     def _code(self, index: dict[str, int], level: str) -> int:
         # A column map drops a category of more levels than this: the others share a code, so that memory is bounded.

@@ -12,12 +12,13 @@ from .._estimator.evaluation import aligned
 from .._estimator.explanations import names_of
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled
-from .output import UsageError, given_once, open_rejected, printable
+from .output import UsageError, check_outputs, given_once, open_rejected, printable
 from .table import column_indices
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the changes of each row, as a table or as a JSON object."""
+    check_outputs({"--reject": arguments.reject}, arguments.data, arguments.model)
     model = load_predictor(arguments.model, arguments.threads)
     target = _target(model, arguments.target)
     columns = names_of(model).tolist()

@@ -7,7 +7,8 @@ import numpy as np
 
 from .._native.array_types import Double, NDArray
 from .._protocol.arguments import Check, choice, distinct, number
-from .._protocol.parameters import Attribute, Parameter, Parametrised, describe, not_fitted
+from .._protocol.docstrings import Attribute, Parameter, describe
+from .._protocol.parameters import Parametrised, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
 from .._protocol.warning import warn
 from .._rows.groups import Division

@@ -270,9 +270,8 @@ Counts = list[ColumnCounts | None]
 
 def count_rows(fitted: FittedMap, reference: Reference, table: RawTable) -> Counts:
     """Counts of the columns of a table; None for columns without a reference, and those that are dropped."""
-    return [None if each is None or not column.forms else _counted_numbers(raw.values, each)
-            if column.kind == raw.kind != CATEGORY
-            else _counted(column, each, raw, column_name(fitted.names, j), reference.n_rows)
+    return [None if each is None or not column.forms else
+            _counted(column, each, raw, column_name(fitted.names, j), reference.n_rows)
             for j, (column, each, raw) in enumerate(zip(fitted.columns, reference.columns, table.columns, strict=True))]
 
 
@@ -293,18 +292,16 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     if raw.kind != EMPTY:
         raw = category_of_numbers(raw)
         levels = raw.levels
-    codes, n_bins, tells_rare = raw.values, len(reference.shares), _tells_rare(column, reference)
-    n_bins += tells_rare
-    missing = np.isnan(codes)
-    n_missing = int(np.count_nonzero(missing))
-    n_present = len(codes) - n_missing
+    tells_rare = _tells_rare(column, reference)
+    n_bins = len(reference.shares) + tells_rare
+    present = raw.values[~np.isnan(raw.values)].astype(np.intp)
+    n_missing = len(raw.values) - len(present)
     bins, new = np.zeros(n_bins + 1, dtype=np.intp), dict[str, int]()
     index = {level: k for k, level in enumerate(reference.levels)}
     if tells_rare and not reference.is_complete:
         of_few = _have_few_rows(reference, n_training)
         index = dict.fromkeys(column.levels, n_bins - 2) | {level: k for level, k in index.items() if not of_few[k]}
-    for level, count in zip(levels, np.bincount(codes[~missing].astype(np.intp), minlength=len(levels)).tolist(),
-                            strict=True):
+    for level, count in zip(levels, np.bincount(present, minlength=len(levels)).tolist(), strict=True):
         meant = known_level(level, index)  # as the model takes it: "no" is False
         if meant is None:
             n_missing += count
@@ -313,16 +310,20 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
         if count and reference.is_complete and meant not in index:
             new[level] = count
     bins[-1] = n_missing
-    grams = None
-    if column.text is not None and levels:
-        some = codes[~missing][:: max(1, n_present // max(_FEWEST_TEXTS, n_present // _TEXTS_OF_ONE))]
-        texts, n_of_text = np.unique(some.astype(np.intp), return_counts=True)
-        bin_of_bucket, _ = _bins_of_grams(column.text, n_training * (1 - reference.missing))
-        found = Grams.of([levels[k] for k in texts.tolist()], len(bin_of_bucket).bit_length() - 1)
-        sizes = np.diff(found.starts)
-        shares = np.repeat(n_of_text / np.maximum(sizes, 1), sizes)
-        grams = np.bincount(bin_of_bucket[found.buckets], shares, N_QUANTILES).astype(np.float64)
-    return ColumnCounts(len(codes), len(codes), n_missing, 0, bins, new, grams)
+    grams = None if column.text is None or not levels else _counted_grams(
+        column.text, n_training * (1 - reference.missing), levels, present)
+    return ColumnCounts(len(raw.values), len(raw.values), n_missing, 0, bins, new, grams)
+
+
+def _counted_grams(form: TextForm, n_texts: float, levels: Sequence[str], codes: NDArray[np.intp]) -> Double:
+    """Shares of n-grams by bin, summed over some of the texts of these codes."""
+    some = codes[:: max(1, len(codes) // max(_FEWEST_TEXTS, len(codes) // _TEXTS_OF_ONE))]
+    texts, n_of_text = np.unique(some, return_counts=True)
+    bin_of_bucket, _ = _bins_of_grams(form, n_texts)
+    found = Grams.of([levels[k] for k in texts.tolist()], len(bin_of_bucket).bit_length() - 1)
+    sizes = np.diff(found.starts)
+    shares = np.repeat(n_of_text / np.maximum(sizes, 1), sizes)
+    return np.bincount(bin_of_bucket[found.buckets], shares, N_QUANTILES).astype(np.float64)
 
 
 def _have_few_rows(reference: ColumnReference, n_training: int) -> NDArray[np.bool_]:

@@ -114,7 +114,7 @@ def learn_imputations(outputs: Double, weights: Double, sources: Indices, neutra
                     low, high = float(seen.min()), float(seen.max())
                     beyond = high / 2 - low / 2  # those that are missing may be larger than all that are there
                     imputations.append(Imputation(output, predictors, factors, max(low - beyond, -LARGEST_VALUE),
-                                      min(high + beyond, LARGEST_VALUE)))
+                                                  min(high + beyond, LARGEST_VALUE)))
     return imputations
 
 

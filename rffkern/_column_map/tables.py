@@ -317,15 +317,14 @@ class RawTable(NamedTuple):
 
 
 def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, wanted: tuple[str, ...] | None = None,
-               readings: Mapping[int, Reading] | None = None, dates: str | None = None,
-               reports: bool = True) -> RawTable:
+               readings: Mapping[int, Reading] | None = None, dates: str | None = None) -> RawTable:
     """Return the columns of a table.
 
     `categorical` has names or indices of columns of numbers that are categories.  Where the table has names, `wanted`
     are those of the columns to return, in this order; others are not looked at.  `readings` has how columns are read if
     they are text; integers of those that were categories in training are categories too.  Other columns of text are
     read as their cells suggest, with `dates` the order of day and month where both would do, and with a warning where
-    that is not certain, if it `reports`.  A RawTable gets the name alone.
+    that is not certain.  A RawTable gets the name alone.
     """
     if isinstance(X, RawTable):
         return X._replace(title=name)
@@ -352,7 +351,7 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     found = []
     for j, (each, reading, text) in enumerate(zip(raw, inferred, shown, strict=True)):
         if isinstance(each, list):
-            if reports and j not in known and reading is not None:
+            if j not in known and reading is not None:
                 report_reading(reading, text, next(filter(None, map(str.strip, each)), ""))
             each = of_texts(each, reading, text)
         found.append(category_of_numbers(each) if j in marked else each)

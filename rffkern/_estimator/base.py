@@ -170,39 +170,35 @@ class Model(Parametrised):
 
         The first map is used again where training goes on on other rows.
         """
-        with each_once():
-            return self._mapped_and_checked(check, X, y, sample_weight, eval_set, continues, division)
-
-    def _mapped_and_checked(self, check: Check, X: Any, y: Any, sample_weight: Any, eval_set: Any,
-                            continues: bool | None, division: "Division | None") -> "Training":
         from .._rows.training_rows import with_eval_set
 
-        if self.columns is None:
-            try:
-                return _with_reference(with_eval_set(check(X, y, sample_weight), eval_set))
-            except InvalidInputError as error:
-                from .._column_map.tables import needs_map
+        with each_once():  # several steps read the same table
+            if self.columns is None:
+                try:
+                    return _with_reference(with_eval_set(check(X, y, sample_weight), eval_set))
+                except InvalidInputError as error:
+                    from .._column_map.tables import needs_map
 
-                if not needs_map(X):
-                    raise
-                raise type(error)(f'{error}; columns="auto" takes missing values, text and dates') from error
-        from .._column_map.column_map import map_rows
-        from .._rows.groups import Division
-        from .columns import map_eval_set, map_training
+                    if not needs_map(X):
+                        raise
+                    raise type(error)(f'{error}; columns="auto" takes missing values, text and dates') from error
+            from .._column_map.column_map import map_rows
+            from .._rows.groups import Division
+            from .columns import map_eval_set, map_training
 
-        continues = (self._keeps_map and getattr(self, "warm_start", False)) if continues is None else continues
-        owner = type(self).__name__
-        if continues and hasattr(self, "expansion_"):
-            column_map = vars(self).get("column_map_")
-            mapped = X if column_map is None else map_rows(column_map, X, owner)
-        else:
-            mapped, column_map = map_training(self, X, y, sample_weight, division or Division())
-        if eval_set is not None and column_map is not None:
-            eval_set = map_eval_set(column_map, eval_set, owner)
-        training = with_eval_set(check(mapped, y, sample_weight), eval_set)
-        if column_map is None:
-            return _with_reference(training)
-        return training._replace(names=getattr(column_map, "feature_names_in_", None), column_map=column_map)
+            owner = type(self).__name__
+            continues = (self._keeps_map and getattr(self, "warm_start", False)) if continues is None else continues
+            if continues and hasattr(self, "expansion_"):
+                column_map = vars(self).get("column_map_")
+                mapped = X if column_map is None else map_rows(column_map, X, owner)
+            else:
+                mapped, column_map = map_training(self, X, y, sample_weight, division or Division())
+            if column_map is None:
+                return _with_reference(with_eval_set(check(mapped, y, sample_weight), eval_set))
+            if eval_set is not None:
+                eval_set = map_eval_set(column_map, eval_set, owner)
+            training = with_eval_set(check(mapped, y, sample_weight), eval_set)
+            return training._replace(names=getattr(column_map, "feature_names_in_", None), column_map=column_map)
 
     def _imputes(self) -> bool:
         """Whether missing values may be imputed from other columns."""

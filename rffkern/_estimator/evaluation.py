@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import Double, NDArray
+from .._protocol.arguments import truncated
 from .._rows.weights import weighted_quantile
 from .conformal import record_of_labels, record_of_targets
 from .links import probabilities, quantiles_of
@@ -230,11 +231,7 @@ class Evaluation(NamedTuple):
         which = f", the {len(order)} most frequent of {n_all}" if n_all > len(order) else ""
         return [f"confusions of {n} labels{which}:", *aligned([
             ["label", "predicted", "rows"],
-            *([_shortened(labels[pairs[k] // n]), _shortened(labels[pairs[k] % n]), _count(sums[k])] for k in order)])]
-
-
-def _shortened(label: str) -> str:
-    return label if len(label) <= 40 else label[:37] + "..."
+            *([*(truncated(labels[code], 40) for code in divmod(pairs[k], n)), _count(sums[k])] for k in order)])]
 
 
 def sentence(figures: Mapping[str, Any], where: str, guess: Any = None) -> str:

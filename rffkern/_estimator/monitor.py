@@ -147,10 +147,14 @@ class Monitor:
         self.unit = unit  # what a line of progress begins with
         self._limit = TimeLimit(None) if limit is None else limit
         self.train_loss: list[float] = []
-        self.eval_loss: list[float] = []
-        self.eval_losses: dict[str, list[float]] = {}  # losses on all sets of an eval_set, by name
+        self.eval_losses: dict[str, list[float]] = {}  # on the sets of an eval_set, by name
         self.asked_to_stop = self.timed_out = False
         self.started = time.perf_counter()
+
+    @property
+    def eval_loss(self) -> list[float]:
+        """The losses on the first set of an eval_set, which decides."""
+        return next(iter(self.eval_losses.values()), [])
 
     @property
     def best_round(self) -> int:
@@ -158,16 +162,11 @@ class Monitor:
         return self.eval_loss.index(min(self.eval_loss)) if self.eval_loss else len(self.train_loss) - 1
 
     def record(self, train_loss: float, eval_losses: Mapping[str, float]) -> bool:
-        """Record the losses after a round (the first call: before any); return whether to continue.
-
-        Of evaluation sets the first one decides.
-        """
+        """Record the losses after a round (the first call: before any); return whether to continue."""
         eval_loss = next(iter(eval_losses.values()), None)
         for name, loss in eval_losses.items():
             self.eval_losses.setdefault(name, []).append(loss)
         self.train_loss.append(train_loss)
-        if eval_loss is not None:
-            self.eval_loss.append(eval_loss)
         n_rounds = len(self.train_loss) - 1
         if n_rounds == 0:
             return True
@@ -185,14 +184,13 @@ class Monitor:
         return not (finished or self.asked_to_stop or self.timed_out)
 
     @property
-    def losses(self) -> tuple[list[float], list[float], dict[str, list[float]]]:
+    def losses(self) -> tuple[list[float], dict[str, list[float]]]:
         """The losses so far, as `resume` takes them."""
-        return self.train_loss, self.eval_loss, self.eval_losses
+        return self.train_loss, self.eval_losses
 
-    def resume(self, train_loss: Sequence[float], eval_loss: Sequence[float],
-               eval_losses: Mapping[str, Sequence[float]]) -> None:
+    def resume(self, train_loss: Sequence[float], eval_losses: Mapping[str, Sequence[float]]) -> None:
         """Record the losses of earlier rounds."""
-        self.train_loss, self.eval_loss = [*train_loss], [*eval_loss]
+        self.train_loss = [*train_loss]
         self.eval_losses = {name: [*losses] for name, losses in eval_losses.items()}
 
     def curves(self) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from .._protocol.arguments import (
     number,
     of_class,
 )
-from .._protocol.parameters import Attribute as Attribute
-from .._protocol.parameters import Parameter as Parameter
-from .._protocol.parameters import describe as describe_with
+from .._protocol.docstrings import Attribute as Attribute
+from .._protocol.docstrings import Parameter as Parameter
+from .._protocol.docstrings import describe as describe_with
 from ..errors import InvalidInputError
 
 if TYPE_CHECKING:  # a model without a map does not load it

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._model.expansion import Expansion
 from .._native.array_types import Double, Indices, NDArray
-from .._rows.validation import FOR_A_REGRESSOR, as_column, check_targets
+from .._rows.validation import ContinuousLabelsError, as_column, check_targets
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, gradient, of_outputs
@@ -232,9 +232,7 @@ class Classifier(Predictor):
         self._check_params()
         try:
             training = self._checked(check_labelled, X, y, sample_weight, eval_set, division=division)
-        except InvalidInputError as error:
-            if not str(error).endswith(FOR_A_REGRESSOR):
-                raise
+        except ContinuousLabelsError as error:
             name, class_name = regressor_beside(self.family)
             raise InvalidInputError(f"{error}, as {class_name}, on the command line --model {name}") from error
         return with_class_weights(training, self.class_weight)

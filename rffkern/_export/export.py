@@ -6,7 +6,7 @@ from typing import Any
 
 from .._files.atomic_file import atomic_write
 from .._protocol.arguments import Precision, check_choice
-from .._protocol.parameters import Attribute, filled
+from .._protocol.docstrings import Attribute, filled
 from ..errors import InvalidInputError, InvalidTypeError
 from . import EXPLAINED, PRECISIONS, TARGETS, Target, listed
 from .conditioning import check_single

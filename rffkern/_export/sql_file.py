@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY, FIRST_YEAR_OF_1900, NUMERIC, PLAIN_MARKS, Reading
+from .._column_map.fitted_column import FittedColumn
 from ..errors import InvalidInputError
 from .cells import BLANKS
 from .formulas import CLIP, FORMS, KERNELS, LINE, PLACES, TextWriter, write
@@ -118,11 +119,13 @@ def sql_file(function: Function, table: str, key: str) -> str:
         raise InvalidInputError(f"a SELECT would hold {n_numbers} numbers, which databases take minutes to read (more "
                                 f"than {_MOST_NUMBERS}); train a smaller model, or export it to another target")
     stages, z = [*_raw(function, table_name(table), key)], _columns("z", function.n_features)
+    notes: list[str] = []
     if function.mapping is None:
         features, source = [f"x{j} AS z{j}" for j in range(function.n_columns)], "rff_x"
     else:
         stages += _mapped(function.mapping)
         features, source = z, "rff_z"
+        notes = cells_read(zip(function.column_names(), function.mapping.columns, strict=True), json.dumps)
     if function.bounds is not None:
         stages.append(_stage("rff_any", ["id", *features], source))
         lower, upper = ([*map(_exact, each.tolist())] for each in function.bounds.values())
@@ -157,21 +160,17 @@ def sql_file(function: Function, table: str, key: str) -> str:
         columns += [f"{_WRITER.call(pick, f'lower{k}', f'upper{k}')} AS {name}{f'_{k}' * several}"
                     for k in range(len(function.intervals.ends)) for name, pick in (("lower", "min"), ("upper", "max"))]
         source = "rff_ends"
-    columns_read = [] if function.mapping is None else [
-        (name, column.reading) for j, (name, column) in enumerate(zip(function.column_names(), function.mapping.columns,
-                                                                      strict=True))
-        if any(output.column == j for output in function.mapping.outputs)]
-    notes = "".join(f"-- It reads {note}.\n" for note in cells_read(columns_read, json.dumps))
-    return (f"-- {function.title}, as rffkern exported it.\n{notes}WITH\n" + ",\n".join(stages)
-            + f"\nSELECT {', '.join(columns)}\nFROM {source};\n")
+    return "\n".join([f"-- {function.title}, as rffkern exported it.", *(f"-- It reads {note}." for note in notes),
+                      "WITH", ",\n".join(stages), f"SELECT {', '.join(columns)}", f"FROM {source};", ""])
 
 
 # --- raw columns
 
-def cells_read(columns: Iterable[tuple[str, Reading]], shown: Callable[[str], str] = repr) -> list[str]:
+def cells_read(columns: Iterable[tuple[str, Column | FittedColumn]], shown: Callable[[str], str] = repr) -> list[str]:
     """What the statement reads in columns where Python reads more; names that share it stand together."""
-    names: dict[str, list[str]] = {}
-    for name, reading in columns:
+    groups: dict[str, list[str]] = {}
+    for name, column in columns:
+        reading = column.reading
         if reading.kind == DATE:
             order = {"dmy": ", 2024/3/31 or 31.3.2024 (day first)", "mdy": ", 2024/3/31 or 3/31/2024 (month first)"}
             known = f"dates as DATE, TIMESTAMP, ISO text{order.get(reading.format, ' or 2024/3/31')}"
@@ -181,8 +180,8 @@ def cells_read(columns: Iterable[tuple[str, Reading]], shown: Callable[[str], st
             known = "numbers, and text with a decimal comma (without one, a point is a decimal point)"
         else:
             continue
-        names.setdefault(known, []).append(shown(name))
-    return [f"{', '.join(group)}: {known}; other text counts as missing" for known, group in names.items()]
+        groups.setdefault(known, []).append(shown(name))
+    return [f"{', '.join(group)}: {known}; other text counts as missing" for known, group in groups.items()]
 
 
 def _raw(function: Function, table: str, key: str) -> Iterator[str]:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._native.array_types import Double, Real
+from .._protocol.arguments import truncated
 from .._protocol.warning import warn
 from .._version import __version__
 from ..errors import ColumnWarning, FormatError, InvalidInputError
@@ -73,8 +74,7 @@ def require(condition: object, message: str) -> None:
 
 def shown(value: Any) -> str:
     """What stands in a file, as a message may show it: escaped and short."""
-    text = repr(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+    return truncated(repr(value), _MAX_SHOWN)
 
 
 def check_memory(n_asked: int, n_bytes: int, what: str) -> None:

@@ -133,13 +133,17 @@ def check_scalar(name: str, value: Any, kind: type, low: float = -math.inf, high
     value = value.item() if isinstance(value, np.generic) else value
     good = isinstance(value, number) and not isinstance(value, bool) and low <= value <= high
     if not good or (open_low and value == low) or abs(value) > _LARGEST_SCALAR:
-        raise InvalidInputError(f"{name} must be {others}{wanted} {bounds}".rstrip() + f", got {_shortened(value)}")
+        raise InvalidInputError(f"{name} must be {others}{wanted} {bounds}".rstrip() + f", got {_shown(value)}")
     return kind(value)
 
 
-def _shortened(value: object) -> str:
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "an integer beyond 1e20"
-    return text if len(text) < 100 else text[:97] + "..."
+def _shown(value: object) -> str:
+    return "an integer beyond 1e20" if isinstance(value, int) and abs(value) >= 10**20 else truncated(repr(value), 100)
+
+
+def truncated(text: str, most: int) -> str:
+    """A text of at most so many characters, whose end says that more is left out."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str | bool]) -> Any:

@@ -277,7 +277,8 @@ def integer_dtype(least: int, largest: int) -> "np.dtype[Any] | None":
     return np.dtype(np.uint64) if least >= 0 and largest < 2**64 else None
 
 
-FOR_A_REGRESSOR = ": numbers are for a regressor"  # a classifier goes on with the name of one
+class ContinuousLabelsError(InvalidInputError):
+    """Labels are numbers that a regressor would learn, whose name a classifier adds."""
 
 
 def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any], Indices]:
@@ -290,8 +291,9 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
         if (array != np.round(array)).any():
-            raise InvalidInputError(f"{name} must hold class labels. Unknown label type: continuous values "
-                                    f"such as {array[array != np.round(array)][0]}{FOR_A_REGRESSOR}")
+            raise ContinuousLabelsError(
+                f"{name} must hold class labels. Unknown label type: continuous values such as "
+                f"{array[array != np.round(array)][0]}: numbers are for a regressor")
     elif array.dtype.kind not in "biuUSTMmO":
         raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
     elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (

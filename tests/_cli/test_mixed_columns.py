@@ -246,7 +246,7 @@ def test_identifiers_take_bounded_memory():
     """Beyond what a map keeps, levels are not told apart."""
     index = training_table.CategoryIndex(50)
     block = Block(np.arange(80.0)[:, None], None, 0, levels={0: tuple(f"w{i}" for i in range(80))})
-    index.recode(block, [0])
+    index.recode(block, 0)
     assert len(index.levels(0)) == 51
     assert block.X[:52, 0].tolist() == [*range(51), 0]
 

@@ -70,7 +70,8 @@ def test_tables_without_labels_and_bad_arguments(command, folder):
     assert "-o PAGE" in errors
     code, _, errors = command("report", "m.npz", "test.csv", "-o", "r.html", "--json", "r.html")
     assert code == 2
-    assert "must be different files" in errors
+    assert "PAGE and --json must be two files, got 'r.html' for both" in errors
+    assert command("report", "m.npz", "test.csv", "-o", "-", "--json", "-")[0] == 2
     code, _, errors = command("report", "m.npz", "test.csv", "-o", "test.csv")
     assert code == 2
     code, _, errors = command("report", "m.npz", "test.csv", "-o", "r.html", "--target", "depth")

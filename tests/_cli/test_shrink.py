@@ -25,7 +25,9 @@ def test_a_smaller_model_and_its_curve(command, folder):
 def test_what_is_refused(command, folder):
     for arguments, code, message in (
             (("--bytes", "9x"), 2, "20k"), ((), 2, "--bytes"), (("--bytes", "9", "--max-loss", "1"), 2, "not allowed"),
-            (("--max-loss", "0.1"), 65, "number of terms is free")):
+            (("--max-loss", "0.1"), 65, "number of terms is free"),
+            (("--max-loss", "0.1", "--reject", "test.csv"), 2, "must not be an input, got 'test.csv'"),
+            (("--max-loss", "0.1", "--reject", "s.npz"), 2, "SMALL and --reject must be two files")):
         got, _, errors = command("shrink", "m.npz", "test.csv", "-o", "s.npz", *arguments)
         assert (got, message in errors) == (code, True), errors
     assert not os.path.exists("s.npz")

@@ -334,7 +334,7 @@ def test_what_the_command_line_refuses(tmp_path):
     done = run("fit", "t.csv", "-o", "m.npz", "--checkpoint", "state", "--model", "rffnet", cwd=tmp_path, expect=2)
     assert "--checkpoint needs a model whose training goes on with the same bits, which rffnet is not" in done.stderr
     done = run("fit", "t.csv", "-o", "m.npz", "--checkpoint", "m.npz", cwd=tmp_path, expect=2)
-    assert "must be different files" in done.stderr
+    assert "MODEL and --checkpoint must be two files" in done.stderr
     done = run("fit", "t.csv", "-o", "m.npz", "--checkpoint", "t.csv", cwd=tmp_path, expect=2)
     assert "the output must not be an input" in done.stderr
 

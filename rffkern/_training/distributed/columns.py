@@ -15,6 +15,7 @@ from ..._column_map.fitted_map import FittedMap, OutOfFold
 from ..._column_map.learning import StatisticsCollector
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
 from ..._native.array_types import Double, NDArray
+from ..._protocol.warning import quietly
 from ..._rows.validation import check_known_labels, check_labels, check_names, check_targets
 from ..._rows.weights import check_weights
 from ...errors import InvalidInputError
@@ -127,8 +128,9 @@ def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: Colu
     if not len(X):
         return None
     with partition_named(number) as place:
-        table = read_table(X, f"X{place}", categorical=column_map.categorical_features, readings=readings,
-                           dates=column_map.dates, reports=False)
+        with quietly():  # how columns are read is said once of all partitions, and rows are read again to be mapped
+            table = read_table(X, f"X{place}", categorical=column_map.categorical_features, readings=readings,
+                               dates=column_map.dates)
         weights = np.ones(len(X))
         if sample_weight is not None:
             weights = np.asarray(sample_weight, dtype=np.float64).reshape(-1)

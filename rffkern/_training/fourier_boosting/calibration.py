@@ -35,24 +35,19 @@ _INTERCEPT_ROWS = 2.0
 _MIX_ROWS, _MIDDLE_SHARE = 10.0, 0.3
 
 
+class MixedBags(NamedTuple):
+    """The mean of the bags on rows of weight > 0 that bags of each kind have held out."""
+
+    rows: Indices
+    scores: Single  # (n_outputs, n_rows), means over the bags that have held out a row
+    unseen: Double  # (n_outputs, n_rows), the same of scores after rounds that other rows have chosen
+    shares: Double  # (n_bags,), of each bag in the mean
+    excess: Double  # (n_outputs,), by how much scores vary more than those of the mean of all bags
+
+
 def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, data: LossData,
-             n_tree_bags: int) -> tuple[Indices, Single, Double, Double, Double]:
-    """The mean of the bags on out-of-fold rows, of which the last may be bags of trees alone.
-
-    The share of all of these is the one of lowest loss on rows that bags of either kind have held out; a prior of as
-    many as `_MIX_ROWS` such rows holds it near `_MIDDLE_SHARE`.
-
-    Returns
-    -------
-    rows : indices of rows of weight > 0 that bags of each kind have held out
-    scores : array of shape (n_outputs, n_rows)
-        Their means over these bags.
-    unseen : array of this shape
-        The same of scores after rounds that other rows have chosen.
-    shares : array of shape (n_bags,), of each bag in the mean
-    excess : array of shape (n_outputs,)
-        By how much the latter vary more than those of the mean of all bags.
-    """
+             n_tree_bags: int) -> MixedBags:
+    """The mean of the bags on out-of-fold rows; the last `n_tree_bags` may be bags of trees alone."""
     first = len(bags) - n_tree_bags
     kinds = [slice(first), slice(first, None)] if n_tree_bags else [slice(None)]
 
@@ -63,29 +58,37 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
                              len(data.intercept), len(weights)) for kind in kinds]
 
     sums = sums_of(lambda bag: bag.validation_scores)
-    means = [each.taken(np.flatnonzero(weights[each.rows])) for each in sums]
-    rows, scores = means[0].rows, means[0].means().astype(np.float32)
+    rows = np.flatnonzero(weights > 0)
+    for each in sums:
+        rows = np.intersect1d(rows, each.rows, assume_unique=True)
+    scores, *of_trees = (each.of_rows(rows).means().astype(np.float32) for each in sums)
     shares = np.full(len(bags), 1 / len(bags))
     if n_tree_bags:
-        rows, own, of_trees = np.intersect1d(rows, means[1].rows, assume_unique=True, return_indices=True)
-        scores, tree_scores = (each.taken(some).means().astype(np.float32)
-                               for each, some in zip(means, (own, of_trees), strict=True))
-        differences, share = tree_scores - scores, _MIDDLE_SHARE
-        if len(rows):
-            known = data.targets[rows], weights[rows]
-            noise = _noise(data, scores + np.float32(share) * differences, *known)
-            share = round(_lowest(data, scores, differences, *known, 0.0, 1.0, share, _MIX_ROWS * noise),
-                          2)  # 0 or 1 leaves out terms of one kind
+        differences = of_trees[0] - scores
+        share = _share_of_trees(data, scores, differences, data.targets[rows], weights[rows])
         scores = scores + np.float32(share) * differences
         shares = np.repeat([(1 - share) / first, share / n_tree_bags], [first, n_tree_bags])
+
     if all(bag.unseen_scores is not None for bag in bags):
         sums = sums_of(lambda bag: bag.unseen_scores)
     parts = [shares[kind].sum() for kind in kinds]
-    unseen: Double = sum(part * each.taken(np.searchsorted(each.rows, rows)).means()
-                         for part, each in zip(parts, sums, strict=True))
+    unseen: Double = sum(part * each.of_rows(rows).means() for part, each in zip(parts, sums, strict=True))
     excess = sum(part**2 * each.excess_variance(len(bags[kind]))
                  for part, kind, each in zip(parts, kinds, sums, strict=True))
-    return rows, scores, unseen, shares, excess
+    return MixedBags(rows, scores, unseen, shares, excess)
+
+
+def _share_of_trees(data: LossData, scores: Single, differences: Single, targets: Single, weights: Double) -> float:
+    """The share of all bags of trees alone that has the lowest loss on rows that bags of either kind have held out.
+
+    A prior of as many as `_MIX_ROWS` such rows holds it near `_MIDDLE_SHARE`.
+    """
+    share = _MIDDLE_SHARE
+    if not len(weights):
+        return share
+    noise = _noise(data, scores + np.float32(share) * differences, targets, weights)
+    # 0 or 1 leaves out terms of one kind.
+    return round(_lowest(data, scores, differences, targets, weights, 0.0, 1.0, share, _MIX_ROWS * noise), 2)
 
 
 class ScoreSums(NamedTuple):
@@ -114,9 +117,10 @@ class ScoreSums(NamedTuple):
         rows, sums, squares, counts = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         return cls(rows, sums, squares, counts)
 
-    def taken(self, some: Indices) -> Self:
-        """Those of some of the rows, by their places."""
-        return self._replace(rows=self.rows[some], sums=self.sums[:, some], squares=self.squares[:, some],
+    def of_rows(self, rows: Indices) -> Self:
+        """Those of some of the rows, by their indices."""
+        some = np.searchsorted(self.rows, rows)
+        return self._replace(rows=rows, sums=self.sums[:, some], squares=self.squares[:, some],
                              counts=self.counts[some])
 
     def means(self) -> Double:

@@ -381,7 +381,7 @@ class BoostedPartition:
         rng = np.random.default_rng([self._calibration_seed, self._number])
         some = draw_rows(len(sums.rows), self._n_calibration, rng)
         rows = sums.rows[some]
-        return (sums.taken(some), self._data.targets[rows], self._data.initial_scores[:, rows], self._weights[rows])
+        return (sums.of_rows(rows), self._data.targets[rows], self._data.initial_scores[:, rows], self._weights[rows])
 
 
 # Where the fit runs.

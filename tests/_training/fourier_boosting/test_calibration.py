@@ -19,13 +19,13 @@ N = 20_000
 
 
 def temperature_of(bags, orders, data, weights):
-    rows, scores, *_ = mix_bags(bags, orders, weights, data, 0)
-    return inverse_temperature(data, scores, data.targets[rows], weights[rows])
+    mixed = mix_bags(bags, orders, weights, data, 0)
+    return inverse_temperature(data, mixed.scores, data.targets[mixed.rows], weights[mixed.rows])
 
 
 def shifts_of(bags, orders, data, weights):
-    rows, scores, *_ = mix_bags(bags, orders, weights, data, 0)
-    return quantile_shifts(data, scores, weights[rows])
+    mixed = mix_bags(bags, orders, weights, data, 0)
+    return quantile_shifts(data, mixed.scores, weights[mixed.rows])
 
 
 def found_factor(loss, scores, codes, weights=None, n_bags=2):
@@ -71,8 +71,8 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
     np.testing.assert_allclose(unseen, mixed, atol=1e-6)
     others = [bag._replace(unseen_scores=bag.validation_scores + np.float32(k < 2)) for k, bag in enumerate(bags)]
     again = mix_bags(others, orders, np.ones(200), data, 2)
-    np.testing.assert_array_equal(again[1], mixed)
-    np.testing.assert_allclose(again[2], unseen + 2 * shares[0], atol=1e-6)
+    np.testing.assert_array_equal(again.scores, mixed)
+    np.testing.assert_allclose(again.unseen, unseen + 2 * shares[0], atol=1e-6)
     assert shares.sum() == pytest.approx(1)
     assert shares[2] == shares[3]
     assert 2 * shares[2] == pytest.approx(better, abs=0.1)
@@ -91,7 +91,7 @@ def test_the_share_of_bags_of_trees_does_not_depend_on_a_unit(sizes, least_weigh
         orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
         bags = [Bag([], [], {}, {}, np.float32(residuals[kind : kind + 1, order.rows[order.n_train :]]))
                 for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2)[3])
+        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2).shares)
     np.testing.assert_allclose(*shares, atol=tolerance)
     assert ((2 * np.array(shares) > 0.2) & (2 * np.array(shares) < 0.8)).all()
 
