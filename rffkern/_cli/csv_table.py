@@ -26,6 +26,7 @@ from .._column_map.cells import (
     read_texts,
 )
 from .._column_map.tables import has_large_integers
+from .._estimator.registry import AUTOMATIC
 from .._native.array_types import Double, NDArray
 from .._native.scoring import read_numbers
 from .._rows.validation import LARGEST_VALUE
@@ -250,8 +251,8 @@ class CsvParser:
         """Infer unknown kinds from the cells of a block, as far as it has any that are not missing."""
         unknown = [k for k, each in enumerate(self.types) if each.kind == UNKNOWN]
         types = self.types
-        self.types = [ColumnType(NUMERIC, each.nullable, inferred=True, words=each.words) if each.kind == UNKNOWN
-                      else each for each in types]
+        self.types = [each._replace(kind=NUMERIC, inferred=not each.is_target) if each.kind == UNKNOWN else each
+                      for each in types]
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
         if block is not None and not np.isnan(block.X).all(axis=0).any():
             return  # all of them are numbers
@@ -434,7 +435,7 @@ def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column
     if kind.words:
         texts = ["" if text.strip() in kind.words else text for text in texts]
     if kind.kind == NUMERIC and not kind.format:
-        values = _numbers(texts, decimal, kind.nullable or kind.inferred)
+        values = _numbers(texts, decimal, kind.nullable or kind.inferred or kind.is_target)
     else:
         values, odd = read_column(texts, kind.reading)
         values = None if odd else values
@@ -503,6 +504,8 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     elif kind.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
         hint = ": if it has a decimal comma, pass --decimal ," if delimiter != "," \
             else ": if it has a decimal comma, write a point, because commas separate the columns"
+    elif kind.is_target:
+        hint = f": skip such rows with --reject FILE, or, if these are labels, train --model {AUTOMATIC[0]}"
     elif kind.inferred and not is_number(text):
         other = {"dmy": "mdy", "mdy": "dmy"}.get(kind.format) if kind.kind == DATE else None
         if other is not None and not read_column([text], Reading(DATE, other))[1]:

@@ -31,6 +31,7 @@ class ColumnType(NamedTuple):
     boolean: bool = False  # whether the numbers 0 and 1 mean False and True
     format: str = ""  # of text, as in `Reading`
     words: tuple[str, ...] = ()  # that count as missing
+    is_target: bool = False  # whether it is the target of a regressor: numbers, of which text shows the format
 
     @property
     def reading(self) -> Reading:
@@ -164,11 +165,16 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
                 dates: str | None, decimal: str = ".") -> None:
     """Set the types of columns of text from their cells, as far as they have any that are not missing.
 
-    Cells that are no values of such a type are errors from then on, wherever they are.
+    Cells that are no values of such a type are errors from then on, wherever they are.  A target of a regressor is of
+    numbers, whatever its cells are.
     """
     readings = settled([infer_reading([cell for cell in each if cell.strip() not in types[k].words]
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
+        if types[k].is_target:
+            is_numeric = reading is not None and reading.kind == NUMERIC
+            types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
+            continue
         if reading is None:
             continue
         format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""

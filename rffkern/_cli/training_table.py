@@ -234,13 +234,11 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if classify is None:
         has_labels, read_as = is_classification(labels), example_of_marks(labels)
         if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
-            has_labels = is_classification([to_targets(labels, table.path)])
-    try:
-        y = to_labels(labels, table.path) if has_labels else to_targets(labels, table.path)
-    except InvalidInputError as error:
-        if classify is None and not has_labels and rejected.path is not None:  # the target was read as text
-            raise InvalidInputError(f"{error}; --model {AUTOMATIC[1]} rejects such rows") from error
-        raise
+            has_labels = is_classification([_chosen_targets(labels, table.path)])
+    if has_labels:
+        y = to_labels(labels, table.path)
+    else:
+        y = to_targets(labels, table.path) if classify is False else _chosen_targets(labels, table.path)
     if has_labels and table.header_guessed and table.columns is None and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
@@ -300,7 +298,7 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
     # What is read next to the features: a target that must be a number, weights, times and groups.
     features, target = roles.features, None if classify else roles.target
     time = roles.time if roles.time not in features else None
-    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, ColumnType()),
+    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, ColumnType(UNKNOWN, is_target=True)),
                                       (time, ColumnType(UNKNOWN)),
                                       (roles.group, ColumnType(CATEGORY))) if j is not None}
     types = [each._replace(nullable=each.nullable and j != roles.time)
@@ -442,16 +440,20 @@ def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
 
 
 def example_of_marks(blocks: Sequence[NDArray[Any]]) -> str:
-    """What a target is read as, if all of it are numbers in text, some with marks, a currency or a unit; else ""."""
+    """What a target is read as, if it is numbers in text, some with marks, a currency or a unit; else "".
+
+    Few texts among them are no labels, but errors.
+    """
     if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
         return ""
     distinct = list(dict.fromkeys(cell for block in blocks for cell in block.tolist()))
     marked = [cell for cell in distinct if not (is_number(cell) or is_missing(cell))]
     reading = infer_reading(distinct) if marked else None
-    if reading is None or reading.kind != NUMERIC or reading.words:
+    if reading is None or reading.kind != NUMERIC:
         return ""
     cells = np.concatenate(blocks)
-    return f"; {marked[0]!r} is read as {read_targets(cells)[0][np.flatnonzero(cells == marked[0])[0]]:.15g}"
+    example = next((cell for cell in marked if cell not in reading.words), marked[0])
+    return f"; {example!r} is read as {read_targets(cells)[0][np.flatnonzero(cells == example)[0]]:.15g}"
 
 
 def _task_message(y: NDArray[Any], has_labels: bool, n_distinct: int) -> str:
@@ -511,6 +513,15 @@ def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]
     targets, _ = read_targets(cells)
     _check_finite(targets, cells, path, "target")
     return targets
+
+
+def _chosen_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]:
+    """The same of a target that has decided for a regression: it was read as labels, of which none is rejected."""
+    try:
+        return to_targets(blocks, path)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; correct it, or skip such rows with --model {AUTOMATIC[1]} --reject FILE"
+                                ) from error
 
 
 def _check_finite(numbers: NDArray[Any], cells: NDArray[Any], path: str, what: str) -> None:

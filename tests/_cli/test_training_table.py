@@ -346,9 +346,10 @@ def test_a_fault_among_numbers_is_named(folder, table, capsys):
     target[8] = "oops"
     write_csv(folder / "f.csv", X, target)
     assert fit(folder, "f.csv") == 65
-    assert "expected a finite number as the target of data row 9, got 'oops'" in capsys.readouterr().err
+    assert ("expected a finite number as the target of data row 9, got 'oops'; correct it, or skip such rows with "
+            "--model fourier_boosting_regressor --reject FILE") in capsys.readouterr().err
     assert fit(folder, "f.csv", "--reject", str(folder / "r.csv")) == 65
-    assert "got 'oops'; --model fourier_boosting_regressor rejects such rows" in capsys.readouterr().err
+    capsys.readouterr()
     assert fit(folder, "f.csv", "--reject", str(folder / "r.csv"), "--model", "fourier_boosting_regressor") == 0
     assert "1 of 300 rows rejected" in capsys.readouterr().err
 
@@ -480,6 +481,52 @@ def test_targets_with_marks_are_numbers(command, folder, capsysbinary, cells, de
     assert "left out" not in errors
     _, _, errors = command("predict", "p.npz", "t.csv", "-o", "out.csv", "--target", "price")
     assert "R^2 on 60 rows" in errors
+
+
+@pytest.mark.parametrize(("cells", "read"), [
+    ([f"${1 + k % 9},{37 * k % 1000:03d}" for k in range(60)], lambda cell: float(cell[1:].replace(",", ""))),
+    ([f"{1 + k},{k:02d}" for k in range(60)], lambda cell: float(cell.replace(",", "."))),
+    ([f"{k}.5 kg" for k in range(60)], lambda cell: float(cell[:-3]))])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_regressor_that_is_named_reads_targets_with_marks(command, folder, cells, read, ending):
+    """Also where a parameter names it, and targets of an evaluation table."""
+    rows = "".join(f'{k % 17};"{cell}"\n' for k, cell in enumerate(cells))
+    (folder / "t.csv").write_text("x;price\n" + rows)
+    if ending == "parquet":
+        parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+        parquet.write_table(pyarrow.table({"x": [k % 17 for k in range(60)], "price": cells}), folder / "t.parquet")
+    options = "fit", f"t.{ending}", "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5", "--model", "auto"
+    assert command(*options)[0] == 0
+    chosen = load(folder / "p.npz")
+    for more in (("--model", "fourier_boosting_regressor"), ("--set", "loss=squared_error")):
+        assert command(*options, *more)[0] == 0
+        assert load(folder / "p.npz").predict({"x": [3.0, 5.0]}).tolist() == chosen.predict({"x": [3.0, 5.0]}).tolist()
+    assert command(*options, "--eval", f"t.{ending}")[0] == 0
+    mean = np.mean([read(cell) for cell in cells])
+    assert abs(chosen.predict({"x": [8.0]})[0] - mean) < 5 * mean
+
+
+def test_rows_whose_target_is_no_number_are_rejected(command, folder):
+    """By a regressor that is named, as the message of the automatic choice says, also among targets with marks."""
+    cells = [f"${1 + k % 9},{37 * k % 1000:03d}" for k in range(60)]
+    cells[4], cells[7], cells[9] = "N/A", "k.A.", ""
+    (folder / "t.csv").write_text("x;price\n" + "".join(f"{k % 17};{cell}\n" for k, cell in enumerate(cells) if cell))
+    options = "fit", "t.csv", "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5", "--model", "auto"
+    code, _, errors = command(*options)
+    assert code == 65
+    assert "got 'N/A'; correct it, or skip such rows with --model fourier_boosting_regressor --reject FILE" in errors
+    (folder / "t.csv").write_text("x;price\n" + "".join(f"{k % 17};{cell}\n" for k, cell in enumerate(cells)))
+    code, _, errors = command(*options, "--model", "fourier_boosting_regressor", "--reject", "r.csv")
+    assert (code, "3 of 60 rows rejected: r.csv" in errors) == (0, True)
+    assert [line.split(",")[0] for line in (folder / "r.csv").read_text().splitlines()[1:]] == ["5", "8", "10"]
+
+
+def test_a_regressor_that_gets_labels_says_what_to_train(command, folder):
+    (folder / "t.csv").write_text("x,left\n" + "".join(f"{k % 17},{'no' if k % 3 else 'yes'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "auto", "--set", "loss=huber")
+    assert code == 65
+    assert ("column 1 (left): expected a finite number, got 'yes': skip such rows with --reject FILE, or, if these are "
+            "labels, train --model fourier_boosting") in errors
 
 
 def test_few_numbers_with_units_stay_labels(command, folder, capsysbinary):
