@@ -194,23 +194,21 @@ def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:
     return np.array(numbers).reshape(labels.shape)
 
 
-def read_targets(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
+def read_targets(labels: NDArray[Any], reading: Reading | None = None) -> tuple[NDArray[np.float64], list[str]]:
     """Targets as numbers, and texts that are neither numbers nor missing, whose targets are nan as well.
 
-    Text is read by the rules of columns, of all these targets together.
+    Text is read by the rules of columns, of all these targets together if no reading of the training is known.
     """
     if labels.dtype.kind not in "US":
         return labels.astype(np.float64), []
     cells = labels.astype(str).ravel().tolist()
-    reading = infer_reading(cells)
-    targets, odd = read_column(cells, Reading(NUMERIC, reading.format if reading and reading.kind == NUMERIC else ""))
+    targets, odd = read_column(cells, reading or Reading(NUMERIC, target_format(labels)))
     return targets.reshape(labels.shape), odd
 
 
-def targets_of(labels: NDArray[Any], path: str) -> NDArray[np.float64]:
-    """Targets as numbers, nan where missing; InvalidInputError for a text that is neither."""
-    targets, odd = read_targets(labels)
-    if odd:
-        raise InvalidInputError(f"{path}: expected numbers as targets, as in training, got {odd[0]!r}; correct it, or "
-                                "leave the cell empty")
-    return targets
+def target_format(labels: NDArray[Any], words: Sequence[str] = ()) -> str:
+    """The format of targets in text, without the words that count as missing; "" of plain numbers."""
+    if labels.dtype.kind not in "US":
+        return ""
+    reading = infer_reading([cell for cell in labels.astype(str).ravel().tolist() if cell not in words])
+    return reading.format if reading is not None and reading.kind == NUMERIC else ""

@@ -47,6 +47,7 @@ from .table import (
     column_indices,
     column_label,
     read_targets,
+    target_format,
     warn_rounded,
 )
 
@@ -145,6 +146,7 @@ class TrainingTable(NamedTuple):
     weights: NDArray[Any] | None = None  # of the rows
     times: NDArray[Any] | None = None  # of the rows, which are in their order
     groups: NDArray[Any] | None = None  # of the rows, numbers
+    target_format: str = ""  # of targets in text, as in `Reading`
 
     def numbers(self) -> Any:
         """The rows as `fit` takes numbers with column names; those in a file are read block by block."""
@@ -229,7 +231,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
             raise UsageError(f"--categorical must name columns to train on, got {column_label(j, table.columns)}")
     types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
-    X, labels, columns, *of_rows = _read_rows(table, roles, classify is not False, rejected, types)
+    X, labels, columns, weights, times, groups, format_ = _read_rows(table, roles, classify is not False, rejected,
+                                                                     types)
     has_labels, read_as = classify is True, ""
     if classify is None:
         has_labels, read_as = is_classification(labels), example_of_marks(labels)
@@ -237,8 +240,11 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
             has_labels = is_classification([_chosen_targets(labels, table.path)])
     if has_labels:
         y = to_labels(labels, table.path)
+    elif classify is False:
+        y = to_targets(labels, table.path)
     else:
-        y = to_targets(labels, table.path) if classify is False else _chosen_targets(labels, table.path)
+        y = _chosen_targets(labels, table.path)
+        format_ = target_format(np.concatenate(labels))
     if has_labels and table.header_guessed and table.columns is None and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
@@ -259,7 +265,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(X, y, names, columns, roles.features, has_labels, *of_rows).in_order()
+    return TrainingTable(X, y, names, columns, roles.features, has_labels, weights, times, groups, format_).in_order()
 
 
 def _remark_cases(y: NDArray[Any], words: Sequence[str], path: str) -> None:
@@ -282,7 +288,8 @@ def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTa
     types = [ColumnType(kind, nullable=True, format="" if column.reading is None else column.reading.format)
              for kind, column in zip(kinds, training.columns, strict=True)]
     roles = roles._replace(time=None, group=None)
-    X, labels, columns, weights, _, _ = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
+    X, labels, columns, weights, *_ = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types,
+                                                 training.target_format)
     if not training.has_labels:
         y: NDArray[Any] = to_targets(labels, table.path)
     elif training.y.dtype.kind == "U":
@@ -292,13 +299,17 @@ def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTa
     return training._replace(X=X, y=y, columns=columns, weights=weights, times=None, groups=None)
 
 
-def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows, types: list[ColumnType]
-               ) -> tuple[NDArray[Any], list[NDArray[Any]], list[ColumnContents], OfRows, OfRows, OfRows]:
-    """Rows, labels of each block, contents of the columns, and of each row its weight, time and group."""
+def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows, types: list[ColumnType],
+               known_format: str = "") -> tuple[NDArray[Any], list[NDArray[Any]], list[ColumnContents], OfRows, OfRows,
+                                                OfRows, str]:
+    """Rows, labels of each block, contents of the columns, of each row its weight, time and group, and the format of
+    targets that are numbers in text, which may be known of other rows.
+    """
     # What is read next to the features: a target that must be a number, weights, times and groups.
     features, target = roles.features, None if classify else roles.target
     time = roles.time if roles.time not in features else None
-    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, ColumnType(UNKNOWN, is_target=True)),
+    of_target = ColumnType(NUMERIC if known_format else UNKNOWN, format=known_format, is_target=True)
+    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, of_target),
                                       (time, ColumnType(UNKNOWN)),
                                       (roles.group, ColumnType(CATEGORY))) if j is not None}
     types = [each._replace(nullable=each.nullable and j != roles.time)
@@ -349,7 +360,8 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
                                 f"{column_label(roles.time or 0, table.columns)} has the same in all rows: leave out "
                                 "--time")
     asked = [each.kind == CATEGORY for each in types]
-    return X, labels, _contents(X, found, categories, asked), weights, times, row_groups
+    format_ = "" if target is None else found[places[target]].format
+    return X, labels, _contents(X, found, categories, asked), weights, times, row_groups, format_
 
 
 def _expected_rows(table: Table, block: Block, n_rows: int) -> int:

@@ -1,6 +1,7 @@
 """The rows that `rffkern fit` trains on: roles of columns, targets, labels, and rows in memory or in a file."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from helpers.command_line import COLUMNS, run, write_csv
 from helpers.processes import PATIENCE, started
 
-from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, load
+from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, load, save
 from rffkern._cli import training_table
 from rffkern._cli.main import main
 from rffkern._cli.open_table import open_table
@@ -483,6 +484,31 @@ def test_targets_with_marks_are_numbers(command, folder, capsysbinary, cells, de
     assert "R^2 on 60 rows" in errors
 
 
+def test_targets_are_read_as_those_of_the_training(command, folder, capsysbinary):
+    """The decimal comma of 1,25 holds for 1,375, which alone would be 1375; that of --decimal holds as before."""
+    weights = [1 + k / 8 for k in range(60)]
+    cells = [f"{weight:.3f}".rstrip("0").replace(".", ",") for weight in weights]
+    (folder / "t.csv").write_text("x;kg\n" + "".join(f"{k};{cell}\n" for k, cell in enumerate(cells)))
+    (folder / "e.csv").write_text("x;kg\n" + "".join(f"{k};{cell}\n" for k, cell in enumerate(cells) if len(cell) == 5))
+    fitted(capsysbinary)
+    assert load(folder / "p.npz").metadata_["target_format"] == ","
+    for more in ((), ("--decimal", ",")):
+        assert json.loads(command("evaluate", "p.npz", "e.csv", "--json", *more)[1])["constant"]["mae"] < 10
+    assert command("report", "p.npz", "e.csv", "-o", "r.html", "--json", "r.json")[0] == 0
+    assert "1375" not in (folder / "r.json").read_text()
+    model = load(folder / "p.npz")
+    for odd in ("kg", 7):  # metadata may be anything
+        save(model, folder / "odd.npz", metadata={"target": "kg", "target_format": odd})
+        assert command("evaluate", "odd.npz", "t.csv")[0] == 0
+    _, _, errors = command("predict", "p.npz", "e.csv", "-o", "out.csv", "--target", "kg")
+    assert "R^2 on 30 rows: 1.0000" in errors
+    for model in ("auto", "fourier_boosting_regressor"):
+        options = "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5", "--eval", "e.csv", "--model", model
+        assert command("fit", "t.csv", *options)[0] == 0
+        assert load(folder / "p.npz").metadata_["eval"]["rmse"] < 10
+        assert load(folder / "p.npz").metadata_["target_format"] == ","
+
+
 @pytest.mark.parametrize(("cells", "read"), [
     ([f"${1 + k % 9},{37 * k % 1000:03d}" for k in range(60)], lambda cell: float(cell[1:].replace(",", ""))),
     ([f"{1 + k},{k:02d}" for k in range(60)], lambda cell: float(cell.replace(",", "."))),
@@ -543,7 +569,9 @@ def test_a_word_among_targets_is_named(command, folder, capsysbinary):
                       ("predict", "p.npz", "e.csv", "-o", "out.csv", "--target", "price")):
         code, _, errors = command(*arguments)
         assert code == 65
-        assert "e.csv: expected numbers as targets, as in training, got 'abc'" in errors
+        assert ("e.csv: column 1 (price): expected numbers as targets, as in training, got 'abc'; correct it, leave "
+                "the cell empty, or pass --missing=abc if it means a missing value") in errors
+        assert command(*arguments, "--missing=abc")[0] == 0
 
 
 def test_labels_that_differ_in_case_alone_are_named(command, folder, capsysbinary):
