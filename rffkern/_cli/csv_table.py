@@ -87,6 +87,8 @@ class CsvTable:
         self.delimiter = form.delimiter or named or detect_delimiter(head, form.decimal)
         if form.delimiter is None and self.delimiter != ",":
             say(f"{self.path}: using {self.delimiter!r} as delimiter; override with --delimiter")
+        if self._source.encoding == "iso8859-1":
+            _remark_controls(head, self.path)
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
         first = list(itertools.islice(numbered, 2))
         self._unread: Iterator[Chunk] | None = itertools.chain(seen, chunks)
@@ -145,6 +147,14 @@ def _recorded(chunks: Iterator[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
     for chunk in chunks:
         seen.append(chunk)
         yield chunk
+
+
+def _remark_controls(lines: Sequence[Line], path: str) -> None:
+    """Say that a text has control characters where cp1252 has the euro sign, dashes and quotes."""
+    found = re.search("[\x80\x82-\x8c\x8e\x91-\x9c\x9e\x9f]", "".join(text for _, text in lines))
+    if found is not None:
+        say(f"{path}: the byte 0x{ord(found.group()):02x} is a control character in latin-1, and "
+            f"{found.group().encode('latin-1').decode('cp1252')!r} in cp1252: pass --encoding cp1252")
 
 
 def _head(lines: Iterator[Line]) -> list[Line]:
