@@ -12,6 +12,7 @@ from .._column_map.tables import RawColumn, RawTable, category, concatenated, ro
 from .._estimator.base import fitted_map_of
 from .._files.model_files import load
 from .._native.array_types import NDArray
+from .._rows.validation import written_otherwise
 from ..errors import InvalidInputError
 from .open_table import input_files, open_files
 from .output import Progress, RejectedRows, UsageError, say
@@ -154,9 +155,11 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
         index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
         missing = [name for name in names if name not in index]
         if missing:
-            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
+            alike = written_otherwise(missing[0], index)
+            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing{alike}"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
-                                    f"{shortened(list(map(repr, index)))}{_header_advice(table, model)}")
+                                    f"{shortened(list(map(repr, index)))}"
+                                    f"{'' if alike else _header_advice(table, model)}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:

@@ -150,6 +150,11 @@ def check_column_names(path: str, columns: Sequence[str] | None, advice: str = "
     """Refuse a name that two columns have."""
     if columns is not None and len(set(columns)) < len(columns):
         twice = next(name for name, count in Counter(columns).items() if count > 1)
+        if not twice:
+            unnamed = shortened([str(j) for j, name in enumerate(columns) if not name])
+            raise InvalidInputError(f"{path}: column names must be distinct, got none of the columns {unnamed} (the "
+                                    "first is 0): name them, and remove lines above the column names, if there are "
+                                    f"such{advice}")
         raise InvalidInputError(f"{path}: column names must be distinct, got {twice!r} more than once{advice}")
 
 

@@ -30,6 +30,7 @@ from .._rows.validation import (
     refuse_sparse_and_lazy,
     texts_of_names,
     to_array,
+    written_otherwise,
 )
 from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError, InvalidTypeError
 from .cells import (
@@ -256,7 +257,8 @@ def _of_objects(values: list[Any], name: str) -> RawColumn | Cells:
         if not any(groups[type(value)] == "numbers" for value in values):
             found -= {"numbers"}
     if len(found) > 1:
-        raise InvalidInputError(f"{name} must hold values of one kind, got {' and '.join(sorted(found))}")
+        raise InvalidInputError(f"{name} must hold values of one kind, got {' and '.join(sorted(found))}: make text of "
+                                "all, which is read cell by cell, as frame[column].astype(str) does")
     missing = np.array([groups[type(value)] == "missing" for value in values], dtype=bool)
     if not found:
         return _empty(len(values))
@@ -455,7 +457,8 @@ def _selected(names: tuple[str, ...], columns: list[Any], wanted: tuple[str, ...
     missing = [each for each in wanted if each not in index]
     if missing:
         raise InvalidInputError("The feature names should match those that were passed during fit.\nFeature names seen "
-                                "at fit time, yet now missing:\n" + "".join(f"- {each}\n" for each in missing[:5]))
+                                "at fit time, yet now missing:\n" + "".join(
+                                    f"- {each}{written_otherwise(each, names)}\n" for each in missing[:5]))
     return [columns[index[each]] for each in wanted]
 
 
