@@ -377,7 +377,8 @@ class CsvParser:
         if target is not None and self.selection.needs_labels and not row[target].strip():
             unnamed = self.names is not None and not self.names[target]
             return target, "expected a label or target, got an empty cell" + (
-                ", in a column without a name: name the column of labels by --target" if unnamed else "")
+                ", in a column without a name: name the column of labels by --target" if unnamed
+                else ": fill it in, or skip such rows with --reject FILE")
         return None
 
 
@@ -503,8 +504,10 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
+    unit = kind.format[1:] if kind.format[:1] in (".", ",") else ""
+    alone_or_in = f", alone or with {unit!r}" if unit else ""
     date = {"dmy": "30/9/2019, ", "mdy": "9/30/2019, "}.get(kind.format, "2024-03-01 12:30") + kind.reading.date_order
-    expected = {NUMERIC: f"expected a finite number{comma},", CATEGORY: "expected a value,"}.get(
+    expected = {NUMERIC: f"expected a finite number{comma}{alone_or_in},", CATEGORY: "expected a value,"}.get(
         kind.kind, f"expected a date, such as 2024-03-01 or {date},")
     if not kind.nullable and is_missing(text):
         return f"{expected} got {text!r}: the value is missing; fill it in, or skip such rows with --reject FILE"

@@ -8,6 +8,7 @@ import codecs
 import contextlib
 import datetime
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -114,7 +115,14 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors end as all others do."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(f"{message} {pointer(EXIT_USAGE)}")
+        named = re.match(r"argument COMMAND: invalid choice: '(\w+)'", message)
+        remedy = _ELSEWHERE.get(named.group(1)) if named else None
+        super().error(f"{message}{f'; for that there is rffkern {remedy}' if remedy else ''} {pointer(EXIT_USAGE)}")
+
+
+# What has other names elsewhere.
+_ELSEWHERE = {"explain": "predict --explain N", "drift": "predict --check FILE", "train": "fit", "score": "evaluate",
+              "test": "evaluate", "version": "--version", "serve": "export --to html", "whatif": "what-if"}
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -474,7 +474,11 @@ def _task_message(y: NDArray[Any], has_labels: bool, n_distinct: int) -> str:
         return f"has {y.shape[1]} columns of numbers: regression"
     if y.dtype.kind not in "iuf":
         doubt = "" if 2 * n_distinct <= len(y) else "; most rows have one of their own: --target names another column"
-        return f"has {n_distinct} distinct values that are no numbers: classification{doubt}"
+        # Labels of numbers stay text where one of them is none, as N/A, or a code, as 007.
+        odd = [word for word in np.unique(y).tolist() if not is_number(word)] if y.dtype.kind == "U" else []
+        which = f", of which {odd[0]!r} is no number" if 0 < 2 * len(odd) < n_distinct else " that are no numbers" \
+            if odd else ", which are read as labels"
+        return f"has {n_distinct} distinct values{which}: classification{doubt}"
     if has_labels:
         return f"has {n_distinct} distinct numbers: classification; for regression, pass --model {AUTOMATIC[1]}"
     other = f"; for classification, pass --model {AUTOMATIC[0]}" if (y == np.floor(y)).all() else ""

@@ -449,9 +449,12 @@ def test_numbers_that_are_no_labels(word):
 
 @pytest.mark.parametrize(("cell", "said"), [
     ("{0}", "21 distinct numbers: classification; for regression, pass --model fourier_boosting_regressor"),
-    ("2024-03-{1}", "21 distinct values that are no numbers: classification")])
+    ("2024-03-{1}", "21 distinct values that are no numbers: classification"),
+    ("{2}", "21 distinct values, of which 'N/A' is no number: classification"),
+    ("{0:03d}", "21 distinct values, which are read as labels: classification")])
 def test_a_classifier_of_many_labels(command, folder, cell, said):
-    (folder / "t.csv").write_text("x,y\n" + "".join(f"{k},{cell.format(k % 21, 10 + k % 21)}\n" for k in range(84)))
+    (folder / "t.csv").write_text("x,y\n" + "".join(f"{k},{cell.format(k % 21, 10 + k % 21, k % 21 or 'N/A')}\n"
+                                             for k in range(84)))
     code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=1")
     assert code == 0
     assert f"t.csv: target 'y' has {said}\n" in errors
