@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -61,7 +62,9 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         with contextlib.ExitStack() as quiet:
             if arguments.quiet:
                 quiet.enter_context(contextlib.redirect_stderr(quiet.enter_context(open(os.devnull, "w"))))
-            import_module(f"{__package__}.{arguments.command.replace('-', '_')}").run(arguments)
+            with warnings.catch_warnings():  # a line each, without a place in the code
+                warnings.showwarning = lambda message, *_: say(str(message))
+                import_module(f"{__package__}.{arguments.command.replace('-', '_')}").run(arguments)
         sys.stdout.flush()
         return 0
     except UsageError as error:
