@@ -56,8 +56,9 @@ def run(arguments: argparse.Namespace) -> None:
                                 "them by --target")
     predictions = joined(parts)
     if predictions.classes is not None and (predictions.truth < 0).all():
+        found = f"got {next(iter(unknown))!r}{' and others' if len(unknown) > 1 else ''}"
         raise InvalidInputError(f"{table.path}: expected labels of the model, such as {str(predictions.classes[0])!r}, "
-                                "and found none: give the column that has them by --target")
+                                f"{found}: write them as in training, or give the column that has them by --target")
     if weight is not None:
         try:
             check_weights(predictions.weights, len(predictions.truth))
