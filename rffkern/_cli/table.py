@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, read_column, settled
+from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_missing, is_number, read_column, settled
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, say
@@ -179,6 +179,10 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
         if types[k].is_target:
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
+            marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
+            (value,), odd = read_column([marked], types[k].reading)
+            if marked and not odd and decimal == ".":
+                say(f"{path}: target {labels(k)}: {marked!r} is read as {value:.15g}")
             continue
         if reading is None:
             continue

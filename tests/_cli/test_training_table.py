@@ -528,7 +528,8 @@ def test_a_regressor_that_is_named_reads_targets_with_marks(command, folder, cel
     assert command(*options)[0] == 0
     chosen = load(folder / "p.npz")
     for more in (("--model", "fourier_boosting_regressor"), ("--set", "loss=squared_error")):
-        assert command(*options, *more)[0] == 0
+        code, _, errors = command(*options, *more)
+        assert (code, f"target 1 (price): {cells[0]!r} is read as {read(cells[0]):.15g}\n" in errors) == (0, True)
         assert load(folder / "p.npz").predict({"x": [3.0, 5.0]}).tolist() == chosen.predict({"x": [3.0, 5.0]}).tolist()
     assert command(*options, "--eval", f"t.{ending}")[0] == 0
     mean = np.mean([read(cell) for cell in cells])
