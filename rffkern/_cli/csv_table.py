@@ -524,16 +524,26 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         if other is not None and not read_column([text], Reading(DATE, other))[1]:
             return f"{expected} got {text!r}: if all dates of the column are so, pass --dates {other}"
         most = "dates" if kind.kind == DATE else "numbers"
-        hint = f": most of the first cells of the column are {most}; {_as_missing(text, ', ')}skip such rows with " \
-               "--reject FILE, or list the column in --categorical"
+        hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
+               "rows with --reject FILE, or list the column in --categorical"
     elif kind.nullable and _as_missing(text):
         hint = f": {_as_missing(text)}"
     shown = text if len(text) <= 60 else text[:57] + "..."
     return f"{expected} got {shown!r}{hint}"
 
 
-def _as_missing(text: str, end: str = "") -> str:
-    """How to make such cells count as missing, if the option can name them and they look like no value."""
-    named = (len(text) <= 20 and text.isprintable() and "," not in text and not any(map(str.isdigit, text))
-             and not is_number(text))
-    return f"pass --missing={shlex.quote(text)} if it means a missing value{end}" if named else ""
+def _as_missing(text: str, others: Sequence[str] = (), end: str = "") -> str:
+    """How to make such cells count as missing, if the option can name them and they look like no value.
+
+    Others of the column are named beside it, so that one more call is enough.
+    """
+    named = [each for each in dict.fromkeys((text, *others)) if _looks_missing(each)][:5]
+    if text not in named:
+        return ""
+    meaning = "if it means a missing value" if len(named) == 1 else "if they mean missing values"
+    return f"pass --missing={shlex.quote(','.join(named))} {meaning}{end}"
+
+
+def _looks_missing(text: str) -> bool:
+    return (len(text) <= 20 and text.isprintable() and "," not in text and not any(map(str.isdigit, text))
+            and not is_number(text))

@@ -31,6 +31,7 @@ class ColumnType(NamedTuple):
     boolean: bool = False  # whether the numbers 0 and 1 mean False and True
     format: str = ""  # of text, as in `Reading`
     words: tuple[str, ...] = ()  # that count as missing
+    odd: tuple[str, ...] = ()  # the first cells that are no numbers or dates, where most are
     is_target: bool = False  # whether it is the target of a regressor: numbers, of which text shows the format
 
     @property
@@ -188,7 +189,8 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
             continue
         format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
         words = types[k].words if reading.kind in (NUMERIC, DATE) else ()
-        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words)
+        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words,
+                              odd=reading.words)
         if reading.ambiguous:
             shown = next(filter(None, map(str.strip, cells[k])))
             say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "

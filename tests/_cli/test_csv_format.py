@@ -123,6 +123,9 @@ def test_the_encoding_of_excel(command, folder):
      "columns 1, 2 (the first is 0): name them, and remove lines above the column names, if there are such; if row 1"),
     ("a,b\n" + "1 kg,x\n2 kg,y\n" * 5000 + "3 g,y\n", ["-q"], 65, "expected a finite number, alone or with 'kg', got "
      "'3 g'"),
+    ("a,b\n" + "".join(f"{k},{'xz'[k % 2]}\n" for k in range(90)) + "k.A.,x\n-,z\nrow 7,x\n", ["--columns", "map"], 65,
+     "got 'k.A.': most of the first cells of the column are numbers; pass --missing=k.A.,- if they mean missing "
+     "values, skip"),
     ("a,b\n1,2\n", ["--encoding", "nothing"], 2, "name of a text encoding, such as latin-1, got 'nothing'"),
     ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--encoding", "idna"], 2, "expected the name of a text encoding"),
