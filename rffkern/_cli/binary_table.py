@@ -209,6 +209,8 @@ class ArrowTable:
     def _type(self, j: int, wanted: ColumnType) -> ColumnType:
         """The type of a column by its Arrow type, unless its cells must be numbers."""
         types, kind = self._types, self._kinds[j]
+        if wanted.is_target and not self._is_text(j):
+            return wanted._replace(kind=NUMERIC)
         if wanted.kind == EMPTY or (wanted.kind == NUMERIC and not (self._is_text(j) and wanted.nullable)):
             return wanted
         if self._is_text(j):
@@ -235,7 +237,8 @@ class ArrowTable:
         X = np.empty((n_rows, len(features)))
         levels, rounded = {}, []
         for k, (j, each) in enumerate(zip(features, types, strict=True)):
-            if self._is_text(j) and (each.nullable or each.inferred) and each.kind in (NUMERIC, DATE):
+            if self._is_text(j) and (each.nullable or each.inferred or each.is_target) \
+                    and each.kind in (NUMERIC, DATE):
                 X[:, k] = self._read_text(columns[j], j, each, start)
             elif each.kind == NUMERIC:
                 column = _decoded(columns[j])

@@ -26,6 +26,7 @@ from .._column_map.cells import (
     read_texts,
 )
 from .._column_map.tables import has_large_integers
+from .._estimator.registry import AUTOMATIC
 from .._native.array_types import Double, NDArray
 from .._native.scoring import read_numbers
 from .._protocol.arguments import truncated
@@ -86,6 +87,8 @@ class CsvTable:
         self.delimiter = form.delimiter or named or detect_delimiter(head, form.decimal)
         if form.delimiter is None and self.delimiter != ",":
             say(f"{self.path}: using {self.delimiter!r} as delimiter; override with --delimiter")
+        if self._source.encoding == "iso8859-1":
+            _remark_controls(head, self.path)
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
         first = list(itertools.islice(numbered, 2))
         self._unread: Iterator[Chunk] | None = itertools.chain(seen, chunks)
@@ -144,6 +147,14 @@ def _recorded(chunks: Iterator[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
     for chunk in chunks:
         seen.append(chunk)
         yield chunk
+
+
+def _remark_controls(lines: Sequence[Line], path: str) -> None:
+    """Say that a text has control characters where cp1252 has the euro sign, dashes and quotes."""
+    found = re.search("[\x80\x82-\x8c\x8e\x91-\x9c\x9e\x9f]", "".join(text for _, text in lines))
+    if found is not None:
+        say(f"{path}: the byte 0x{ord(found.group()):02x} is a control character in latin-1, and "
+            f"{found.group().encode('latin-1').decode('cp1252')!r} in cp1252: pass --encoding cp1252")
 
 
 def _head(lines: Iterator[Line]) -> list[Line]:
@@ -250,8 +261,8 @@ class CsvParser:
         """Infer unknown kinds from the cells of a block, as far as it has any that are not missing."""
         unknown = [k for k, each in enumerate(self.types) if each.kind == UNKNOWN]
         types = self.types
-        self.types = [ColumnType(NUMERIC, each.nullable, inferred=True, words=each.words) if each.kind == UNKNOWN
-                      else each for each in types]
+        self.types = [each._replace(kind=NUMERIC, inferred=not each.is_target) if each.kind == UNKNOWN else each
+                      for each in types]
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
         if block is not None and not np.isnan(block.X).all(axis=0).any():
             return  # all of them are numbers
@@ -366,7 +377,8 @@ class CsvParser:
         if target is not None and self.selection.needs_labels and not row[target].strip():
             unnamed = self.names is not None and not self.names[target]
             return target, "expected a label or target, got an empty cell" + (
-                ", in a column without a name: name the column of labels by --target" if unnamed else "")
+                ", in a column without a name: name the column of labels by --target" if unnamed
+                else ": fill it in, or skip such rows with --reject FILE")
         return None
 
 
@@ -434,7 +446,7 @@ def parse_column(texts: Sequence[str], kind: ColumnType, decimal: str) -> Column
     if kind.words:
         texts = ["" if text.strip() in kind.words else text for text in texts]
     if kind.kind == NUMERIC and not kind.format:
-        values = _numbers(texts, decimal, kind.nullable or kind.inferred)
+        values = _numbers(texts, decimal, kind.nullable or kind.inferred or kind.is_target)
     else:
         values, odd = read_column(texts, kind.reading)
         values = None if odd else values
@@ -492,8 +504,10 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
+    unit = kind.format[1:] if kind.format[:1] in (".", ",") else ""
+    alone_or_in = f", alone or with {unit!r}" if unit else ""
     date = {"dmy": "30/9/2019, ", "mdy": "9/30/2019, "}.get(kind.format, "2024-03-01 12:30") + kind.reading.date_order
-    expected = {NUMERIC: f"expected a finite number{comma},", CATEGORY: "expected a value,"}.get(
+    expected = {NUMERIC: f"expected a finite number{comma}{alone_or_in},", CATEGORY: "expected a value,"}.get(
         kind.kind, f"expected a date, such as 2024-03-01 or {date},")
     if not kind.nullable and is_missing(text):
         return f"{expected} got {text!r}: the value is missing; fill it in, or skip such rows with --reject FILE"
@@ -503,20 +517,32 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     elif kind.kind == NUMERIC and decimal == "." and is_number(text.replace(",", ".")) and not is_number(text):
         hint = ": if it has a decimal comma, pass --decimal ," if delimiter != "," \
             else ": if it has a decimal comma, write a point, because commas separate the columns"
+    elif kind.is_target:
+        hint = f": skip such rows with --reject FILE, or, if these are labels, train --model {AUTOMATIC[0]}"
     elif kind.inferred and not is_number(text):
         other = {"dmy": "mdy", "mdy": "dmy"}.get(kind.format) if kind.kind == DATE else None
         if other is not None and not read_column([text], Reading(DATE, other))[1]:
             return f"{expected} got {text!r}: if all dates of the column are so, pass --dates {other}"
         most = "dates" if kind.kind == DATE else "numbers"
-        hint = f": most of the first cells of the column are {most}; {_as_missing(text, ', ')}skip such rows with " \
-               "--reject FILE, or list the column in --categorical"
+        hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
+               "rows with --reject FILE, or list the column in --categorical"
     elif kind.nullable and _as_missing(text):
         hint = f": {_as_missing(text)}"
     return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 
-def _as_missing(text: str, end: str = "") -> str:
-    """How to make such cells count as missing, if the option can name them and they look like no value."""
-    named = (len(text) <= 20 and text.isprintable() and "," not in text and not any(map(str.isdigit, text))
-             and not is_number(text))
-    return f"pass --missing={shlex.quote(text)} if it means a missing value{end}" if named else ""
+def _as_missing(text: str, others: Sequence[str] = (), end: str = "") -> str:
+    """How to make such cells count as missing, if the option can name them and they look like no value.
+
+    Others of the column are named beside it, so that one more call is enough.
+    """
+    named = [each for each in dict.fromkeys((text, *others)) if _looks_missing(each)][:5]
+    if text not in named:
+        return ""
+    meaning = "if it means a missing value" if len(named) == 1 else "if they mean missing values"
+    return f"pass --missing={shlex.quote(','.join(named))} {meaning}{end}"
+
+
+def _looks_missing(text: str) -> bool:
+    return (len(text) <= 20 and text.isprintable() and "," not in text and not any(map(str.isdigit, text))
+            and not is_number(text))

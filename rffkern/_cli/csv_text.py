@@ -337,8 +337,11 @@ def _invalid_character(text: str, delimiter: str, encoding: str) -> RecordError 
     if character == "\0":
         reason = "expected text, got the character NUL: if it is UTF-16, pass --encoding utf-16-le or utf-16-be"
     else:
-        reason = f"expected text in {encoding}, got the byte 0x{ord(character) - 0xdc00:02x}: pass --encoding " \
-                 "latin-1, or the encoding of the file"
+        byte = ord(character) - 0xdc00
+        # Windows writes cp1252, which is latin-1 but for 0x80 to 0x9f: there it has the euro sign, dashes and quotes.
+        usual = "" if byte in (0x81, 0x8d, 0x8f, 0x90, 0x9d) else "cp1252, as Excel writes, or "
+        reason = f"expected text in {encoding}, got the byte 0x{byte:02x}: pass --encoding {usual}the encoding " \
+                 "of the file"
     (cells,) = split_rows([text], delimiter)
     return next(j for j, cell in enumerate(cells) if character in cell), reason
 

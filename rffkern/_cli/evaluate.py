@@ -14,7 +14,7 @@ from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
 from .output import Progress, check_outputs, open_rejected, printable, say
-from .table import ColumnType, Table, column_index, column_indices, column_label, shortened, targets_of
+from .table import Block, ColumnType, Table, column_index, column_indices, column_label, csv_format, shortened
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
     weight = None if arguments.weight is None else column_index(table, arguments.weight)
     dropped = [*column_indices(table, arguments.drop), *([] if weight is None else [weight])]
     target = target_column(table, arguments.target, model, dropped)
-    of_model = ModelRows(model, table, target, dropped)
+    of_model = ModelRows(model, table, target, dropped, csv_format(arguments))
     selection = of_model.selection(target, needs_labels=False, reject=arguments.reject is not None)
     if weight is not None:  # read beside the features, as a number that no row may lack
         selection = selection._replace(features=[*selection.features, weight],
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
                     weights = block.X[:, -1].astype(np.float64)
                     block = block._replace(X=np.ascontiguousarray(block.X[:, :-1]), types=block.types[:-1])
                 labels = np.asarray(block.labels)
-                part = _of_block(model, of_model.of(block), labels, weights, table.path)
+                part = _of_block(model, of_model, block, labels, weights)
                 if part.classes is not None:
                     unknown.update(map(str, labels[part.truth == -1].tolist()))
                 parts.append(_known(part))
@@ -55,8 +55,9 @@ def run(arguments: argparse.Namespace) -> None:
                                 "them by --target")
     predictions = joined(parts)
     if predictions.classes is not None and (predictions.truth < 0).all():
+        found = f"got {next(iter(unknown))!r}{' and others' if len(unknown) > 1 else ''}"
         raise InvalidInputError(f"{table.path}: expected labels of the model, such as {str(predictions.classes[0])!r}, "
-                                "and found none: give the column that has them by --target")
+                                f"{found}: write them as in training, or give the column that has them by --target")
     if weight is not None:
         try:
             check_weights(predictions.weights, len(predictions.truth))
@@ -89,11 +90,11 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     print(f"+- one standard error; the constant is the best one for these rows{of_known}")
 
 
-def _of_block(model: Any, X: Any, labels: NDArray[Any], weights: Any, path: str) -> Predictions:
+def _of_block(model: Any, of_model: ModelRows, block: Block, labels: NDArray[Any], weights: Any) -> Predictions:
     """Predictions of a block; rows without a label are nan, or -2."""
-    classes = getattr(model, "classes_", None)
+    classes, X = getattr(model, "classes_", None), of_model.of(block)
     if classes is None:
-        return predictions_of(model, X, targets_of(labels, path), weights)
+        return predictions_of(model, X, of_model.targets(labels), weights)
     labels, missing = written_as(labels, classes)
     codes = label_codes(labels, classes)
     return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)

@@ -254,7 +254,9 @@ def _metadata(arguments: argparse.Namespace, table: Table, roles: Roles, rows: T
     name = None if target is None or table.columns is None else table.columns[target]
     given = {"note": arguments.note, "date": arguments.date}
     order = next((option for option in ("time", "groups") if getattr(arguments, option) is not None), "random")
-    return {"target": name, "rows": len(rows.y), **{key: value for key, value in given.items() if value is not None},
+    as_read = {"target_format": rows.target_format} if rows.target_format and arguments.decimal == "." else {}
+    return {"target": name, **as_read, "rows": len(rows.y),
+            **{key: value for key, value in given.items() if value is not None},
             **({"held_out_by": order} if arguments.holdout else {}),
             **scores}
 

@@ -8,8 +8,10 @@ import codecs
 import contextlib
 import datetime
 import os
+import re
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -60,7 +62,9 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
         with contextlib.ExitStack() as quiet:
             if arguments.quiet:
                 quiet.enter_context(contextlib.redirect_stderr(quiet.enter_context(open(os.devnull, "w"))))
-            import_module(f"{__package__}.{arguments.command.replace('-', '_')}").run(arguments)
+            with warnings.catch_warnings():  # a line each, without a place in the code
+                warnings.showwarning = lambda message, *_: say(str(message))
+                import_module(f"{__package__}.{arguments.command.replace('-', '_')}").run(arguments)
         sys.stdout.flush()
         return 0
     except UsageError as error:
@@ -114,7 +118,14 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors end as all others do."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(f"{message} {pointer(EXIT_USAGE)}")
+        named = re.match(r"argument COMMAND: invalid choice: '(\w+)'", message)
+        remedy = _ELSEWHERE.get(named.group(1)) if named else None
+        super().error(f"{message}{f'; for that there is rffkern {remedy}' if remedy else ''} {pointer(EXIT_USAGE)}")
+
+
+# What has other names elsewhere.
+_ELSEWHERE = {"explain": "predict --explain N", "drift": "predict --check FILE", "train": "fit", "score": "evaluate",
+              "test": "evaluate", "version": "--version", "serve": "export --to html", "whatif": "what-if"}
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -1,16 +1,18 @@
 """A model and a table: the columns of the table that the model reads, and its rows as the model takes them."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, boolean_levels, is_number, known_level, number_level
+from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, Reading, boolean_levels, is_number, known_level, number_level
 from .._column_map.tables import RawColumn, RawTable, category, concatenated, rows_of
 from .._estimator.base import fitted_map_of
 from .._files.model_files import load
 from .._native.array_types import NDArray
+from .._rows.validation import written_otherwise
 from ..errors import InvalidInputError
 from .open_table import input_files, open_files
 from .output import Progress, RejectedRows, UsageError, say
@@ -19,14 +21,16 @@ from .table import (
     UNKNOWN,
     Block,
     ColumnType,
+    CsvFormat,
     Selection,
     Table,
     as_numbers,
     column_index,
     column_label,
     csv_format,
+    read_targets,
     shortened,
-    targets_of,
+    target_format,
 )
 
 
@@ -92,8 +96,15 @@ def _header_advice(table: Table, model: Any) -> str:
 class ModelRows:
     """Rows of a table as a model takes them; it can be sent to other processes."""
 
-    def __init__(self, model: Any, table: Table, target: int | None, dropped: list[int]) -> None:
+    def __init__(self, model: Any, table: Table, target: int | None, dropped: list[int],
+                 form: CsvFormat = CsvFormat()) -> None:  # noqa: B008
         self.features = _feature_columns(table, model, target, dropped)
+        self._target = "" if target is None else f"column {column_label(target, table.columns)}: "
+        # With --decimal , the reader has written points in place of the commas of targets already.
+        known = str((getattr(model, "metadata_", None) or {}).get("target_format", "")) if form.decimal == "." else ""
+        is_format = known in ("time", "duration") or known[:1] in (".", ",")  # metadata may be anything
+        self._target_format = known if is_format else ""
+        self._missing = form.missing
         self.path, self._labels = table.path, [column_label(j, table.columns) for j in self.features]
         self.fitted_map: Any = fitted_map_of(model)
         self._kinds = [] if self.fitted_map is None else [column.reading.kind for column in self.fitted_map.columns]
@@ -119,6 +130,16 @@ class ModelRows:
                                         f"as in training, got {kind!r}")
         return RawTable(self.fitted_map.names, columns, len(block.X))
 
+    def targets(self, labels: NDArray[Any]) -> NDArray[np.float64]:
+        """Targets as numbers, read as those of the training, nan where missing; an error for a text that is neither."""
+        format_ = self._target_format or target_format(labels, self._missing)
+        targets, odd = read_targets(labels, Reading(NUMERIC, format_, self._missing))
+        if odd:
+            raise InvalidInputError(f"{self.path}: {self._target}expected numbers as targets, as in training, got "
+                                    f"{odd[0]!r}; correct it, leave the cell empty, or pass "
+                                    f"--missing={shlex.quote(odd[0])} if it means a missing value")
+        return targets
+
     def raw(self, rows: Any) -> RawTable:
         """Rows that are numbers alone as a column map takes them, and others as they are."""
         if isinstance(rows, RawTable):
@@ -134,9 +155,11 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
         index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
         missing = [name for name in names if name not in index]
         if missing:
-            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing"
+            alike = written_otherwise(missing[0], index)
+            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing{alike}"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
-                                    f"{shortened(list(map(repr, index)))}{_header_advice(table, model)}")
+                                    f"{shortened(list(map(repr, index)))}"
+                                    f"{'' if alike else _header_advice(table, model)}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:
@@ -146,10 +169,10 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
     return features
 
 
-def read_labelled(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows
-                  ) -> tuple[Any, NDArray[Any] | None, int]:
+def read_labelled(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows,
+                  form: CsvFormat) -> tuple[Any, NDArray[Any] | None, int]:
     """All rows that can be used, and their labels or targets if there are any; how many more have none is said."""
-    of_model = ModelRows(model, table, target, dropped)
+    of_model = ModelRows(model, table, target, dropped, form)
     fitted_map = of_model.fitted_map
     raw_blocks, parse = table.read(of_model.selection(target, needs_labels=False, reject=rejected.path is not None))
     blocks, labels, n_rows = [], [], 0
@@ -174,7 +197,7 @@ def read_labelled(model: Any, table: Table, target: int | None, dropped: list[in
     if hasattr(model, "classes_"):
         y, missing = written_as(y, model.classes_)
     else:
-        y = targets_of(y, table.path)
+        y = of_model.targets(y)
         missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
     if missing.all():
         raise InvalidInputError(f"{table.path}: no row has a label or target")

@@ -36,7 +36,7 @@ from .output import (
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import Writer, make_writer
-from .table import Block, Selection, Table, column_index, column_indices, targets_of, warn_rounded
+from .table import Block, Selection, Table, column_index, column_indices, csv_format, warn_rounded
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     table = open_for(model, arguments, files)
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
-    of_model = ModelRows(model, table, target, column_indices(table, arguments.drop))
+    of_model = ModelRows(model, table, target, column_indices(table, arguments.drop), csv_format(arguments))
     writer = make_writer(written, model, arguments.proba, table, kept, arguments.names, arguments.interval,
                          arguments.explain)
     selection = of_model.selection(target, kept, needs_labels=False, reject=arguments.reject is not None,
@@ -272,7 +272,7 @@ class Scorer:
             if self._has_labels:
                 totals.score.add(labels, predicted, self.model.classes_)
             else:
-                totals.score.add(targets_of(labels, self.of_model.path), predicted)
+                totals.score.add(self.of_model.targets(labels), predicted)
         if self.reference is not None:
             totals.counts = count_rows(self.of_model.fitted_map, self.reference, self.of_model.raw(rows))
         return ScoredBlock(data, block.done, block.rejected, totals)

@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
 from .open_table import input_files
 from .output import DASH, UsageError, check_outputs, open_rejected, say
-from .table import Table, column_indices
+from .table import Table, column_indices, csv_format
 
 _NO_TARGET = "the table has no column of labels or targets"
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
         say(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is; "
             "--target names one")
     with open_rejected(arguments.reject) as rejected:
-        X, y, n_unlabelled = read_labelled(model, table, target, dropped, rejected)
+        X, y, n_unlabelled = read_labelled(model, table, target, dropped, rejected, csv_format(arguments))
     try:
         rows = LabelledRows(model, X, y)
     except InvalidInputError as error:

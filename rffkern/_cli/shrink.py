@@ -8,7 +8,7 @@ from .._files.shrink import shrink
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
 from .output import DASH, UsageError, check_outputs, open_rejected, output_path, printable, say
-from .table import column_indices
+from .table import column_indices, csv_format
 
 _MOST_LINES = 20
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> None:
     dropped = column_indices(table, arguments.drop)
     target = target_column(table, arguments.target, model, dropped)
     with open_rejected(arguments.reject) as rejected:
-        X, y, _ = read_labelled(model, table, target, dropped, rejected)
+        X, y, _ = read_labelled(model, table, target, dropped, rejected, csv_format(arguments))
     if y is None:
         raise UsageError(f"{table.path}: expected --target COLUMN, of labels or targets")
     try:

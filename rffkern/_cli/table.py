@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, read_column, settled
+from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_missing, is_number, read_column, settled
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, say
@@ -31,6 +31,8 @@ class ColumnType(NamedTuple):
     boolean: bool = False  # whether the numbers 0 and 1 mean False and True
     format: str = ""  # of text, as in `Reading`
     words: tuple[str, ...] = ()  # that count as missing
+    odd: tuple[str, ...] = ()  # the first cells that are no numbers or dates, where most are
+    is_target: bool = False  # whether it is the target of a regressor: numbers, of which text shows the format
 
     @property
     def reading(self) -> Reading:
@@ -149,6 +151,11 @@ def check_column_names(path: str, columns: Sequence[str] | None, advice: str = "
     """Refuse a name that two columns have."""
     if columns is not None and len(set(columns)) < len(columns):
         twice = next(name for name, count in Counter(columns).items() if count > 1)
+        if not twice:
+            unnamed = shortened([str(j) for j, name in enumerate(columns) if not name])
+            raise InvalidInputError(f"{path}: column names must be distinct, got none of the columns {unnamed} (the "
+                                    "first is 0): name them, and remove lines above the column names, if there are "
+                                    f"such{advice}")
         raise InvalidInputError(f"{path}: column names must be distinct, got {twice!r} more than once{advice}")
 
 
@@ -164,16 +171,26 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
                 dates: str | None, decimal: str = ".") -> None:
     """Set the types of columns of text from their cells, as far as they have any that are not missing.
 
-    Cells that are no values of such a type are errors from then on, wherever they are.
+    Cells that are no values of such a type are errors from then on, wherever they are.  A target of a regressor is of
+    numbers, whatever its cells are.
     """
     readings = settled([infer_reading([cell for cell in each if cell.strip() not in types[k].words]
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
+        if types[k].is_target:
+            is_numeric = reading is not None and reading.kind == NUMERIC
+            types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
+            marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
+            (value,), odd = read_column([marked], types[k].reading)
+            if marked and not odd and decimal == ".":
+                say(f"{path}: target {labels(k)}: {marked!r} is read as {value:.15g}")
+            continue
         if reading is None:
             continue
         format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
         words = types[k].words if reading.kind in (NUMERIC, DATE) else ()
-        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words)
+        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words,
+                              odd=reading.words)
         if reading.ambiguous:
             shown = next(filter(None, map(str.strip, cells[k])))
             say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
@@ -188,23 +205,21 @@ def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:
     return np.array(numbers).reshape(labels.shape)
 
 
-def read_targets(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
+def read_targets(labels: NDArray[Any], reading: Reading | None = None) -> tuple[NDArray[np.float64], list[str]]:
     """Targets as numbers, and texts that are neither numbers nor missing, whose targets are nan as well.
 
-    Text is read by the rules of columns, of all these targets together.
+    Text is read by the rules of columns, of all these targets together if no reading of the training is known.
     """
     if labels.dtype.kind not in "US":
         return labels.astype(np.float64), []
     cells = labels.astype(str).ravel().tolist()
-    reading = infer_reading(cells)
-    targets, odd = read_column(cells, Reading(NUMERIC, reading.format if reading and reading.kind == NUMERIC else ""))
+    targets, odd = read_column(cells, reading or Reading(NUMERIC, target_format(labels)))
     return targets.reshape(labels.shape), odd
 
 
-def targets_of(labels: NDArray[Any], path: str) -> NDArray[np.float64]:
-    """Targets as numbers, nan where missing; InvalidInputError for a text that is neither."""
-    targets, odd = read_targets(labels)
-    if odd:
-        raise InvalidInputError(f"{path}: expected numbers as targets, as in training, got {odd[0]!r}; correct it, or "
-                                "leave the cell empty")
-    return targets
+def target_format(labels: NDArray[Any], words: Sequence[str] = ()) -> str:
+    """The format of targets in text, without the words that count as missing; "" of plain numbers."""
+    if labels.dtype.kind not in "US":
+        return ""
+    reading = infer_reading([cell for cell in labels.astype(str).ravel().tolist() if cell not in words])
+    return reading.format if reading is not None and reading.kind == NUMERIC else ""

@@ -47,6 +47,7 @@ from .table import (
     column_indices,
     column_label,
     read_targets,
+    target_format,
     warn_rounded,
 )
 
@@ -143,6 +144,7 @@ class TrainingTable(NamedTuple):
     weights: NDArray[Any] | None = None  # of the rows
     times: NDArray[Any] | None = None  # of the rows, which are in their order
     groups: NDArray[Any] | None = None  # of the rows, numbers
+    target_format: str = ""  # of targets in text, as in `Reading`
 
     def numbers(self) -> Any:
         """The rows as `fit` takes numbers with column names; those in a file are read block by block."""
@@ -233,13 +235,14 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if classify is None:
         has_labels, read_as = is_classification(labels), example_of_marks(labels)
         if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
-            has_labels = is_classification([to_targets(labels, table.path)])
-    try:
-        y = to_labels(labels, table.path) if has_labels else to_targets(labels, table.path)
-    except InvalidInputError as error:
-        if classify is None and not has_labels and rejected.path is not None:  # the target was read as text
-            raise InvalidInputError(f"{error}; --model {AUTOMATIC[1]} rejects such rows") from error
-        raise
+            has_labels = is_classification([_chosen_targets(labels, table.path)])
+    if has_labels:
+        y = to_labels(labels, table.path)
+    elif classify is False:
+        y = to_targets(labels, table.path)
+    else:
+        y = _chosen_targets(labels, table.path)
+        read = read._replace(target_format=target_format(np.concatenate(labels)))
     if has_labels and table.header_guessed and table.columns is None and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
@@ -260,8 +263,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
         y = _in_file(y)
     names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(X, y, names, read.columns, roles.features, has_labels, read.weights, read.times,
-                         read.groups).in_order()
+    return TrainingTable(X, y, names, read.columns, roles.features, has_labels, read.weights, read.times, read.groups,
+                         read.target_format).in_order()
 
 
 def _remark_cases(y: NDArray[Any], words: Sequence[str], path: str) -> None:
@@ -283,7 +286,8 @@ def read_eval(table: Table, roles: Roles, training: TrainingTable) -> TrainingTa
     kinds = [CATEGORY if column.levels or column.boolean else column.kind for column in training.columns]
     types = [ColumnType(kind, nullable=True, format="" if column.reading is None else column.reading.format)
              for kind, column in zip(kinds, training.columns, strict=True)]
-    read = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types)
+    roles = roles._replace(time=None, group=None)
+    read = _read_rows(table, roles, training.has_labels, RejectedRows(None, None), types, training.target_format)
     if not training.has_labels:
         y: NDArray[Any] = to_targets(read.labels, table.path)
     elif training.y.dtype.kind == "U":
@@ -302,15 +306,20 @@ class _RowsRead(NamedTuple):
     weights: NDArray[Any] | None
     times: NDArray[Any] | None
     groups: NDArray[Any] | None
+    target_format: str  # of targets that are numbers in text
 
 
-def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows,
-               types: list[ColumnType]) -> _RowsRead:
-    """The rows of a table with what stands beside the features, in columns of these roles."""
+def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRows, types: list[ColumnType],
+               known_format: str = "") -> _RowsRead:
+    """The rows of a table with what stands beside the features, in columns of these roles.
+
+    The format of targets may be known of other rows.
+    """
     # What is read next to the features: a target that must be a number, weights, times and groups.
     features, target = roles.features, None if classify else roles.target
     time = roles.time if roles.time not in features else None
-    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, ColumnType()),
+    of_target = ColumnType(NUMERIC if known_format else UNKNOWN, format=known_format, is_target=True)
+    beside = {j: each for j, each in ((roles.weight, ColumnType()), (target, of_target),
                                       (time, ColumnType(UNKNOWN)),
                                       (roles.group, ColumnType(CATEGORY))) if j is not None}
     types = [each._replace(nullable=each.nullable and j != roles.time)
@@ -349,7 +358,8 @@ def _read_rows(table: Table, roles: Roles, classify: bool, rejected: RejectedRow
                                   for j in (roles.weight, roles.time, roles.group))
     _check_beside(table, roles, None if roles.time is None else found[places[roles.time]].kind, times, row_groups)
     asked = [each.kind == CATEGORY for each in types]
-    return _RowsRead(X, labels, _contents(X, found, categories, asked), weights, times, row_groups)
+    return _RowsRead(X, labels, _contents(X, found, categories, asked), weights, times, row_groups,
+                     "" if target is None else found[places[target]].format)
 
 
 def _check_beside(table: Table, roles: Roles, kind_of_time: str | None, times: NDArray[Any] | None,
@@ -457,16 +467,20 @@ def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
 
 
 def example_of_marks(blocks: Sequence[NDArray[Any]]) -> str:
-    """What a target is read as, if all of it are numbers in text, some with marks, a currency or a unit; else ""."""
+    """What a target is read as, if it is numbers in text, some with marks, a currency or a unit; else "".
+
+    Few texts among them are no labels, but errors.
+    """
     if any(block.dtype.kind != "U" or block.ndim > 1 for block in blocks):
         return ""
     distinct = list(dict.fromkeys(cell for block in blocks for cell in block.tolist()))
     marked = [cell for cell in distinct if not (is_number(cell) or is_missing(cell))]
     reading = infer_reading(distinct) if marked else None
-    if reading is None or reading.kind != NUMERIC or reading.words:
+    if reading is None or reading.kind != NUMERIC:
         return ""
     cells = np.concatenate(blocks)
-    return f"; {marked[0]!r} is read as {read_targets(cells)[0][np.flatnonzero(cells == marked[0])[0]]:.15g}"
+    example = next((cell for cell in marked if cell not in reading.words), marked[0])
+    return f"; {example!r} is read as {read_targets(cells)[0][np.flatnonzero(cells == example)[0]]:.15g}"
 
 
 def _task_message(y: NDArray[Any], has_labels: bool, n_distinct: int) -> str:
@@ -475,7 +489,11 @@ def _task_message(y: NDArray[Any], has_labels: bool, n_distinct: int) -> str:
         return f"has {y.shape[1]} columns of numbers: regression"
     if y.dtype.kind not in "iuf":
         doubt = "" if 2 * n_distinct <= len(y) else "; most rows have one of their own: --target names another column"
-        return f"has {n_distinct} distinct values that are no numbers: classification{doubt}"
+        # Labels of numbers stay text where one of them is none, as N/A, or a code, as 007.
+        odd = [word for word in np.unique(y).tolist() if not is_number(word)] if y.dtype.kind == "U" else []
+        which = f", of which {odd[0]!r} is no number" if 0 < 2 * len(odd) < n_distinct else " that are no numbers" \
+            if odd else ", which are read as labels"
+        return f"has {n_distinct} distinct values{which}: classification{doubt}"
     if has_labels:
         return f"has {n_distinct} distinct numbers: classification; for regression, pass --model {AUTOMATIC[1]}"
     other = f"; for classification, pass --model {AUTOMATIC[0]}" if (y == np.floor(y)).all() else ""
@@ -526,6 +544,15 @@ def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]
     targets, _ = read_targets(cells)
     _check_finite(targets, cells, path, "target")
     return targets
+
+
+def _chosen_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]:
+    """The same of a target that has decided for a regression: it was read as labels, of which none is rejected."""
+    try:
+        return to_targets(blocks, path)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; correct it, or skip such rows with --model {AUTOMATIC[1]} --reject FILE"
+                                ) from error
 
 
 def _check_finite(numbers: NDArray[Any], cells: NDArray[Any], path: str, what: str) -> None:

@@ -392,8 +392,11 @@ def _weights_of(sample_weight: Any) -> Double:
     return array.reshape(-1)
 
 
-def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
-    """Targets of the statistics of levels, (n_samples, n_outputs), in units in which their sums are finite."""
+def _targets_of(y: Any, has_labels: bool | None = None) -> Double | None:
+    """Targets of the statistics of levels, (n_samples, n_outputs), in units in which their sums are finite.
+
+    Whether y holds labels is known of a model; of a map alone (None) its type says so.
+    """
     if y is None:
         return None
     refuse_masked(y, "y")
@@ -403,12 +406,12 @@ def _targets_of(y: Any, has_labels: bool = False) -> Double | None:
     if array.shape[:1] == (0,):
         return np.empty((0, 1))  # which is too few
     n_samples = len(np.atleast_1d(array))
-    if array.dtype.kind in "iuf" and not has_labels:
-        values = check_targets(array, n_samples)
-        return values / unit_of(np.abs(values).max(axis=0, initial=0.0))
-    y = array.ravel() if array.shape == (n_samples, 1) else array  # of which the check of training rows warns
-    classes, codes = check_labels(y, n_samples)
-    return class_indicators(codes, len(classes))
+    if (array.dtype.kind not in "iuf") if has_labels is None else has_labels:
+        y = array.ravel() if array.shape == (n_samples, 1) else array  # of which the check of training rows warns
+        classes, codes = check_labels(y, n_samples)
+        return class_indicators(codes, len(classes))
+    values = check_targets(array, n_samples)
+    return values / unit_of(np.abs(values).max(axis=0, initial=0.0))
 
 
 def unit_of(largest: Double) -> Double:

@@ -11,7 +11,7 @@ from .._native.array_types import Double, NDArray
 from .._protocol.warning import warn
 from ..errors import ColumnWarning, InvalidInputError
 from . import transforms
-from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, known_level
+from .cells import BOOLEANS, CATEGORY, DATE, EMPTY, NUMERIC, Reading, is_number, known_level
 from .imputation import Imputation
 from .tables import RawColumn, category_of_numbers, recoded
 from .text import TextForm, text_form
@@ -92,8 +92,10 @@ class FittedColumn(NamedTuple):
         if column.kind == CATEGORY and set(column.levels) <= {*BOOLEANS} and self.kind == NUMERIC:
             return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))
         if column.kind != self.kind:
-            got = f"text such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
-            raise InvalidInputError(f"{name} must hold {self.kind} values, as in training, got {got}")
+            got = f"categories such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
+            remedy = ": make numbers of them, as frame[column].astype(float) does" if self.kind == NUMERIC and all(
+                map(is_number, column.levels)) and column.kind == CATEGORY else ""
+            raise InvalidInputError(f"{name} must hold {self.kind} values, as in training, got {got}{remedy}")
         return column.values
 
     @staticmethod

@@ -30,6 +30,7 @@ from .._rows.validation import (
     refuse_sparse_and_lazy,
     texts_of_names,
     to_array,
+    written_otherwise,
 )
 from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError, InvalidTypeError
 from .cells import (
@@ -137,7 +138,8 @@ def of_texts(cells: Sequence[str], reading: Reading | None, name: str) -> RawCol
             raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude) or missing, got "
                                     f"{odd[0]!r}")
         row = next(k for k, cell in enumerate(cells) if cell.strip() == odd[0].strip())
-        expected = f"{reading.kind} values {reading.date_order}".rstrip()
+        unit = reading.format[1:] if reading.format[:1] in (".", ",") else ""
+        expected = f"{reading.kind} values {f'alone or with {unit!r}' if unit else reading.date_order}".rstrip()
         raise InvalidInputError(f"{name} must hold {expected}, as in training, got text such as {odd[0]!r} at row "
                                 f"{row}: None in its place counts as missing")
     if np.isnan(values).all():
@@ -256,7 +258,8 @@ def _of_objects(values: list[Any], name: str) -> RawColumn | Cells:
         if not any(groups[type(value)] == "numbers" for value in values):
             found -= {"numbers"}
     if len(found) > 1:
-        raise InvalidInputError(f"{name} must hold values of one kind, got {' and '.join(sorted(found))}")
+        raise InvalidInputError(f"{name} must hold values of one kind, got {' and '.join(sorted(found))}: make text of "
+                                "all, which is read cell by cell, as frame[column].astype(str) does")
     missing = np.array([groups[type(value)] == "missing" for value in values], dtype=bool)
     if not found:
         return _empty(len(values))
@@ -454,7 +457,8 @@ def _selected(names: tuple[str, ...], columns: list[Any], wanted: tuple[str, ...
     missing = [each for each in wanted if each not in index]
     if missing:
         raise InvalidInputError("The feature names should match those that were passed during fit.\nFeature names seen "
-                                "at fit time, yet now missing:\n" + "".join(f"- {each}\n" for each in missing[:5]))
+                                "at fit time, yet now missing:\n" + "".join(
+                                    f"- {each}{written_otherwise(each, names)}\n" for each in missing[:5]))
     return [columns[index[each]] for each in wanted]
 
 

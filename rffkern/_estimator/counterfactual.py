@@ -54,10 +54,14 @@ def what_if(model: Any, row: Any, target: Any, probability: float | None, change
     names, references = names_of(model).tolist(), reference_of_columns(model).columns
     table, own = _one_row(model, row)
     neighbours = Neighbours(model, table, own, sources_of(model), references, wanted, ends, sizes)
+    for j, (low, high) in ends.items():  # a number outside of them would stay there, whatever else changes
+        if (low is not None and neighbours.own[j] < low) or (high is not None and neighbours.own[j] > high):
+            raise InvalidInputError(f"limits must contain the value of the row, got {names[j]!r} of {low} to {high} "
+                                    f"where it is {neighbours.own[j]:.15g}: widen them, or ask of a row within them")
     fixed = [names[j] for j in wanted if j not in neighbours.values]
     if not neighbours.values or (change is not None and fixed):
-        raise InvalidInputError(f"change: expected columns of numbers or categories that vary in training, with a "
-                                f"value that is within its limits, got {(fixed or names)[0]!r}")
+        raise InvalidInputError("change: expected columns of numbers or categories that vary in training, with a value "
+                                f"in the row, got {(fixed or names)[0]!r}: leave it out of change")
     scores = neighbours.scores(neighbours.own[None])
     is_class = hasattr(model, "classes_")
     goal = label_target(model, target, probability) if is_class else number_target(model, target, scores, output)

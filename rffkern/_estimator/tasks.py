@@ -121,7 +121,8 @@ class Predictor(Model):
             Names or indices of the columns that may change; None for all that can: numbers and categories with a value,
             which vary in the training table.
         limits : mapping of columns to pairs (low, high), default none
-            Between which numbers stay; None for an open end.  By default, and there, that is the range in training.
+            Between which numbers stay, that of the row among them; None for an open end.  By default, and there, that
+            is the range in training.
         steps : mapping of columns to numbers, default none
             Of which multiples are added to a number: 1 keeps integers.
         output : int or None, default None

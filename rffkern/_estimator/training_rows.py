@@ -22,7 +22,7 @@ def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDAr
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
-        raise InvalidInputError(f"class_weight must have labels of y, got {unknown[0]!r}")
+        raise InvalidInputError(f"class_weight must have labels of y, such as {labels[0]!r}, got {unknown[0]!r}")
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])
 
 

@@ -86,7 +86,7 @@ def _value(cell, reading, levels, other):
             return float(cell)
     elif group == ("dates" if kind == "date" else "times of day") or (group == "intervals" and kind == "numeric"):
         return _moment(cell)
-    raise ValueError(f"{cell!r} is none of the {kind} values that the column had in training")
+    raise ValueError(f"expected {kind} values, as in training, got {cell!r}; None counts as missing")
 
 
 def _values(cells, reading, levels, other):
@@ -94,7 +94,7 @@ def _values(cells, reading, levels, other):
     array = np.asarray(cells)
     if array.dtype.kind in "mM":
         if (array.dtype.kind == "M") != (reading.kind == "date"):
-            raise ValueError(f"the column must hold {reading.kind} values, as in training, got {array.dtype}")
+            raise ValueError(f"expected {reading.kind} values, as in training, got {array.dtype}")
         return _seconds(array)
     if array.dtype.kind in "iuf" and reading.kind != "category":
         return array.astype(np.float64)
@@ -104,7 +104,7 @@ def _values(cells, reading, levels, other):
         values = np.full(len(objects), np.nan)
         found, odd = read_column([str(objects[k]) for k in places], reading)
         if odd:
-            raise ValueError(f"{odd[0]!r} is none of the {reading.kind} values that the column had in training")
+            raise ValueError(f"expected {reading.kind} values, as in training, got {odd[0]!r}; None counts as missing")
         values[places] = found
         rest = [k for k, cell in enumerate(objects) if not isinstance(cell, str)]
         values[rest] = [_value(objects[k], reading, levels, other) for k in rest]
@@ -124,7 +124,11 @@ def _read(X):
     x = np.full((n_rows, {n_values}), np.nan)
     for j, (name, (reading, levels, other)) in enumerate(zip(columns, _readings)):
         if reading.kind != "empty":
-            x[:, j] = _values(cells[name] if by_name else cells[:, j], reading, levels, other)
+            column = cells[name] if by_name else cells[:, j]
+            try:
+                x[:, j] = _values(column, reading, levels, other)
+            except ValueError as error:
+                raise ValueError(f"column {name!r}: {error}") from error
     first = len(columns)
     for j, shifts, idf, coefficients in _texts:
         found = _scores_of_texts(cells[columns[j]] if by_name else cells[:, j], shifts, idf, coefficients)

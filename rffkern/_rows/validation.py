@@ -218,14 +218,18 @@ def as_column(values: Any, name: str, n_samples: int) -> NDArray[Any]:
              module.DataConversionWarning if module else DataConversionWarning)
         array = array.ravel()
     if array.ndim == 0:
-        raise InvalidInputError(f"{name} must have one entry per row of X, got {array.item()!r}: take the column "
-                                "itself, not its name")
+        raise _no_column(name, array.item())
     if array.ndim != 1:
         raise InvalidInputError(f"{name} must be a 1d array of shape ({n_samples},), got shape {array.shape}: "
                                 f"{'take one column' if array.size else f'see how {name} is selected'}")
     if array.shape[0] != n_samples:
         raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
     return array
+
+
+def _no_column(name: str, value: Any) -> InvalidInputError:
+    return InvalidInputError(f"{name} must have one entry per row of X, got {value!r}: take the column itself, not its "
+                             "name")
 
 
 def _is_missing(label: Any) -> bool:
@@ -289,7 +293,9 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
     array = as_column(y, name, n_samples)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
-            raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+            row = int(np.isfinite(array).argmin())
+            found = "NaN" if np.isnan(array[row]) else "infinity"
+            raise InvalidInputError(f"{name} must be finite, got {found} at row {row}: leave out such rows")
         if (array != np.round(array)).any():
             raise ContinuousLabelsError(
                 f"{name} must hold class labels. Unknown label type: continuous values such as "
@@ -311,6 +317,8 @@ def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
     if y is None:
         raise InvalidInputError(f"{name} must hold one number or more per row: the estimator requires y to be passed, "
                                 f"but the target {name} is None")
+    if isinstance(y, str) or (isinstance(y, np.ndarray) and y.shape == () and y.dtype.kind == "U"):
+        raise _no_column(name, str(y))
     array = as_numeric(y, name, "; for labels take a classifier, such as FourierBoostingClassifier")
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise InvalidInputError(f"{name} must be a 1-D or 2-D array (n_samples,) or (n_samples, n_targets), "
@@ -334,6 +342,17 @@ def check_known_labels(y: Any, classes: NDArray[Any], n_samples: int, name: str)
         raise InvalidInputError(f"{name} must hold labels of the training, such as {classes.tolist()[0]!r}, got "
                                 f"{unknown[0]!r}")
     return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[codes]
+
+
+def written_otherwise(name: str, names: Iterable[str]) -> str:
+    """For a message on a missing name: the name that differs in case, blanks and signs alone, if there is one."""
+    letters = _letters(name)
+    alike = next((each for each in names if letters and _letters(each) == letters), None)
+    return "" if alike is None else f" (got {alike!r}: rename it)"
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def check_names(names: Any, expected: Any) -> None:

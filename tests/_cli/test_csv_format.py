@@ -96,6 +96,19 @@ def test_a_table_of_another_format_in_a_pipe(command, folder):
         assert f"expected a text, got what a {ending} file has: give the file by its name" in errors
 
 
+def test_the_encoding_of_excel(command, folder):
+    """A text of cp1252 is no UTF-8; in latin-1 it has control characters in place of the euro sign."""
+    (folder / "t.csv").write_bytes(b"a;price;y\n" + "".join(
+        f"{k};{k}.5 \u20ac;{'x' if k % 2 else 'z'}\n" for k in range(60)).encode("cp1252"))
+    options = "fit", "t.csv", "-o", "p.npz", "--set", "n_estimators=1"
+    code, _, errors = command(*options)
+    assert (code, "0x80: pass --encoding cp1252, as Excel writes, or" in errors) == (65, True)
+    remark = "the byte 0x80 is a control character in latin-1, and '\u20ac' in cp1252: pass --encoding cp1252"
+    assert remark in command(*options, "--encoding", "latin-1")[2]
+    code, _, errors = command(*options, "--encoding", "cp1252")
+    assert (code, remark in errors, "categories" in errors) == (0, False, False)
+
+
 @pytest.mark.parametrize(("content", "options", "code", "message"), [
     ("a;b;c\n1,5;2;x\n", ["--columns", "none"], 65,
      "data row 1 (line 2), column 0 (a): expected a finite number, got '1,5': if it has a "
@@ -106,6 +119,13 @@ def test_a_table_of_another_format_in_a_pipe(command, folder):
      "name the column of labels by --target"),
     ("a,b\n" + "01/02/2024,x\n" * 8200 + "13/04/2024,y\n", ["-q"], 65, "got '13/04/2024': if all dates of the column "
      "are so, pass --dates dmy"),
+    ("Sales of 2024;;\n;;\nregion;units;price\nN;1;2.5\n", [], 65, "column names must be distinct, got none of the "
+     "columns 1, 2 (the first is 0): name them, and remove lines above the column names, if there are such; if row 1"),
+    ("a,b\n" + "1 kg,x\n2 kg,y\n" * 5000 + "3 g,y\n", ["-q"], 65, "expected a finite number, alone or with 'kg', got "
+     "'3 g'"),
+    ("a,b\n" + "".join(f"{k},{'xz'[k % 2]}\n" for k in range(90)) + "k.A.,x\n-,z\nrow 7,x\n", ["--columns", "map"], 65,
+     "got 'k.A.': most of the first cells of the column are numbers; pass --missing=k.A.,- if they mean missing "
+     "values, skip"),
     ("a,b\n1,2\n", ["--encoding", "nothing"], 2, "name of a text encoding, such as latin-1, got 'nothing'"),
     ("a,b\n1,2\n", ["--encoding", "rot13"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--encoding", "idna"], 2, "expected the name of a text encoding"),
@@ -113,7 +133,7 @@ def test_a_table_of_another_format_in_a_pipe(command, folder):
     ("a,b\n1,2\n", ["--encoding", "hex"], 2, "expected the name of a text encoding"),
     ("a,b\n1,2\n", ["--decimal", ";"], 2, "invalid choice: ';'"),
     ("a,b\n1,\u00e9\n", ["--encoding", "ascii"], 65, "data row 1 (line 2), column 1 (b): expected text in ascii, got "
-     "the byte 0xc3: pass --encoding latin-1, or the encoding of the file"),
+     "the byte 0xc3: pass --encoding cp1252, as Excel writes, or the encoding of the file"),
     ("a,b\n1,\0x\n", [], 65, "got the character NUL: if it is UTF-16, pass --encoding utf-16-le or utf-16-be"),
     ("a,b\n,x\n1,y\n", ["--columns", "none"], 65, "data row 1 (line 2), column 0 (a): expected a finite number, got "
      "'': the value is missing; fill it in, or skip such rows with --reject FILE"),

@@ -61,7 +61,7 @@ def test_a_first_row_of_marked_numbers_is_data(table):
 @pytest.mark.parametrize("rows", ["1;2;3;caf\xe9\n4;5;6;\xe9t\xe9\n", "1;2;3;caf\xe9\n4;5;6;tea\n7;8;9;tea\n"])
 def test_a_byte_of_another_encoding_is_in_its_column(table, rows):
     """The delimiter is found in lines with such bytes, too."""
-    message = r"line 1, column 3 \(the first is 0\): expected text in utf-8, got the byte 0xe9: pass --encoding latin-1"
+    message = r"line 1, column 3 \(the first is 0\): expected text in utf-8, got the byte 0xe9: pass --encoding cp1252"
     with pytest.raises(InvalidInputError, match=message):
         table(rows.encode("latin-1"))
 
@@ -181,7 +181,8 @@ def test_blocks(table, monkeypatch):
     ("1,inf,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'inf'"),
     ("1,2", "data row 2 (line 4): expected 3 columns, got 2"),
     ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4"),
-    ("1,2,", "data row 2 (line 4), column 2 (r): expected a label or target, got an empty cell"),
+    ("1,2,", "data row 2 (line 4), column 2 (r): expected a label or target, got an empty cell: fill it in, or skip "
+     "such rows with --reject FILE"),
     ('1,2,"a', "data row 2 (line 4): a quoted cell is not closed before the end of the file: close it, or "
      'write " inside a cell as ""'),
 ])

@@ -1,6 +1,7 @@
 """`rffkern predict` says what is new in the rows: --check and --max-shift."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -85,3 +86,17 @@ def test_wrong_uses(command, folder, trained):
     assert "the output must not be an input" in errors
     assert command("predict", "d.npz", "b.csv", "--max-shift", "-1")[0] == 2
     assert not (folder / "k.json").exists()
+
+
+def test_a_warning_is_a_line_of_its_own(command, folder):
+    """Without the place in the code that Python shows, also among the objects of --log json."""
+    (folder / "t.csv").write_text("x,plan,y\n" + "".join(f"{k % 7},{'ab'[k % 2]},{'no' if k % 3 else 'yes'}\n"
+                                                          for k in range(60)))
+    (folder / "n.csv").write_text("x,plan\n" + "1,A b\n" * 12)
+    assert command("fit", "t.csv", "-o", "p.npz", "--set", "n_estimators=2")[0] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        lines = command("predict", "p.npz", "n.csv", "-o", "o.csv")[2].splitlines()
+        objects = command("predict", "p.npz", "n.csv", "-o", "o.csv", "--log", "json")[2].splitlines()
+    assert lines[0].startswith("no value of column 'plan' of X is a level of training, such as 'a', got 'A b'")
+    assert json.loads(objects[0]) == {"message": lines[0]}

@@ -172,7 +172,8 @@ def test_labels_of_which_none_is_known(command, folder, table):
     write_csv(folder / "u.csv", table[0][:20], np.array(["never"] * 20, object))
     code, out, errors = command("evaluate", "m.npz", "u.csv")
     assert (code, out) == (65, "")
-    assert "expected labels of the model, such as 'no', and found none" in errors
+    assert ("expected labels of the model, such as 'no', got 'never': write them as in training, or give the column "
+            "that has them by --target") in errors
     with pytest.raises(InvalidInputError, match="y must hold labels of the model, such as 'no', got 'never'"):
         load(folder / "m.npz").conformalize(table[0][:20], ["never"] * 20)
 

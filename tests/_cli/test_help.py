@@ -27,6 +27,15 @@ def test_recipes_are_commands(topic, capsys):
         make_parser().parse_args(arguments)
 
 
+@pytest.mark.parametrize(("name", "remedy"), [("explain", "predict --explain N"), ("drift", "predict --check FILE"),
+                                              ("train", "fit"), ("score", "evaluate")])
+def test_a_command_that_has_another_name_is_shown(name, remedy, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "m.npz"])
+    assert f"; for that there is rffkern {remedy} [rffkern help E2]" in capsys.readouterr().err
+    assert remedy.split()[0] in commands_of(make_parser())
+
+
 def test_topics_are_listed_and_a_wrong_one_is_corrected(capsys):
     assert main(["help"]) == 0
     text = capsys.readouterr().out

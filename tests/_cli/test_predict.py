@@ -212,6 +212,14 @@ def test_columns_that_cannot_be_kept_or_dropped(command, with_ids, arguments, co
     assert message in done[2]
 
 
+def test_a_column_that_is_written_otherwise_is_named(command, with_ids, folder):
+    text = (folder / "ids.csv").read_text()
+    (folder / "ids.csv").write_text(text.replace("width", "Width ", 1))
+    code, _, errors = command("predict", "m.npz", "ids.csv")
+    assert code == 65
+    assert "column 'width' of the model is missing (got 'Width': rename it); got 'depth'" in errors
+
+
 def test_rows_without_column_names_say_how_to_read_them(command, folder, table):
     """Words in the first row above numbers are taken for names."""
     advice = "; if row 1 is data, pass --header no [rffkern help E65]\n"

@@ -1,6 +1,7 @@
 """The rows that `rffkern fit` trains on: roles of columns, targets, labels, and rows in memory or in a file."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from helpers.command_line import COLUMNS, run, write_csv
 from helpers.processes import PATIENCE, started
 
-from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, load
+from rffkern import GBRFF2Classifier, InvalidInputError, RowBlocks, load, save
 from rffkern._cli import training_table
 from rffkern._cli.main import main
 from rffkern._cli.open_table import open_table
@@ -346,9 +347,10 @@ def test_a_fault_among_numbers_is_named(folder, table, capsys):
     target[8] = "oops"
     write_csv(folder / "f.csv", X, target)
     assert fit(folder, "f.csv") == 65
-    assert "expected a finite number as the target of data row 9, got 'oops'" in capsys.readouterr().err
+    assert ("expected a finite number as the target of data row 9, got 'oops'; correct it, or skip such rows with "
+            "--model fourier_boosting_regressor --reject FILE") in capsys.readouterr().err
     assert fit(folder, "f.csv", "--reject", str(folder / "r.csv")) == 65
-    assert "got 'oops'; --model fourier_boosting_regressor rejects such rows" in capsys.readouterr().err
+    capsys.readouterr()
     assert fit(folder, "f.csv", "--reject", str(folder / "r.csv"), "--model", "fourier_boosting_regressor") == 0
     assert "1 of 300 rows rejected" in capsys.readouterr().err
 
@@ -447,9 +449,12 @@ def test_numbers_that_are_no_labels(word):
 
 @pytest.mark.parametrize(("cell", "said"), [
     ("{0}", "21 distinct numbers: classification; for regression, pass --model fourier_boosting_regressor"),
-    ("2024-03-{1}", "21 distinct values that are no numbers: classification")])
+    ("2024-03-{1}", "21 distinct values that are no numbers: classification"),
+    ("{2}", "21 distinct values, of which 'N/A' is no number: classification"),
+    ("{0:03d}", "21 distinct values, which are read as labels: classification")])
 def test_a_classifier_of_many_labels(command, folder, cell, said):
-    (folder / "t.csv").write_text("x,y\n" + "".join(f"{k},{cell.format(k % 21, 10 + k % 21)}\n" for k in range(84)))
+    (folder / "t.csv").write_text("x,y\n" + "".join(f"{k},{cell.format(k % 21, 10 + k % 21, k % 21 or 'N/A')}\n"
+                                             for k in range(84)))
     code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=1")
     assert code == 0
     assert f"t.csv: target 'y' has {said}\n" in errors
@@ -482,6 +487,78 @@ def test_targets_with_marks_are_numbers(command, folder, capsysbinary, cells, de
     assert "R^2 on 60 rows" in errors
 
 
+def test_targets_are_read_as_those_of_the_training(command, folder, capsysbinary):
+    """The decimal comma of 1,25 holds for 1,375, which alone would be 1375; that of --decimal holds as before."""
+    weights = [1 + k / 8 for k in range(60)]
+    cells = [f"{weight:.3f}".rstrip("0").replace(".", ",") for weight in weights]
+    (folder / "t.csv").write_text("x;kg\n" + "".join(f"{k};{cell}\n" for k, cell in enumerate(cells)))
+    (folder / "e.csv").write_text("x;kg\n" + "".join(f"{k};{cell}\n" for k, cell in enumerate(cells) if len(cell) == 5))
+    fitted(capsysbinary)
+    assert load(folder / "p.npz").metadata_["target_format"] == ","
+    for more in ((), ("--decimal", ",")):
+        assert json.loads(command("evaluate", "p.npz", "e.csv", "--json", *more)[1])["constant"]["mae"] < 10
+    assert command("report", "p.npz", "e.csv", "-o", "r.html", "--json", "r.json")[0] == 0
+    assert "1375" not in (folder / "r.json").read_text()
+    model = load(folder / "p.npz")
+    for odd in ("kg", 7):  # metadata may be anything
+        save(model, folder / "odd.npz", metadata={"target": "kg", "target_format": odd})
+        assert command("evaluate", "odd.npz", "t.csv")[0] == 0
+    _, _, errors = command("predict", "p.npz", "e.csv", "-o", "out.csv", "--target", "kg")
+    assert "R^2 on 30 rows: 1.0000" in errors
+    for model in ("auto", "fourier_boosting_regressor"):
+        options = "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5", "--eval", "e.csv", "--model", model
+        assert command("fit", "t.csv", *options)[0] == 0
+        assert load(folder / "p.npz").metadata_["eval"]["rmse"] < 10
+        assert load(folder / "p.npz").metadata_["target_format"] == ","
+
+
+@pytest.mark.parametrize(("cells", "read"), [
+    ([f"${1 + k % 9},{37 * k % 1000:03d}" for k in range(60)], lambda cell: float(cell[1:].replace(",", ""))),
+    ([f"{1 + k},{k:02d}" for k in range(60)], lambda cell: float(cell.replace(",", "."))),
+    ([f"{k}.5 kg" for k in range(60)], lambda cell: float(cell[:-3]))])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_regressor_that_is_named_reads_targets_with_marks(command, folder, cells, read, ending):
+    """Also where a parameter names it, and targets of an evaluation table."""
+    rows = "".join(f'{k % 17};"{cell}"\n' for k, cell in enumerate(cells))
+    (folder / "t.csv").write_text("x;price\n" + rows)
+    if ending == "parquet":
+        parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+        parquet.write_table(pyarrow.table({"x": [k % 17 for k in range(60)], "price": cells}), folder / "t.parquet")
+    options = "fit", f"t.{ending}", "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5", "--model", "auto"
+    assert command(*options)[0] == 0
+    chosen = load(folder / "p.npz")
+    for more in (("--model", "fourier_boosting_regressor"), ("--set", "loss=squared_error")):
+        code, _, errors = command(*options, *more)
+        assert (code, f"target 1 (price): {cells[0]!r} is read as {read(cells[0]):.15g}\n" in errors) == (0, True)
+        assert load(folder / "p.npz").predict({"x": [3.0, 5.0]}).tolist() == chosen.predict({"x": [3.0, 5.0]}).tolist()
+    assert command(*options, "--eval", f"t.{ending}")[0] == 0
+    mean = np.mean([read(cell) for cell in cells])
+    assert abs(chosen.predict({"x": [8.0]})[0] - mean) < 5 * mean
+
+
+def test_rows_whose_target_is_no_number_are_rejected(command, folder):
+    """By a regressor that is named, as the message of the automatic choice says, also among targets with marks."""
+    cells = [f"${1 + k % 9},{37 * k % 1000:03d}" for k in range(60)]
+    cells[4], cells[7], cells[9] = "N/A", "k.A.", ""
+    (folder / "t.csv").write_text("x;price\n" + "".join(f"{k % 17};{cell}\n" for k, cell in enumerate(cells) if cell))
+    options = "fit", "t.csv", "-o", "p.npz", "--cv", "0", "--set", "n_estimators=5", "--model", "auto"
+    code, _, errors = command(*options)
+    assert code == 65
+    assert "got 'N/A'; correct it, or skip such rows with --model fourier_boosting_regressor --reject FILE" in errors
+    (folder / "t.csv").write_text("x;price\n" + "".join(f"{k % 17};{cell}\n" for k, cell in enumerate(cells)))
+    code, _, errors = command(*options, "--model", "fourier_boosting_regressor", "--reject", "r.csv")
+    assert (code, "3 of 60 rows rejected: r.csv" in errors) == (0, True)
+    assert [line.split(",")[0] for line in (folder / "r.csv").read_text().splitlines()[1:]] == ["5", "8", "10"]
+
+
+def test_a_regressor_that_gets_labels_says_what_to_train(command, folder):
+    (folder / "t.csv").write_text("x,left\n" + "".join(f"{k % 17},{'no' if k % 3 else 'yes'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "auto", "--set", "loss=huber")
+    assert code == 65
+    assert ("column 1 (left): expected a finite number, got 'yes': skip such rows with --reject FILE, or, if these are "
+            "labels, train --model fourier_boosting") in errors
+
+
 def test_few_numbers_with_units_stay_labels(command, folder, capsysbinary):
     (folder / "t.csv").write_text("x,size\n" + "".join(f"{k % 7},{5 + 5 * (k % 2)} kg\n" for k in range(60)))
     fitted(capsysbinary)
@@ -496,7 +573,9 @@ def test_a_word_among_targets_is_named(command, folder, capsysbinary):
                       ("predict", "p.npz", "e.csv", "-o", "out.csv", "--target", "price")):
         code, _, errors = command(*arguments)
         assert code == 65
-        assert "e.csv: expected numbers as targets, as in training, got 'abc'" in errors
+        assert ("e.csv: column 1 (price): expected numbers as targets, as in training, got 'abc'; correct it, leave "
+                "the cell empty, or pass --missing=abc if it means a missing value") in errors
+        assert command(*arguments, "--missing=abc")[0] == 0
 
 
 def test_labels_that_differ_in_case_alone_are_named(command, folder, capsysbinary):

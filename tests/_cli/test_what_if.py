@@ -59,7 +59,8 @@ def test_what_is_refused(command, folder, loans):
             (("numbers.npz", "--target", "3:x"), 2, "must be a number, or LOW:HIGH"),
             (("words.npz", "--target", "good", "--change", "aeg"), 2, "such as 'age', got 'aeg'"),
             (("words.npz", "--target", "good", "--reject", "rows.csv"), 2, "must not be an input, got 'rows.csv'"),
-            (("words.npz", "--target", "good", "--change", "age", "--limit", "age=1:2"), 65, "within its limits")):
+            (("words.npz", "--target", "good", "--change", "age", "--limit", "age=1:2"), 65,
+             "with a value in the row, got 'age': leave it out of change")):
         model, *options = arguments
         got, _, errors = command("what-if", model, "rows.csv" if model == "words.npz" else "loans.csv", *options)
         assert got == code

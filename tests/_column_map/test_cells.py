@@ -94,8 +94,9 @@ def test_a_fitted_map_reads_as_in_training(rng):
     assert mapped["flag=False"] < 0
     place = found.get_feature_names_out().tolist().index("price_missing")
     assert found.transform(row | {"price": ["none yet"]})[0, place] > 0
-    with pytest.raises(InvalidInputError, match="column 'price' of X must hold numeric values, as in training, got "
-                                                "text such as '7,5 CHF' at row 0: None in its place counts as missing"):
+    message = ("column 'price' of X must hold numeric values alone or with '€', as in training, got text such as '7,5 "
+               "CHF' at row 0: None in its place counts as missing")
+    with pytest.raises(InvalidInputError, match=message):
         found.transform(row | {"price": ["7,5 CHF"]})
     with pytest.raises(InvalidInputError, match="column 'when' of X must hold date values with the day first, as in "
                                                     "training, got text"):

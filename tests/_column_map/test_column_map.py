@@ -244,6 +244,29 @@ def test_extreme_numbers_stay_finite():
 
 # --- blocks and arguments that do not fit
 
+def test_a_column_that_is_written_otherwise_is_named():
+    columns = ColumnMap().fit({"Age (y)": [1.0, 2.0], "b": [3.0, 1.0]})
+    for name in ("age_y", "AGE (Y) "):
+        with pytest.raises(InvalidInputError, match=rf"yet now missing:\n- Age \(y\) \(got {name!r}: rename it\)\n"
+                           .replace("(Y)", r"\(Y\)")):
+            columns.transform({name: [1.0], "b": [2.0]})
+    with pytest.raises(InvalidInputError, match=r"yet now missing:\n- Age \(y\)\n$"):
+        columns.transform({"years": [1.0], "b": [2.0]})
+
+
+def test_categories_in_a_column_of_numbers_are_called_so():
+    """They are no text, as a message said; what it advises now works."""
+    pandas = pytest.importorskip("pandas")
+    columns = ColumnMap().fit({"a": [1.0, 2.0, 4.0]})
+    frame = pandas.DataFrame({"a": pandas.Categorical([2, 1])})
+    with pytest.raises(InvalidInputError, match=r"numeric values, as in training, got categories such as '1': make "
+                                                r"numbers of them, as frame\[column\].astype\(float\) does"):
+        columns.transform(frame)
+    np.testing.assert_array_equal(columns.transform(frame.astype({"a": float})), columns.transform({"a": [2.0, 1.0]}))
+    with pytest.raises(InvalidInputError, match=r"got categories such as 'x'$"):
+        columns.transform(pandas.DataFrame({"a": pandas.Categorical(["x", "y"])}))
+
+
 def test_blocks_must_agree(rng):
     X = rng.standard_normal((10, 2))
     with pytest.raises(InvalidInputError, match="equally many columns, got 2, then 1"):

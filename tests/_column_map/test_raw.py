@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rffkern import DataConversionWarning, InvalidInputError
+from rffkern import ColumnWarning, DataConversionWarning, InvalidInputError
 from rffkern._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, level_text
 from rffkern._column_map.tables import category, category_of_numbers, of_array, read_table
 from rffkern.errors import InvalidTypeError
@@ -131,6 +131,18 @@ def test_large_floats_and_smaller_integers_are_not():
         of_array(np.array([2.0**60]), "x")
         of_array(np.array([2**53 - 1]), "x")
         of_array(np.array([2**53 - 1, None], object), "x")
+
+
+def test_mixed_kinds_are_read_as_text_as_the_message_advises():
+    """A column of a spreadsheet has numbers, and texts where there are none."""
+    cells = np.array([1.5, "2,250.5", None, 3, "n.n.", *range(40)], dtype=object)
+    with pytest.raises(InvalidInputError, match=r"make text of all, which is read cell by cell, as .*astype"):
+        of_array(cells, "x")
+    frame = pytest.importorskip("pandas").DataFrame({"x": cells})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        found = read_table(frame.assign(x=frame["x"].astype(str))).columns[0]
+    np.testing.assert_array_equal(found.values[:4], [1.5, 2250.5, np.nan, 3])
 
 
 @pytest.mark.parametrize("values", [[1, "a"], ["a", True], [1.5, datetime.date(2020, 1, 1)], [True, 2]], ids=str)

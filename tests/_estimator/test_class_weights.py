@@ -34,6 +34,11 @@ def test_wrong_weights_are_refused(wrong):
         FourierBoostingClassifier(3, class_weight=wrong, random_state=0).fit(X, Y)
 
 
+def test_a_label_that_y_has_is_named():
+    with pytest.raises(InvalidInputError, match=r"class_weight must have labels of y, such as '[a-z]+', got 'Few'"):
+        FourierBoostingClassifier(3, class_weight={"Few": 2.0}, random_state=0).fit(X, Y)
+
+
 @pytest.mark.parametrize("factor", [1e100, 1e-100])
 def test_extreme_factors_give_finite_scores(factor):
     model = FourierBoostingClassifier(5, class_weight={"few": factor}, random_state=0).fit(X, Y)

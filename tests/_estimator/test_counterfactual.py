@@ -223,7 +223,10 @@ def test_units_of_counts_and_outputs():
     ({"steps": 5}, "steps must be a dict from columns to numbers, got 5"),
     ({"change": ["wage"]}, "a column of change must be the name of one column or an integer from 0 to 3, got 'wage'"),
     ({"change": ["constant"]}, "change: expected columns of numbers or categories that vary"),
-    ({"change": ["age"], "limits": {"age": (0.0, 1.0)}}, "within its limits, got 'age'"),
+    ({"change": ["age"], "limits": {"age": (0.0, 1.0)}}, "limits must contain the value of the row, got 'age' of 0.0 "
+     r"to 1.0 where it is [0-9.]+: widen them, or ask of a row within them"),
+    ({"limits": {"age": (None, 1.0)}}, "limits must contain the value of the row, got 'age' of None to 1.0"),
+    ({"limits": {"age": (1000.0, None)}}, "limits must contain the value of the row"),
     ({"limits": {"age": 3}}, "limits must map columns to pairs"),
     ({"steps": {"age": 0}}, "steps must map columns to finite numbers > 0, got 0"),
     ({"change": ["income"], "limits": {"income": (None, None)}, "probability": 1 - 1e-12}, "no change of 'income' was"),

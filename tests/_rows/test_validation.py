@@ -352,7 +352,14 @@ def test_relatives_of_arrays():
 
 @pytest.mark.parametrize(("y", "message"), [
     ("left", "y must have one entry per row of X, got 'left': take the column itself, not its name"),
+    (np.array("left"), "y must have one entry per row of X, got 'left'"),
     (["yes", "no", "no"], "y must be numeric, got dtype <U3; for labels take a classifier, such as Fourier")])
 def test_what_a_regressor_refuses_of_y(y, message):
     with pytest.raises(InvalidInputError, match=message):
         FourierBoostingRegressor().fit({"a": [1.0, 2.0, 4.0], "left": [3.0, 2.0, 1.0]}, y)
+
+
+@pytest.mark.parametrize(("value", "found"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_the_row_of_a_label_that_is_missing_is_named(value, found):
+    with pytest.raises(InvalidInputError, match=f"y must be finite, got {found} at row 2: leave out such rows"):
+        check_labels([0.0, 1.0, value, 1.0], 4)

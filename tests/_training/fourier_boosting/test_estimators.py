@@ -154,6 +154,26 @@ def test_targets_of_any_size(y):
         assert np.isfinite(model.predict(X.astype(np.float32))).all()
 
 
+def test_targets_in_an_object_array_are_those_of_numbers():
+    """In statistics of many levels, too, which took each distinct target for a class."""
+    words = [f"level {k}" for k in np.argsort(np.argsort(Y)) // 5]  # 120 levels
+    frame = {"word": words, "x": X[:, 0]}
+    expected = regressor().fit(frame, Y)
+    for targets in (Y.astype(object), Y.astype(str).astype(object)):
+        np.testing.assert_array_equal(regressor().fit(frame, targets).predict(frame), expected.predict(frame))
+
+
+def test_targets_are_checked_before_columns_are_learned(monkeypatch):
+    """Text that is no number took minutes to be refused, as labels of thousands of classes."""
+    def learns(*_):
+        raise AssertionError("columns are learned")
+
+    monkeypatch.setattr("rffkern._column_map.column_map.ColumnMap._fit_rows", learns)
+    frame = {"word": [f"level {k % 120}" for k in range(600)]}
+    with pytest.raises(InvalidInputError, match="y must be numeric"):
+        regressor().fit(frame, [f"${k},000" for k in range(600)])
+
+
 @pytest.mark.slow
 def test_wide_tables():
     rows = np.random.default_rng(0).standard_normal((60, 2000))
