@@ -35,7 +35,7 @@ from .constraints import constraints_of
 from .fit import describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
-from .parameters import LOG_LINKS, Reason, resolve_hyperparameters
+from .parameters import LOG_LINKS, resolve_hyperparameters
 from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .terms import Term
 from .training_rows import (
@@ -155,7 +155,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, means.astype(np.float32)), factor,
                                limit, training.solve)
     rows, means = rows[stack.judged], means[:, stack.judged]
-    timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
+    timed_out = timed_out or stack.timed_out
     if not evaluation:
         shifts = intercept_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
         stack = stack._replace(shifts=stack.shifts + shifts)

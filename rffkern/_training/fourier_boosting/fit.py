@@ -34,7 +34,7 @@ from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
-from .parameters import BASE_LEARNERS, Hyperparameters, Reason, resolve_hyperparameters, with_tree_bags
+from .parameters import BASE_LEARNERS, Hyperparameters, resolve_hyperparameters, with_tree_bags
 from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
 from .stacking import Stack, reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
@@ -144,7 +144,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_stack(model, loss, table.columns, len(table.learned), was_stopped or timed_out)
     stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, (rows, scores), factor, limit)
-    timed_out = timed_out or (stack.reason == Reason.STOPPED and not was_stopped)
+    timed_out = timed_out or stack.timed_out
     quantiles = quantile_shifts(data, scores, weights[rows])
     rows, scores, unseen = rows[stack.judged], scores[:, stack.judged], unseen[:, stack.judged]
 

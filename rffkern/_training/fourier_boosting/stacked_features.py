@@ -54,7 +54,7 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
     scale = start.scale * start.relevances[columns].sum() / relevances.sum()
     diagonal = with_scale(few, Mahalanobis(np.diag(np.sqrt(scale * relevances)), start.reg_lambda), are_labels)
     found = search(few, diagonal, are_labels)
-    if not found.loss <= (1 - _LEAST_FALL) * diagonal.loss:
+    if not found.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf
         return None
     before, after = (_squares(each, few, others) for each in (diagonal, found))
     gains, weights = before - after, others.weights / others.weights.sum()

@@ -71,11 +71,7 @@ class Stack(NamedTuple):
     report: Double  # numbers of `KernelRidgeReport`
     out_of_fold: Double | None = None  # (n_outputs, n_judged) predictions of the regression for out-of-fold rows
     judged: Mask | slice = slice(None)  # which of these it is judged by
-
-    @property
-    def reason(self) -> Reason:
-        """Why kernel ridge regression is used or not."""
-        return Reason(int(self.report[0]))
+    timed_out: bool = False  # whether time ended the training of a regression
 
     def scores(self, of_bags: Double, data: LossData, rows: Indices) -> Double:
         """Scores of judged out-of-fold rows from those of the bags, which of values are less the targets, as these."""
@@ -129,7 +125,7 @@ def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Se
     factor : float
         What scores of the bags are multiplied by without it.
     limit : TimeLimit
-        Reason.STOPPED where it ends the training of the regression.
+        Reason.STOPPED where it ends the training of the regression, and no other has been trained before.
     solve : callable
         Gives the regressions of regions.
     """
@@ -147,7 +143,7 @@ def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Se
         with printing(model.verbose), limit.ending_steps():
             stack = _stack(model, table, bags, orders, sizes, out_of_fold, factor, without, solve)
     except OutOfTime:
-        stack = without(Reason.STOPPED)
+        stack = without(Reason.STOPPED)._replace(timed_out=True)
     if model.verbose:
         sentence = KernelRidgeReport.of_numbers(stack.report).reason
         print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
@@ -186,9 +182,13 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
                                       is_forced)
     else:
         with_kernels = without(Reason.LITTLE, trial_gain, trial.choice)
-    found = search_matrix(ridge_rows, trial.choice, work)
-    if found is not None:
-        features = StackedFeatures(ridge_rows, found, _N_LANDMARKS, _tolerance(found.loss), _MAX_ITER)
+    try:
+        features = _learn_features(ridge_rows, trial.choice, work)
+    except OutOfTime:
+        if with_kernels.regression is None:
+            raise
+        return with_kernels._replace(timed_out=True)
+    if features is not None:
         judged = features.covers(rows)
         gain = weighed(judged, features.predict(rows[judged]))[-1]
         least = gain.without if with_kernels.regression is None else weighed(
@@ -196,6 +196,14 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         if gain.is_clear and gain.stacked <= (1 - LEAST_SHARE) * least:
             return stack(features, Reason.FEATURES)
     return with_kernels
+
+
+def _learn_features(ridge_rows: RidgeRows, start: Choice, work: float) -> StackedFeatures | None:
+    """The regression on random Fourier features, where it is worth learning."""
+    found = search_matrix(ridge_rows, start, work)
+    if found is None:
+        return None
+    return StackedFeatures(ridge_rows, found, _N_LANDMARKS, _tolerance(found.loss), _MAX_ITER)
 
 
 def _stack_kernels(regression: "StackedRegression", rows: Indices, stack: Callable[..., Stack],

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._estimator.monitor import Steps
 from ..._model.parts import FourierTerms
 from ..._native import gbrff
 from ..._native.array_types import Double, Indices, NDArray
@@ -85,10 +86,12 @@ def search(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -> Mahalanobi
     are_labels : bool
         Whether small lambdas are not tried.
     """
-    best, rows = start, rows_of_gradients(rows)
+    best, rows, steps = start, rows_of_gradients(rows), Steps("kernel ridge along directions", _N_ROUNDS)
+    steps.step(f"loss {start.loss:.6g} along columns")
     for _ in range(_N_ROUNDS):
         root = _by_gradients(rows, best)
         trial = best if root is None else with_scale(rows, best._replace(root=root), are_labels)
+        steps.step(f"loss {trial.loss:.6g}")
         if not trial.loss < (1 - _LEAST_GAIN) * best.loss:
             break
         best = trial

@@ -5,6 +5,7 @@ import pytest
 
 import rffkern
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
+from rffkern._estimator import monitor
 from rffkern._training.fourier_boosting import stacked_features
 
 DIRECTION = np.array([1.0, -1.0, 1.0, 0.5, 0.0])
@@ -139,3 +140,33 @@ def test_rows_of_hardly_any_weight_have_no_part():
     assert "random Fourier features" in model.kernel_ridge_report_.reason
     X, y = rows(500, 4, noise=0.0)
     assert squared_error(model, X, y) < 0.1
+
+
+def test_constant_targets_have_no_matrix():
+    """Of which all errors are 0: no regression is learned that cannot be better."""
+    X, y = rows(700)
+    model = FourierBoostingRegressor(random_state=1, n_jobs=1).fit(X, np.ones_like(y))
+    assert model.kernel_ridge_report_.n_rows == 700
+
+
+@pytest.mark.parametrize("last_step", [0, 1])
+def test_time_that_ends_in_the_search_leaves_the_kernels(monkeypatch, last_step):
+    """It ends the search at a step, and what has been learned before is not lost."""
+    X, y = rows(600)
+    works, now = [], [1000.0]
+    monkeypatch.setattr(monitor, "_clock", lambda: now[0])
+
+    def listen(work, done, total, note):
+        works.append(work)
+        now[0] += 1.0 if works.count("kernel ridge along directions") > last_step else 0.0
+
+    model = FourierBoostingRegressor(random_state=1, n_jobs=1, max_seconds=0.5)
+    with monitor.listening(listen):
+        model.fit(X, y)
+    assert works[-1] == "kernel ridge along directions"
+    assert model.timed_out_
+    assert model.expansion_.kernels is not None
+    assert model.kernel_ridge_report_.kept
+    monkeypatch.setattr(stacked_features, "_ROWS_PER_COLUMN", 1000)  # so that none is tried
+    without = FourierBoostingRegressor(random_state=1, n_jobs=1).fit(X, y)
+    assert model.predict(X).tobytes() == without.predict(X).tobytes()
