@@ -309,7 +309,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
     11,500 rows:
 
-        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
+        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
 
     and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
     8,000), and the model holds 1.2 to 1.6 times as much.
@@ -384,7 +384,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
     11,500 rows:
 
-        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R^2 + 64 L^2
+        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
 
     and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
     8,000), and the model holds 1.2 to 1.6 times as much.

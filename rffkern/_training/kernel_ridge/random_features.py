@@ -36,8 +36,11 @@ _N_ROUNDS, _LEAST_GAIN, _EQUAL_SHARE = 2, 0.005, 0.02
 # By what the scale of M is multiplied or divided in a search.
 _STEP = 2.0
 
-# Omegas that others are drawn from, and those that are computed together.
-_N_CANDIDATES, _TOGETHER = 8192, 64
+# Omegas that others are drawn from, those whose amplitudes are computed together, and those whose features are.
+_N_CANDIDATES, _IN_BLOCK, _TOGETHER = 8192, 512, 64
+
+# Rows whose columns of a matrix are computed together.
+_COLUMNS_TOGETHER = 64
 
 
 class Mahalanobis(NamedTuple):
@@ -126,14 +129,17 @@ def draw_omegas(rows: ChoiceRows, found: Mahalanobis, n_omegas: int, rng: "np.ra
     rows with the kernel itself, sum_i a_i exp(i omega . x_i).  Half as many omegas are then as good as those drawn by
     M alone.
     """
-    normal = rng.standard_normal((max(_N_CANDIDATES, n_omegas), len(found.root)))
+    normal = rng.standard_normal((_N_CANDIDATES, len(found.root)))
     omegas: Double = np.einsum("mk,jk->mj", normal, found.root)
     regression = found.regression(rows)
     if not regression.fit(found.choice):
         return omegas[:n_omegas]
-    features = FeatureMatrix(rows.X, omegas, rows.n_threads)
-    cosines_and_sines = features.correlate(features.padded(regression.coefficients)).reshape(-1, len(omegas), 2)
-    amplitudes = np.sqrt((cosines_and_sines**2).sum(axis=(0, 2))) + np.finfo(np.float64).tiny
+    squares = np.empty(len(omegas))
+    for start in range(0, len(omegas), _IN_BLOCK):  # features of all at once would take far more memory than the rest
+        features = FeatureMatrix(rows.X, omegas[start : start + _IN_BLOCK], rows.n_threads)
+        cosines_and_sines = features.correlate(features.padded(regression.coefficients)).reshape(-1, _IN_BLOCK, 2)
+        squares[start : start + _IN_BLOCK] = (cosines_and_sines**2).sum(axis=(0, 2))
+    amplitudes = np.sqrt(squares) + np.finfo(np.float64).tiny
     return omegas[rng.choice(len(omegas), n_omegas, replace=False, p=amplitudes / amplitudes.sum())]
 
 
@@ -178,9 +184,12 @@ class FeatureMatrix(TiledColumns):
 
     def columns(self, indices: Indices) -> NDArray[np.floating]:
         """The columns of some rows, shape (n_indices, n_tiles, 128)."""
-        features = self._columns.reshape(len(self._columns), -1)[:, indices].T
-        found = self.combine(np.ascontiguousarray(features, np.float64))
-        return found.reshape(len(indices), -1, TILE).astype(self._columns.dtype)
+        features = self._columns.reshape(len(self._columns), -1)
+        found = aligned((len(indices), *self._columns.shape[1:]), self._columns.dtype)
+        for start in range(0, len(indices), _COLUMNS_TOGETHER):  # which are in double precision before
+            some = np.ascontiguousarray(features[:, indices[start : start + _COLUMNS_TOGETHER]].T, np.float64)
+            found[start : start + _COLUMNS_TOGETHER] = self.combine(some).reshape(len(some), -1, TILE)
+        return found
 
 
 class FeatureRegression(NamedTuple):

@@ -1,5 +1,7 @@
 """Ridge regression on random Fourier features, and the matrix of their distance."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -140,6 +142,26 @@ def test_regressions_without_folds_are_those_of_dense_systems(n_outputs):
     function = Expansion(np.zeros(n_outputs), scaling.center, found.terms(scaling, factors))
     expected = factors[:, None] * predictions(np.arange(n), np.arange(n))
     np.testing.assert_allclose(function.score(scaling.raw(rows.X)).T, expected, atol=2e-4)
+
+
+def peak_of(function):
+    """Bytes that a call takes at its peak."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_of_draws_and_columns():
+    """Far less than that of the features of all candidates, or of columns in double precision."""
+    rows = rows_of(1000, 4, np.ones(4))
+    found = with_scale(rows, Mahalanobis(np.eye(4), 0.1), False)
+    assert peak_of(lambda: draw_omegas(rows, found, 1024, np.random.default_rng(1))) < 0.5 * 8192 * 2 * 1000 * 4
+    X, omegas = np.random.default_rng(0).standard_normal((4000, 2)), np.ones((16, 2))
+    matrix = FeatureMatrix(X, omegas, 1)
+    assert peak_of(lambda: matrix.columns(np.arange(512))) < 1.4 * 512 * 4096 * 4
 
 
 def test_bits_do_not_depend_on_threads():
