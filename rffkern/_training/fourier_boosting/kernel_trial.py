@@ -103,6 +103,11 @@ class Gain(NamedTuple):
         return gain > 0 and gain >= LEAST_SHARE * self.without and gain >= STANDARD_ERRORS * self.standard_error
 
     @property
+    def may_be_enough(self) -> bool:
+        """Whether it is enough, or would be if chance had a standard error against it."""
+        return self.share + STANDARD_ERRORS * self.error_of_share >= LEAST_SHARE
+
+    @property
     def is_clear(self) -> bool:
         """Whether it is enough, chance or not."""
         return self.without - self.stacked - STANDARD_ERRORS * self.standard_error >= LEAST_SHARE * self.without

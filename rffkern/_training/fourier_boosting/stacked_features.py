@@ -22,6 +22,9 @@ from .kernel_trial import MOST_COLUMNS, OF_REGRESSION, RidgeRows
 # that it is then searched on; rows for each column, and the fewest of all; regressions that a trial learns, about.
 _TRIED, _SHARE_OF_WORK, _SEARCHED, _ROWS_PER_COLUMN, _FEWEST, _N_REGRESSIONS = 600, 0.15, 1000, 2, 40, 14
 
+# Other rows that say what the regression of those that it is searched on gains, about.
+_COMPARED = 2000
+
 # Shares by which it must lower the leave-one-out error and that of other rows, and standard errors of the latter.
 _LEAST_FALL, _LEAST_GAIN, _STANDARD_ERRORS = 0.1, 0.05, 2.0
 
@@ -64,6 +67,17 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
         return None
     more = _some(ridge_rows, searched, columns)
     return search(more, with_scale(more, found, are_labels), are_labels)
+
+
+def predict_others(ridge_rows: RidgeRows, found: Mahalanobis, rows: Indices) -> tuple[Indices, Double]:
+    """Places of some of the rows, and predictions of them, (n_outputs, n_places), by those that the matrix is of."""
+    columns, (searched, _) = np.flatnonzero(ridge_rows.relevances), _halves(ridge_rows)
+    places = np.flatnonzero(~np.isin(rows, ridge_rows.rows[searched]))
+    places = places[:: -(-len(places) // _COMPARED)]
+    regression = found.regression(_some(ridge_rows, searched, columns))
+    regression.fit(found.choice)
+    X = ridge_rows.columns.values[np.ix_(columns, rows[places])].T.astype(np.float64, order="C")
+    return places, regression.predict(found.rotated(X)) + ridge_rows.intercepts[:, None]
 
 
 def _halves(ridge_rows: RidgeRows) -> tuple[Indices, Indices]:

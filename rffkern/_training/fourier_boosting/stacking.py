@@ -39,7 +39,7 @@ from .parameters import (
     Reason,
     report_numbers,
 )
-from .stacked_features import StackedFeatures, search_matrix
+from .stacked_features import StackedFeatures, predict_others, search_matrix
 from .training_rows import Columns, RowOrder, Table
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
@@ -172,9 +172,12 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(used, gain, regression.choice),
                      predictions - intercepts[:, None], covered)
 
+    def gain_of(which: Any, predictions: Double) -> Gain:
+        return weighed(which, predictions)[-1]
+
     n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
     work = boosting_work(n_rounds, orders, columns, len(data.intercept))
-    trial = KernelTrial(ridge_rows, rows, lambda which, predictions: weighed(which, predictions)[-1])
+    trial = KernelTrial(ridge_rows, rows, gain_of)
     trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
     if is_promising:
         trial.choose_last()
@@ -183,25 +186,30 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
     else:
         with_kernels = without(Reason.LITTLE, trial_gain, trial.choice)
     try:
-        features = _learn_features(ridge_rows, trial.choice, work)
+        features = _learn_features(ridge_rows, trial.choice, work, rows, gain_of)
     except OutOfTime:
         if with_kernels.regression is None:
             raise
         return with_kernels._replace(timed_out=True)
     if features is not None:
         judged = features.covers(rows)
-        gain = weighed(judged, features.predict(rows[judged]))[-1]
-        least = gain.without if with_kernels.regression is None else weighed(
-            judged, with_kernels.regression.predict(rows[judged]))[-1].stacked
+        gain = gain_of(judged, features.predict(rows[judged]))
+        least = gain.without if with_kernels.regression is None else gain_of(
+            judged, with_kernels.regression.predict(rows[judged])).stacked
         if gain.is_clear and gain.stacked <= (1 - LEAST_SHARE) * least:
             return stack(features, Reason.FEATURES)
     return with_kernels
 
 
-def _learn_features(ridge_rows: RidgeRows, start: Choice, work: float) -> StackedFeatures | None:
-    """The regression on random Fourier features, where it is worth learning."""
+def _learn_features(ridge_rows: RidgeRows, start: Choice, work: float, rows: Indices,
+                    gain_of: Callable[[Indices, Double], Gain]) -> StackedFeatures | None:
+    """The regression on random Fourier features, where it is worth learning.
+
+    A lower error than with length scales may be a lower one of what the bags know.  So the rows that the matrix is
+    searched on must do: what they gain on others must, but for chance, be enough.
+    """
     found = search_matrix(ridge_rows, start, work)
-    if found is None:
+    if found is None or not gain_of(*predict_others(ridge_rows, found, rows)).may_be_enough:
         return None
     return StackedFeatures(ridge_rows, found, _N_LANDMARKS, _tolerance(found.loss), _MAX_ITER)
 

@@ -170,3 +170,22 @@ def test_time_that_ends_in_the_search_leaves_the_kernels(monkeypatch, last_step)
     monkeypatch.setattr(stacked_features, "_ROWS_PER_COLUMN", 1000)  # so that none is tried
     without = FourierBoostingRegressor(random_state=1, n_jobs=1).fit(X, y)
     assert model.predict(X).tobytes() == without.predict(X).tobytes()
+
+
+def test_what_the_bags_know_is_not_learned_again():
+    """The matrix is better than length scales here, but its regression tells the bags nothing."""
+    rng = np.random.default_rng(1)
+    X, rows_to_score = rng.standard_normal((1000, 5)), rng.standard_normal((5000, 5))
+
+    def values(X):
+        return np.abs(X[:, 0]) + np.sin(3 * X[:, 1]) + X[:, 2] * X[:, 0]
+
+    middle = np.median(values(X))
+
+    model, alone = (FourierBoostingClassifier(random_state=1, n_jobs=1, kernel_ridge=each).fit(X, values(X) > middle)
+                    for each in ("auto", False))
+    assert "random Fourier features" not in model.kernel_ridge_report_.reason
+    labels = (values(rows_to_score) > middle).astype(int)
+    losses = [-each.predict_log_proba(rows_to_score)[np.arange(5000), labels].mean()
+              for each in (model, alone)]
+    assert losses[0] <= losses[1]
