@@ -13,7 +13,7 @@ from ..._model.parts import FourierTerms
 from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling
 from ..._rows.weights import row_products
-from ..kernel_ridge.length_scales import Choice, ChoiceRows, normalised
+from ..kernel_ridge.length_scales import Choice, ChoiceRows
 from ..kernel_ridge.random_features import Mahalanobis, draw_omegas, regress, search, with_scale
 from ..kernel_ridge.regions import MOST_ROWS
 from .kernel_trial import MOST_COLUMNS, OF_REGRESSION, RidgeRows
@@ -53,9 +53,7 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
             or len(ridge_rows.rows) > MOST_ROWS or n_tried < max(_FEWEST, _ROWS_PER_COLUMN * len(columns))):
         return None
     few, others = (_some(ridge_rows, places, columns) for places in (searched[:n_tried], judging[:_TRIED]))
-    relevances = normalised(start.relevances[columns], few.X, few.weights)
-    scale = start.scale * start.relevances[columns].sum() / relevances.sum()
-    diagonal = with_scale(few, Mahalanobis(np.diag(np.sqrt(scale * relevances)), start.reg_lambda), are_labels)
+    diagonal = with_scale(few, Mahalanobis(np.diag(start.inverse[columns]), start.reg_lambda), are_labels)
     found = search(few, diagonal, are_labels)
     if not found.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf
         return None
