@@ -35,7 +35,8 @@ _N_OMEGAS, _MANY_OMEGAS, _MANY_ROWS = 1024, 2048, 4000
 def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalanobis | None:
     """The matrix of a Mahalanobis distance, over the columns that have a relevance; None where length scales do.
 
-    Labels of more than two classes have none, whose regressions on features take too long.
+    Labels of more than two classes have none, whose regressions on features take too long, nor have rows of groups or
+    in order of time, of which bags hold out whole groups or the last.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 
     k(x, z) = exp(-1/2 (x - z)' M (x - z))
 
-M is in proportion to the mean outer product of the gradients of a first regression, of which length scales have the
-diagonal alone (A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in neural
-networks and backpropagation-free machine learning models, Science, 2024).  Where a function depends on sums of columns,
-as the place of a hand on sums of the angles of joints, M says so and length scales cannot.
+M is in proportion to the mean outer product of the gradients of a regression before, but for a small share of the
+identity; length scales have a diagonal alone (A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for
+feature learning in neural networks and backpropagation-free machine learning models, Science, 2024).  Where a function
+depends on sums of columns, as the place of a hand on sums of the angles of joints, M says so and length scales cannot.
 
 Such a kernel is no product of functions of one column each, which explanations need.  Its random Fourier features are:
 k is the mean of cos(omega . (x - z)) over omega from the normal distribution of covariance M (A. Rahimi and B. Recht,
@@ -102,9 +102,10 @@ def search(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -> Mahalanobi
 
 
 def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
-    """The root of M by the gradients of the regression with another, of the same mean distance; None if there is none.
+    """The root of M by the gradients of the regression with another, or None where these say nothing.
 
-    With z = x' L a gradient along x is L times that along z.
+    The mean squared distance of two rows stays, so that scale and lambda of the one before are where the next choice
+    begins.  With z = L' x a gradient along x is L times that along z.
     """
     size, weights = len(before.root), rows.weights
     outer = np.zeros((size, size))
@@ -123,11 +124,12 @@ def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
 
 
 def draw_omegas(rows: ChoiceRows, found: Mahalanobis, n_omegas: int, rng: "np.random.Generator") -> Double:
-    """Omegas (n_omegas, n_features) of the normal distribution of covariance M, in proportion to what is made of them.
+    """Omegas (n_omegas, n_features) of the normal distribution of covariance M, more of those that matter.
 
-    Some candidates are drawn, and of these each with a chance in proportion to its amplitude in the regression on the
-    rows with the kernel itself, sum_i a_i exp(i omega . x_i).  Half as many omegas are then as good as those drawn by
-    M alone.
+    Of `_N_CANDIDATES` that are drawn from it as many are taken, without repetition, each with a chance in proportion to
+    |sum_i a_i exp(i omega . x_i)|, its amplitude in the regression on the rows with the kernel itself.  So the features
+    are not of this kernel: their spectral density is its density times the amplitude, nearly.  Half as many omegas
+    then predict as well.
     """
     normal = rng.standard_normal((_N_CANDIDATES, len(found.root)))
     omegas: Double = np.einsum("mk,jk->mj", normal, found.root)
