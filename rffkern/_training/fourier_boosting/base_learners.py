@@ -361,8 +361,9 @@ class LinearLearner(BaseLearner):
                 self.fit(rows, None)
                 trials.append((rows.loss_after_unit_step(), self._factor, each))
         if not trials:
-            raise InvalidInputError("sample_weight must not differ so much that most rows count for nothing: leave out "
-                                    "rows that weigh next to nothing, or weigh them more")
+            raise InvalidInputError("X and sample_weight must not differ so much that most rows count for nothing "
+                                    "beside some that are far out or weigh far more: leave out these or the others, or "
+                                    'train without linear functions, by base_learners=("fourier", "tree")')
         losses, self._factor, best = min(trials, key=lambda trial: trial[0].validation)
         if ridge is None:  # exponentials of few training rows may be beyond all bounds
             is_first = (losses.validation < _WHOLE_STEP * rows.losses.validation

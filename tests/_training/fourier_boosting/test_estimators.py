@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rffkern import (
+    DataConversionWarning,
     FourierBoostingClassifier,
     FourierBoostingRegressor,
     InvalidInputError,
@@ -178,3 +179,16 @@ def test_targets_are_checked_before_columns_are_learned(monkeypatch):
 def test_wide_tables():
     rows = np.random.default_rng(0).standard_normal((60, 2000))
     assert regressor(n_estimators=10).fit(rows, rows[:, 5]).score(rows, rows[:, 5]) > 0
+
+
+def test_a_row_so_far_out_that_no_line_is_found_is_named_with_advice_that_works():
+    """Without a sample_weight the refusal is not of one alone."""
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.standard_normal((399, 4)), np.full((1, 4), 1e9)])
+    y = np.sin(X[:, 0])
+    model = FourierBoostingRegressor(5, columns=None, random_state=1)
+    with pytest.warns(DataConversionWarning), pytest.raises(InvalidInputError, match="X and sample_"):
+        model.fit(X, y)
+    model.fit(X[:-1], y[:-1])
+    with pytest.warns(DataConversionWarning):
+        model.set_params(base_learners=("fourier", "tree")).fit(X, y)
