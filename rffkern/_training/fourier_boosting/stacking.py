@@ -363,11 +363,12 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
           factor: float) -> tuple[Double, Double, Double, Gain]:
     """The weights of the score terms H + kernels f + shifts, each (n_outputs,), and what it gains on out-of-fold rows.
 
-    Of classes the score is w0 H + w1 F, with H the score of the bags and F = slope f + own shifts the kernel ridge
-    regression f as its own calibration makes it a score.  The weights have the largest likelihood, with a prior:
+    Of classes the score is w0 s H + w1 F, with s H the score of the bags and F = slope f + own shifts the kernel ridge
+    regression f, each as its own calibration makes it a score.  The weights have the largest likelihood, with a prior:
     w0 + w1 is near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F this prior is
     as weak for many classes of which all rows are right as for others: in units of f it held the kernel ridge
-    regression down there.  Of values the score is H + w (f - H), with w of least squares in [0, 1].
+    regression down there.  In units of H it held the stack away from s H, which it is compared with.  Of values the
+    score is H + w (f - H), with w of least squares in [0, 1].
 
     Parameters
     ----------
@@ -386,11 +387,12 @@ def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, w
         codes = data.codes(rows)
         slope, own_shifts = calibrated(predictions, codes, weights)
         own_scores = slope * predictions + own_shifts[:, None]
+        margins = factor * margins
         of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
         loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
-            factor * margins, of_terms * margins + of_kernels * own_scores))
+            margins, of_terms * margins + of_kernels * own_scores))
         one = np.ones(len(margins))
-        terms, kernels = of_terms * one, of_kernels * slope * one
+        terms, kernels = of_terms * factor * one, of_kernels * slope * one
         shifts = of_kernels * own_shifts
 
     improvements, total = loss_without - loss_with, weights.sum()

@@ -338,6 +338,15 @@ def test_weights_are_those_of_the_lowest_loss():
     assert stack_classes(-margins, others, codes, weights)[0] == 0
 
 
+def test_the_stack_of_classes_is_no_worse_than_calibrated_bags():
+    """Of the rows that its weights are fitted on, where scores of bags are far from calibrated."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 5))
+    y = np.abs(X[:, 0]) + np.sin(3 * X[:, 1]) + X[:, 2] * X[:, 0] + 0.1 * rng.standard_normal(600)
+    report = FourierBoostingClassifier(random_state=1, n_jobs=1).fit(X, y > np.median(y)).kernel_ridge_report_
+    assert report.loss_with <= report.loss_without
+
+
 def test_the_share_of_values_is_that_of_least_squares():
     rng = np.random.default_rng(0)
     y, weights = rng.standard_normal((2, 200)), rng.uniform(0, 2, 200)
