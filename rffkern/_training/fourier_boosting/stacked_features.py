@@ -14,7 +14,7 @@ from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling
 from ..._rows.weights import row_products
 from ..kernel_ridge.length_scales import Choice, ChoiceRows
-from ..kernel_ridge.random_features import Mahalanobis, draw_omegas, regress, search, with_scale
+from ..kernel_ridge.random_features import Mahalanobis, draw_omegas_by_amplitude, regress, search, with_scale
 from ..kernel_ridge.regions import MOST_ROWS
 from .kernel_trial import MOST_COLUMNS, OF_REGRESSION, RidgeRows
 
@@ -123,7 +123,7 @@ class StackedFeatures:
         self._searched, _ = _halves(ridge_rows)
         some = _some(ridge_rows, self._searched, self._columns)
         # An order of rows that is drawn anew draws other omegas.
-        omegas = draw_omegas(some, found, _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS,
+        omegas = draw_omegas_by_amplitude(some, found, _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS,
                              np.random.default_rng(ridge_rows.shuffled[:8]))
         rows = _some(ridge_rows, np.arange(n_rows), self._columns)._replace(folds=ridge_rows.folds)
         self._regression = regress(rows, omegas, found.reg_lambda, ridge_rows.n_folds,

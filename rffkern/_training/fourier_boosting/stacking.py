@@ -69,6 +69,7 @@ class Stack(NamedTuple):
     shifts: Double
     regression: "StackedRegression | StackedFeatures | None"  # None where kernel ridge regression is not used
     report: Double  # numbers of `KernelRidgeReport`
+    gain: Gain | None = None  # of the regression, where it is used
     out_of_fold: Double | None = None  # (n_outputs, n_judged) predictions of the regression for out-of-fold rows
     judged: Mask | slice = slice(None)  # which of these it is judged by
     timed_out: bool = False  # whether time ended the training of a regression
@@ -170,7 +171,7 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
             return without(Reason.LITTLE, gain, regression.choice)
         intercepts = ridge_rows.intercepts
         return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(used, gain, regression.choice),
-                     predictions - intercepts[:, None], covered)
+                     gain, predictions - intercepts[:, None], covered)
 
     def gain_of(which: Any, predictions: Double) -> Gain:
         return weighed(which, predictions)[-1]
@@ -192,12 +193,11 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
             raise
         return with_kernels._replace(timed_out=True)
     if features is not None:
-        judged = features.covers(rows)
-        gain = gain_of(judged, features.predict(rows[judged]))
-        least = gain.without if with_kernels.regression is None else gain_of(
-            judged, with_kernels.regression.predict(rows[judged])).stacked
-        if gain.is_clear and gain.stacked <= (1 - LEAST_SHARE) * least:
-            return stack(features, Reason.FEATURES)
+        with_features = stack(features, Reason.FEATURES)
+        judged, gain = with_features.judged, with_features.gain
+        if gain is not None and gain.is_clear and (with_kernels.regression is None or gain.stacked <= (
+                1 - LEAST_SHARE) * gain_of(judged, with_kernels.regression.predict(rows[judged])).stacked):
+            return with_features
     return with_kernels
 
 

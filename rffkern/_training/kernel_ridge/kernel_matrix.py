@@ -151,7 +151,7 @@ class Landmarks(TiledColumns):
     M. Seeger, Using the Nystroem method to speed up kernel machines, 2001).
     """
 
-    def __init__(self, matrix: "Matrix", indices: Indices) -> None:
+    def __init__(self, matrix: Matrix, indices: Indices) -> None:
         super().__init__(matrix.columns(indices), matrix.n_threads)
         between = self._columns.reshape(len(indices), -1)[:, indices].astype(np.float64)
         self.between = 0.5 * (between + between.T)

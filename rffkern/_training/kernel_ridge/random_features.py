@@ -123,7 +123,7 @@ def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
     return np.tril(system.matrix) if system.factorise() else None
 
 
-def draw_omegas(rows: ChoiceRows, found: Mahalanobis, n_omegas: int, rng: "np.random.Generator") -> Double:
+def draw_omegas_by_amplitude(rows: ChoiceRows, found: Mahalanobis, n_omegas: int, rng: "np.random.Generator") -> Double:
     """Omegas (n_omegas, n_features) of the normal distribution of covariance M, more of those that matter.
 
     Of `_N_CANDIDATES` that are drawn from it as many are taken, without repetition, each with a chance in proportion to
