@@ -1,5 +1,7 @@
 """The whole algorithm, from rows to a fitted model: folds, bags, their mean, kernel ridge regression, calibration."""
 
+import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ from ..._estimator.checkpoints import (
 from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit, check_callback
 from ..._model.expansion import Expansion
-from ..._model.parts import PARTS, FourierTerms, KernelTerms, Part
+from ..._model.parts import PARTS, FourierTerms, Part
 from ..._native.array_types import Double, Indices, Mask, NDArray
 from ..._protocol.arguments import check_rng
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
@@ -354,17 +356,14 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     learners = {learner.term: learner for learner in (*LEARNERS.values(), SparseLinearLearner)}
     made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
             for term, learner in learners.items()]
-    if isinstance(stacked, FourierTerms):
-        made.append((stacked, [0] * stacked.n_terms))
+    made.append((stacked, [0] * stacked.n_terms if isinstance(stacked, FourierTerms) else []))
     found = sorted(((part, rounds) for part, rounds in made if part is not None),
                    key=lambda each: PARTS.index(type(each[0])))  # as terms stand in an expansion
-    parts: list[Part] = [part for part, _ in found]
-    if isinstance(stacked, FourierTerms) and parts[0] is not stacked:
-        parts[:2] = [parts[0]._plus(stacked)]
+    parts: list[Part] = [functools.reduce(lambda a, b: a._plus(b), (part for part, _ in same))
+                         for _, same in itertools.groupby(found, key=lambda each: type(each[0]))]
     center, lower, upper, sparse = scaling.center, columns.lower, columns.upper, columns.sparse
     if sparse is not None:
         parts = [sparse.widened(part) for part in parts]
         center, lower, upper = sparse.center, sparse.of_all(lower, sparse.lower), sparse.of_all(upper, sparse.upper)
-    parts += [stacked] if isinstance(stacked, KernelTerms) else []
     return (Expansion(intercept, center, *parts, lower=lower, upper=upper),
             np.array([each for _, rounds in found for each in rounds], dtype=np.float64))
