@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..._model.parts import FourierTerms, LinearTerms, Part, TreeTerms
+from ..._model.parts import LinearTerms, Part, TreeTerms
 from ..._model.tree_layout import UNREACHED, reachable_values
 from ..._native import boosting, solvers
 from ..._native.array_types import Double, Indices, Mask
@@ -15,7 +15,7 @@ from ..._rows.tiles import TILE
 from ...errors import InvalidInputError
 from .constraints import Constraints, monotone_values
 from .parameters import BASE_LEARNERS, LINEAR_RATE, BaseLearnerFacts, Hyperparameters
-from .terms import FourierTerm, LinearTerm, TreeTerm
+from .terms import FourierTerm, LinearTerm, TreeTerm, fourier_terms
 from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
 
 Steps: TypeAlias = Sequence[tuple[Any, float, int]]  # terms of all bags, their steps and the rounds that added them
@@ -234,13 +234,8 @@ class FourierLearner(BaseLearner):
         omegas[places, np.concatenate([term.columns for term in terms])] = np.concatenate(
             [term.omega for term in terms])
         amplitudes = np.array(shares)[:, None, None] * np.array([term.amplitudes for term in terms])
-        if amplitudes.shape[2] == 1:
-            cosine, sine = amplitudes[:, 0, 0], amplitudes[:, 1, 0]
-            return FourierTerms(omegas * scaling.inverse_scale, np.arctan2(sine, cosine),
-                                np.hypot(cosine, sine)[:, None] * scale), list(rounds)
-        return FourierTerms(np.repeat(omegas, 2, axis=0) * scaling.inverse_scale,
-                            np.tile([0.0, math.pi / 2], len(terms)),
-                            amplitudes.reshape(-1, amplitudes.shape[2]) * scale), np.repeat(rounds, 2).tolist()
+        part = fourier_terms(omegas * scaling.inverse_scale, amplitudes, scale)
+        return part, np.repeat(rounds, part.n_terms // len(terms)).tolist()
 
 
 class TreeLearner(BaseLearner):

@@ -1,22 +1,42 @@
 """Kernel ridge regression on random Fourier features, stacked in place of that with length scales where it is better.
 
-Whether it is worth learning is tried on few rows: a matrix of gradients must have a lower leave-one-out error than
-length scales, and a lower error on other rows.  The matrix is then searched on half of the rows at most, and the other
-half says what the regression predicts: rows that have a part in the matrix are not left out by leaving out their fold.
+    k(x, z) = exp(-1/2 (x - z)' M (x - z))
+
+M is in proportion to the mean outer product of the gradients of a regression before, but for a small share of the
+identity; length scales have a diagonal alone (A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for
+feature learning in neural networks and backpropagation-free machine learning models, Science, 2024).  Where a function
+depends on sums of columns, as the place of a hand on sums of the angles of joints, M says so and length scales cannot.
+
+Such a kernel is no product of functions of one column each, which explanations need.  Its random Fourier features are:
+k is the mean of cos(omega . (x - z)) over omega from the normal distribution of covariance M (A. Rahimi and B. Recht,
+Random features for large-scale kernel machines, 2007).
+
+Whether M is worth learning is tried on few rows: it must have a lower leave-one-out error than length scales, and a
+lower error on other rows.  It is then searched on half of the rows at most, and the other half says what the regression
+predicts: rows that have a part in M are not left out by leaving out their fold.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from ..._estimator.monitor import Steps
 from ..._model.parts import FourierTerms
-from ..._native.array_types import Double, Indices, Mask
-from ..._rows.scaling import Scaling
+from ..._native import gbrff
+from ..._native.array_types import Double, Indices, Mask, NDArray
+from ..._native.scoring import LARGEST_SINGLE_ANGLE, TERM_MULTIPLES
+from ..._rows.scaling import Scaling, no_scaling
+from ..._rows.threads import check_n_threads
+from ..._rows.tiles import TILE, aligned, in_precision, pack
 from ..._rows.weights import row_products
-from ..kernel_ridge.length_scales import Choice, ChoiceRows
-from ..kernel_ridge.random_features import Mahalanobis, draw_omegas_by_amplitude, regress, search, with_scale
+from ..kernel_ridge.dense_regression import DenseRegression, choose_on
+from ..kernel_ridge.kernel_matrix import DenseSystem, TiledColumns
+from ..kernel_ridge.length_scales import Choice, ChoiceRows, gradients, rows_of_gradients
 from ..kernel_ridge.regions import MOST_ROWS
+from ..kernel_ridge.ridge_systems import ALL_ROWS, solve_systems
 from .kernel_trial import MOST_COLUMNS, OF_REGRESSION, RidgeRows
+from .terms import fourier_terms
 
 # Rows that a matrix is tried on, fewer where that would take a larger share of the operations of the bags, and rows
 # that it is then searched on; rows for each column, and the fewest of all; regressions that a trial learns, about.
@@ -28,15 +48,56 @@ _COMPARED = 2000
 # Shares by which it must lower the leave-one-out error and that of other rows, and standard errors of the latter.
 _LEAST_FALL, _LEAST_GAIN, _STANDARD_ERRORS = 0.1, 0.05, 2.0
 
+# Rounds of gradients at most, the share by which one must lower the leave-one-out error, and the share of M that all
+# columns have alike.
+_N_ROUNDS, _LEAST_FALL_OF_ROUND, _EQUAL_SHARE = 2, 0.005, 0.02
+
+# What the scale of M is multiplied or divided by, step after step, while the leave-one-out error falls.
+_SCALE_STEP = 2.0
+
 # Omegas, and those of more rows than the last number.
 _N_OMEGAS, _MANY_OMEGAS, _MANY_ROWS = 1024, 2048, 4000
 
+# Omegas that others are drawn from, those whose amplitudes are computed together, and those whose features are.
+_N_CANDIDATES, _IN_BLOCK, _TOGETHER = 8192, 512, 64
+
+# Rows whose columns of a matrix are computed together.
+_COLUMNS_TOGETHER = 64
+
+
+class Mahalanobis(NamedTuple):
+    """A Mahalanobis distance: the root L of M = L L'; and lambda, with the leave-one-out error of both."""
+
+    root: Double  # (n_features, n_features)
+    reg_lambda: float
+    loss: float = math.inf
+
+    @property
+    def matrix(self) -> Double:
+        """M."""
+        found: Double = np.einsum("ij,kj->ik", self.root, self.root)
+        return found
+
+    def rotated(self, X: Double) -> Double:
+        """Rows x' L, whose squared distances are those of M."""
+        found: Double = np.einsum("ij,jk->ik", X, self.root)
+        return found
+
+    def regression(self, rows: ChoiceRows) -> DenseRegression:
+        """The regression with this kernel, on rows x' L, of which it has not learned yet."""
+        return DenseRegression(rows._replace(X=self.rotated(rows.X)), "gaussian")
+
+    @property
+    def choice(self) -> Choice:
+        """The length scales of rows x' L, which are 1, and lambda."""
+        return Choice(np.ones(len(self.root)), 1.0, self.reg_lambda, self.loss)
+
 
 def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalanobis | None:
-    """The matrix of a Mahalanobis distance, over the columns that have a relevance; None where length scales do.
+    """The Mahalanobis distance over the columns that have a relevance; None where length scales do.
 
-    Labels of more than two classes have none, whose regressions on features take too long, nor have rows of groups or
-    in order of time, of which bags hold out whole groups or the last.
+    It is not searched for labels of more than two classes, whose regressions on features take too long, nor for rows of
+    groups or in order of time, of which bags hold out whole groups or the last.
 
     Parameters
     ----------
@@ -53,30 +114,78 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
     if ((are_labels and n_outputs > 1) or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(ridge_rows.rows) > MOST_ROWS or n_tried < max(_FEWEST, _ROWS_PER_COLUMN * len(columns))):
         return None
+    # From the length scales on, on few rows: worth it by these, and by rows that had no part in it.
     few, others = (_some(ridge_rows, places, columns) for places in (searched[:n_tried], judging[:_TRIED]))
     diagonal = with_scale(few, Mahalanobis(np.diag(start.inverse[columns]), start.reg_lambda), are_labels)
-    found = search(few, diagonal, are_labels)
-    if not found.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf
+    learned = learn_by_gradients(few, diagonal, are_labels)
+    if not learned.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf
         return None
-    before, after = (_squares(each, few, others) for each in (diagonal, found))
+    before, after = (_squares(each, few, others) for each in (diagonal, learned))
     gains, weights = before - after, others.weights / others.weights.sum()
     gain = float(row_products(gains, weights))
     error = math.sqrt(float((weights**2 * (gains - gain) ** 2).sum()))
     if not gain >= max(_LEAST_GAIN * float(row_products(before, weights)), _STANDARD_ERRORS * error):
         return None
+    # From there on, on more rows.
     more = _some(ridge_rows, searched, columns)
-    return search(more, with_scale(more, found, are_labels), are_labels)
+    return learn_by_gradients(more, with_scale(more, learned, are_labels), are_labels)
 
 
-def predict_others(ridge_rows: RidgeRows, found: Mahalanobis, rows: Indices) -> tuple[Indices, Double]:
-    """Places of some of the rows, and predictions of them, (n_outputs, n_places), by those that the matrix is of."""
+def with_scale(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -> Mahalanobis:
+    """The multiple of M, and lambda, of the lowest leave-one-out error; for labels no small lambda is tried."""
+    everywhere = np.ones(len(rows.X), dtype=bool)
+    best = choose_on([start.regression(rows)], [everywhere], start.choice, _SCALE_STEP, are_labels)
+    return Mahalanobis(math.sqrt(best.scale) * start.root, best.reg_lambda, best.loss)
+
+
+def learn_by_gradients(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -> Mahalanobis:
+    """M of the gradients of the regression with the M before, in some rounds, as long as the leave-one-out error falls.
+
+    `start` has the multiple of M and lambda that are best for it.
+    """
+    best, rows, steps = start, rows_of_gradients(rows), Steps("kernel ridge along directions", _N_ROUNDS)
+    steps.step(f"loss {start.loss:.6g} along columns")
+    for _ in range(_N_ROUNDS):
+        root = _by_gradients(rows, best)
+        trial = best if root is None else with_scale(rows, best._replace(root=root), are_labels)
+        steps.step(f"loss {trial.loss:.6g}")
+        if not trial.loss < (1 - _LEAST_FALL_OF_ROUND) * best.loss:
+            break
+        best = trial
+    return best
+
+
+def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
+    """The root of M by the gradients of the regression with another, or None where these say nothing.
+
+    The mean squared distance of two rows stays, so that scale and lambda of the one before are where the next choice
+    begins.  With z = L' x a gradient along x is L times that along z.
+    """
+    size, weights = len(before.root), rows.weights
+    outer = np.zeros((size, size))
+    for gradient in gradients(before.regression(rows).rows, "gaussian", before.choice):
+        along = np.einsum("ik,jk->ij", gradient, before.root)
+        outer += np.einsum("i,ij,ik->jk", weights, along, along)
+    away = rows.X - np.average(rows.X, axis=0, weights=weights)
+    covariance = np.einsum("i,ij,ik->jk", weights, away, away)  # but for a factor
+    spread, spread_before = (float((each * covariance).sum()) for each in (outer, before.matrix))
+    if not (math.isfinite(spread) and spread > 0):
+        return None
+    equal = np.eye(size) / np.trace(covariance)
+    system = DenseSystem(size, 1)
+    system.matrix[:] = spread_before * ((1 - _EQUAL_SHARE) / spread * outer + _EQUAL_SHARE * equal)
+    return np.tril(system.matrix) if system.factorise() else None
+
+
+def predict_others(ridge_rows: RidgeRows, distance: Mahalanobis, rows: Indices) -> tuple[Indices, Double]:
+    """Places of rows that M was not searched on, and predictions of them, (n_outputs, n_places), by those it was."""
     columns, (searched, _) = np.flatnonzero(ridge_rows.relevances), _halves(ridge_rows)
     places = np.flatnonzero(~np.isin(rows, ridge_rows.rows[searched]))
     places = places[:: -(-len(places) // _COMPARED)]
-    regression = found.regression(_some(ridge_rows, searched, columns))
-    regression.fit(found.choice)
+    regression = distance.regression(_some(ridge_rows, searched, columns))
+    regression.fit(distance.choice)
     X = ridge_rows.columns.values[np.ix_(columns, rows[places])].T.astype(np.float64, order="C")
-    return places, regression.predict(found.rotated(X)) + ridge_rows.intercepts[:, None]
+    return places, regression.predict(distance.rotated(X)) + ridge_rows.intercepts[:, None]
 
 
 def _halves(ridge_rows: RidgeRows) -> tuple[Indices, Indices]:
@@ -99,11 +208,11 @@ def _some(ridge_rows: RidgeRows, places: Indices, columns: Indices) -> ChoiceRow
     return some._replace(X=np.ascontiguousarray(some.X[:, columns]))
 
 
-def _squares(found: Mahalanobis, rows: ChoiceRows, others: ChoiceRows) -> Double:
+def _squares(distance: Mahalanobis, rows: ChoiceRows, others: ChoiceRows) -> Double:
     """Squared errors (n_others,) of a regression at rows that it has not learned from."""
-    regression = found.regression(rows)
-    regression.fit(found.choice)
-    squares: Double = ((regression.predict(found.rotated(others.X)) - others.targets) ** 2).mean(axis=0)
+    regression = distance.regression(rows)
+    regression.fit(distance.choice)
+    squares: Double = ((regression.predict(distance.rotated(others.X)) - others.targets) ** 2).mean(axis=0)
     return squares
 
 
@@ -113,22 +222,23 @@ class StackedFeatures:
     Parameters
     ----------
     ridge_rows : RidgeRows
-    found : Mahalanobis
+    distance : Mahalanobis
         Over the columns that have a relevance.
     n_landmarks, tol, max_iter : as of `solve_systems`
     """
 
-    def __init__(self, ridge_rows: RidgeRows, found: Mahalanobis, n_landmarks: int, tol: float, max_iter: int) -> None:
+    def __init__(self, ridge_rows: RidgeRows, distance: Mahalanobis, n_landmarks: int, tol: float,
+                 max_iter: int) -> None:
         self._rows, self._columns, n_rows = ridge_rows, np.flatnonzero(ridge_rows.relevances), len(ridge_rows.rows)
         self._searched, _ = _halves(ridge_rows)
         some = _some(ridge_rows, self._searched, self._columns)
         # An order of rows that is drawn anew draws other omegas.
-        omegas = draw_omegas_by_amplitude(some, found, _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS,
-                             np.random.default_rng(ridge_rows.shuffled[:8]))
+        omegas = draw_omegas_by_amplitude(some, distance, _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS,
+                                          np.random.default_rng(ridge_rows.shuffled[:8]))
         rows = _some(ridge_rows, np.arange(n_rows), self._columns)._replace(folds=ridge_rows.folds)
-        self._regression = regress(rows, omegas, found.reg_lambda, ridge_rows.n_folds,
+        self._regression = regress(rows, omegas, distance.reg_lambda, ridge_rows.n_folds,
                                    np.sort(ridge_rows.shuffled[:n_landmarks]), tol, max_iter)
-        self.choice = Choice(ridge_rows.relevances, 0.0, found.reg_lambda, found.loss)  # no scale of relevances
+        self.choice = Choice(ridge_rows.relevances, 0.0, distance.reg_lambda, distance.loss)  # no scale of relevances
 
     def covers(self, rows: Indices) -> Mask:
         """Whether predictions of rows say how well it predicts: not of those that the matrix was searched on."""
@@ -142,4 +252,108 @@ class StackedFeatures:
         """The regression times a factor for each output, as a function of unscaled rows less their center."""
         omegas = np.zeros((len(self._regression.omegas), len(scaling.center)))
         omegas[:, self._columns] = self._regression.omegas
-        return self._regression._replace(omegas=omegas).terms(scaling, factors)
+        return fourier_terms(omegas * scaling.inverse_scale, self._regression.amplitudes, factors)
+
+
+def draw_omegas_by_amplitude(rows: ChoiceRows, distance: Mahalanobis, n_omegas: int,
+                             rng: "np.random.Generator") -> Double:
+    """Omegas (n_omegas, n_features) of the normal distribution of covariance M, more of those that matter.
+
+    Of `_N_CANDIDATES` that are drawn from it as many are taken, without repetition, each with a chance in proportion to
+    |sum_i a_i exp(i omega . x_i)|, its amplitude in the regression on the rows with the kernel itself.  So the features
+    are not of this kernel: their spectral density is its density times the amplitude, nearly.  Half as many omegas
+    then predict as well.
+    """
+    normal = rng.standard_normal((_N_CANDIDATES, len(distance.root)))
+    omegas: Double = np.einsum("mk,jk->mj", normal, distance.root)
+    regression = distance.regression(rows)
+    if not regression.fit(distance.choice):
+        return omegas[:n_omegas]
+    squares = np.empty(len(omegas))
+    for start in range(0, len(omegas), _IN_BLOCK):  # features of all at once would take far more memory than the rest
+        features = FeatureMatrix(rows.X, omegas[start : start + _IN_BLOCK], rows.n_threads)
+        cosines_and_sines = features.correlate(features.padded(regression.coefficients)).reshape(-1, _IN_BLOCK, 2)
+        squares[start : start + _IN_BLOCK] = (cosines_and_sines**2).sum(axis=(0, 2))
+    amplitudes = np.sqrt(squares) + np.finfo(np.float64).tiny
+    return omegas[rng.choice(len(omegas), n_omegas, replace=False, p=amplitudes / amplitudes.sum())]
+
+
+class FeatureRegression(NamedTuple):
+    """A ridge regression on random Fourier features."""
+
+    omegas: Double  # (n_omegas, n_features)
+    amplitudes: Double  # (n_omegas, 2, n_outputs) of cosine and sine
+    out_of_fold: Double  # (n_outputs, n_samples) predictions of rows by regressions without their folds
+
+
+def regress(rows: ChoiceRows, omegas: Double, reg_lambda: float, n_folds: int, landmarks: Indices, tol: float,
+            max_iter: int) -> FeatureRegression:
+    """The ridge regression of all rows, and those without each of the first folds, by conjugate gradients.
+
+    Parameters
+    ----------
+    rows : ChoiceRows
+        With the fold of each.
+    omegas : array of shape (n_omegas, n_features)
+    reg_lambda : float
+    n_folds : int
+    landmarks : array of row indices, for the preconditioner
+    tol, max_iter : float and int
+        As of `solve_systems`.
+    """
+    assert rows.folds is not None
+    matrix = FeatureMatrix(rows.X, omegas, rows.n_threads)
+    solutions = solve_systems(matrix, [(fold, reg_lambda) for fold in (*range(n_folds), ALL_ROWS)], rows.targets,
+                              rows.weights, rows.folds, landmarks, tol, max_iter, "random Fourier features")
+    sums = matrix.correlate(matrix.padded(solutions.coefficients[-1]))  # (n_outputs, 2 n_omegas)
+    amplitudes = (sums / math.sqrt(len(omegas))).reshape(len(sums), -1, 2).transpose(1, 2, 0)
+    return FeatureRegression(omegas, amplitudes, solutions.out_of_fold(rows.folds))
+
+
+class FeatureMatrix(TiledColumns):
+    """The kernels of rows with each other, as means over some omegas of cos(omega . (x - z)).
+
+    Its columns are the random Fourier features: cosine and sine of one omega . x after the other, divided by the root
+    of the number of omegas.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+    omegas : array of shape (n_omegas, n_features)
+    n_threads : int or None
+    """
+
+    def __init__(self, X: Double, omegas: Double, n_threads: int | None) -> None:
+        (n_rows, n_features), n_omegas = X.shape, len(omegas)
+        threads = check_n_threads(n_threads, X.size)
+        length = math.sqrt(float((omegas**2).sum(axis=1).max()))
+        tiles = in_precision(lambda dtype: pack(X, no_scaling(n_features), dtype, threads), "single",
+                             LARGEST_SINGLE_ANGLE / length if length else math.inf)
+        columns = aligned((2 * n_omegas, len(tiles), TILE), tiles.dtype)
+        for start in range(0, n_omegas, _TOGETHER):
+            some = omegas[start : start + _TOGETHER]
+            features = np.empty((len(tiles), 2 * len(some), TILE), tiles.dtype)
+            n_padded = -(-len(some) // TERM_MULTIPLES[0]) * TERM_MULTIPLES[0]
+            gbrff.make_rff(tiles, some, features, np.zeros((n_padded, n_features), tiles.dtype), threads)
+            columns[2 * start : 2 * start + 2 * len(some)] = features.transpose(1, 0, 2)
+        columns /= tiles.dtype.type(math.sqrt(n_omegas))
+        columns.reshape(2 * n_omegas, -1)[:, n_rows:] = 0  # cosines of rows that pad tiles were 1
+        super().__init__(columns, n_threads)
+        self.n_samples, self.n_padded, self.n_threads = n_rows, len(tiles) * TILE, n_threads
+
+    def padded(self, vectors: Double) -> Double:
+        """Vectors (n_vectors, n_samples) with zeros for the rows that pad tiles."""
+        return np.pad(vectors, ((0, 0), (0, self.n_padded - self.n_samples)))
+
+    def multiply(self, vectors: Double) -> Double:
+        """The matrix times vectors (n_vectors, n_padded)."""
+        return self.combine(self.correlate(vectors))
+
+    def columns(self, indices: Indices) -> NDArray[np.floating]:
+        """The columns of some rows, shape (n_indices, n_tiles, 128)."""
+        features = self._columns.reshape(len(self._columns), -1)
+        found = aligned((len(indices), *self._columns.shape[1:]), self._columns.dtype)
+        for start in range(0, len(indices), _COLUMNS_TOGETHER):  # which are in double precision before
+            some = np.ascontiguousarray(features[:, indices[start : start + _COLUMNS_TOGETHER]].T, np.float64)
+            found[start : start + _COLUMNS_TOGETHER] = self.combine(some).reshape(len(some), -1, TILE)
+        return found

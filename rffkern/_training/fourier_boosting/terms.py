@@ -1,9 +1,11 @@
 """Terms that rounds add: what each adds to the scores of training rows."""
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..._model.parts import FourierTerms
 from ..._native import boosting
 from ..._native.array_types import Double, Indices, Single
 
@@ -25,6 +27,18 @@ class FourierTerm(NamedTuple):
     def evaluate(self, rows: Any, out: Single) -> None:
         """Write its values at LocalRows, (n_outputs, n_rows)."""
         boosting.evaluate_term(rows.columns, self.columns, self.omega, self.amplitudes, out, rows.n_threads)
+
+
+def fourier_terms(omegas: Double, amplitudes: Double, factors: Double) -> FourierTerms:
+    """The function that cosines and sines are part of: omegas (n, n_features), amplitudes (n, 2, n_outputs) by factors.
+
+    For one output the cosine and the sine of an omega are one cosine with a phase; several outputs share no phase.
+    """
+    if amplitudes.shape[2] == 1:
+        cosine, sine = amplitudes[:, :, 0].T
+        return FourierTerms(omegas, np.arctan2(sine, cosine), np.hypot(cosine, sine)[:, None] * factors)
+    return FourierTerms(np.repeat(omegas, 2, axis=0), np.tile([0.0, math.pi / 2], len(omegas)),
+                        amplitudes.reshape(-1, amplitudes.shape[2]) * factors)
 
 
 class LinearTerm(NamedTuple):

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from rffkern import Expansion
 from rffkern._rows.scaling import Scaling
-from rffkern._training.kernel_ridge.dense_regression import DenseRegression
-from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, gradients
-from rffkern._training.kernel_ridge.random_features import (
+from rffkern._training.fourier_boosting.stacked_features import (
     FeatureMatrix,
     Mahalanobis,
     draw_omegas_by_amplitude,
+    learn_by_gradients,
     regress,
-    search,
     with_scale,
 )
+from rffkern._training.fourier_boosting.terms import fourier_terms
+from rffkern._training.kernel_ridge.dense_regression import DenseRegression
+from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, gradients
 
 
 def kernel(X, Z, omegas):
@@ -82,7 +83,7 @@ def test_the_matrix_finds_the_direction():
     direction = np.array([1.0, 1.0, -1.0, 0.0, 0.5, 0.0])
     rows = rows_of(400, 6, direction)
     start = with_scale(rows, Mahalanobis(np.eye(6) / np.sqrt(6), 0.1), False)
-    found = search(rows, start, False)
+    found = learn_by_gradients(rows, start, False)
     assert found.loss < 0.2 * start.loss
     values, vectors = np.linalg.eigh(found.matrix)
     assert abs(vectors[:, -1] @ direction) > 0.999 * np.linalg.norm(direction)
@@ -97,13 +98,13 @@ def test_a_function_of_each_column_keeps_the_loss():
     y = np.abs(X[:, 0]) + np.sin(3 * X[:, 1])
     rows = ChoiceRows(X, (y - y.mean())[None], np.ones(200), 1)
     start = with_scale(rows, Mahalanobis(np.diag([1.0, 2.0, 0.1]), 0.1), False)
-    assert search(rows, start, False).loss <= start.loss
+    assert learn_by_gradients(rows, start, False).loss <= start.loss
 
 
 def test_constant_targets_have_no_matrix():
     rows = rows_of(50, 3, np.ones(3))._replace(targets=np.zeros((1, 50)))
     start = Mahalanobis(np.eye(3), 0.1, 1.0)
-    assert search(rows, start, False) is start
+    assert learn_by_gradients(rows, start, False) is start
 
 
 def test_omegas_are_drawn_by_their_amplitudes():
@@ -139,7 +140,8 @@ def test_regressions_without_folds_are_those_of_dense_systems(n_outputs):
         np.testing.assert_allclose(found.out_of_fold[:, of], predictions(learned, of), atol=2e-4)
     scaling = Scaling(np.array([1.0, 2.0, 3.0]), np.array([0.5, 2.0, 1.0]), 1.0, np.ones(3))
     factors = np.arange(1.0, 1.0 + n_outputs)
-    function = Expansion(np.zeros(n_outputs), scaling.center, found.terms(scaling, factors))
+    terms = fourier_terms(found.omegas * scaling.inverse_scale, found.amplitudes, factors)
+    function = Expansion(np.zeros(n_outputs), scaling.center, terms)
     expected = factors[:, None] * predictions(np.arange(n), np.arange(n))
     np.testing.assert_allclose(function.score(scaling.raw(rows.X)).T, expected, atol=2e-4)
 
