@@ -236,7 +236,7 @@ def kernel_columns(real):
 
 def kernel_matrix(real):
     return {"tiles": np.ones((2, N_FEATURES, TILE)), "centers": np.ones((8, N_FEATURES)),
-            "matrix": np.ones((5, TILE + 1)), "declines": np.ones((5, TILE + 1)), "shape": 1, "lower": False,
+            "matrix": np.ones((5, TILE + 1)), "derivatives": np.ones((5, TILE + 1)), "shape": 1, "lower": False,
             "n_threads": 1}
 
 
@@ -260,9 +260,9 @@ def solve_system(real):
     return {"factor": np.eye(40, dtype=real), "solutions": np.ones((2, 40))}
 
 
-def likelihood_slopes(real):
+def likelihood_gradient(real):
     return {"inverse": np.ones((5, 5)), "weights": np.ones((2, 5)), "matrix": np.ones((5, 5)),
-            "declines": np.ones((5, 5)), "sums": np.empty((5, 4)), "n_threads": 1}
+            "derivatives": np.ones((5, 5)), "sums": np.empty((5, 4)), "n_threads": 1}
 
 
 def choose(real):
@@ -421,7 +421,7 @@ ENTRIES = {
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
-             kernel_matrix, multiply, factorise_system, invert_system, solve_system, likelihood_slopes, choose,
+             kernel_matrix, multiply, factorise_system, invert_system, solve_system, likelihood_gradient, choose,
              remember, multiply_kernels, kernel_columns],
     unfused: [map_rows, merge_summaries],
 }
@@ -446,7 +446,7 @@ COUNTS = {
     ("train_rows", "order", 0), ("train_rows", "coefficients", 1), ("shift_vectors", "steps", 1),
     ("multiply_columns", "vectors", 0), ("combine_kernels", "kernels", 0), ("combine_kernels", "weights", 1),
     ("choose", "chosen", 0), ("take_tiles", "rows", 0), ("solve_system", "solutions", 0),
-    ("likelihood_slopes", "weights", 0), ("factorise", "matrix", 1),
+    ("likelihood_gradient", "weights", 0), ("factorise", "matrix", 1),
     ("add_products", "matrix", 1), ("add_products", "rows", 1), ("multiply_kernels", "kept", 0),
     ("add_square_relevances", "values", 0),
 }

@@ -1,4 +1,4 @@
-"""Kernel matrices, their factors and inverses, and slopes of the likelihood against NumPy."""
+"""Kernel matrices, their factors and inverses, and the gradient of the likelihood against NumPy."""
 
 import numpy as np
 import pytest
@@ -25,15 +25,15 @@ def test_kernel_matrix(seed, n_rows, n_features, shape):
     scaled = sparse.UNITS[number] * X
     centers = np.zeros((-(-n_rows // 4) * 4, n_features))
     centers[:n_rows] = scaled
-    matrix, declines = np.full((2, n_rows, n_rows), np.nan)
-    sparse.kernel_matrix(packed(scaled), centers, matrix, declines, number, False, 2)
+    matrix, derivatives = np.full((2, n_rows, n_rows), np.nan)
+    sparse.kernel_matrix(packed(scaled), centers, matrix, derivatives, number, False, 2)
     expected = reference.kernel_of_shape(X, X, shape=shape)
     np.testing.assert_allclose(matrix, expected, atol=1e-13)
     if shape == "exponential":
         distance = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
         apart = distance > 0
-        np.testing.assert_allclose(declines[apart], expected[apart] / distance[apart], rtol=1e-9, atol=1e-13)
-        assert (declines[~apart] == 0).all()
+        np.testing.assert_allclose(derivatives[apart], expected[apart] / distance[apart], rtol=1e-9, atol=1e-13)
+        assert (derivatives[~apart] == 0).all()
     alone = np.full((n_rows, n_rows), np.nan)
     sparse.kernel_matrix(packed(scaled), centers, alone, np.empty((0, 0)), number, False, 1)
     assert alone.tobytes() == matrix.tobytes()
@@ -67,7 +67,7 @@ def test_factor_inverse_and_products(seed, size, n_threads):
 
 @pytest.mark.parametrize("size", [1, 33, 700])
 def test_single_precision_is_near_double(rng, size):
-    """With declines and slopes, whose terms are compared with the largest."""
+    """With derivatives and gradients, whose terms are compared with the largest."""
     root, weights = rng.standard_normal((size, size + 3)), rng.standard_normal((2, size))
     matrix, found = root @ root.T / size + np.eye(size), []
     for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -79,7 +79,7 @@ def test_single_precision_is_near_double(rng, size):
         product = system.multiply(inverse, in_panels(matrix, dtype), size)
         rounded = matrix.astype(dtype)
         found.append((factor, inverse.copy(), product, system.solve(root),
-                      system.slopes(inverse, weights.astype(dtype), rounded, rounded)))
+                      system.likelihood_gradient(inverse, weights.astype(dtype), rounded, rounded)))
     for single, double in zip(*found, strict=True):
         np.testing.assert_allclose(single, double, atol=2e-5 * np.abs(double).max())
 
@@ -105,19 +105,20 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, size):
         system.matrix[:] = root @ root.T + size * np.eye(size)
         assert system.factorise()
         system.invert(inverse)
-        sums = system.slopes(inverse, root[:2].copy(), root, root)
+        sums = system.likelihood_gradient(inverse, root[:2].copy(), root, root)
         found.append((system.matrix.tobytes(), inverse.tobytes(), np.ascontiguousarray(sums).tobytes()))
     assert len(set(found)) == 1
 
 
 @given(seed=SEEDS, size=SIZES, n_outputs=st.integers(1, 3))
-def test_slopes(seed, size, n_outputs):
+def test_gradient_of_the_likelihood(seed, size, n_outputs):
     rng = np.random.default_rng(seed)
-    inverse, matrix, declines = rng.standard_normal((3, size, size))
+    inverse, matrix, derivatives = rng.standard_normal((3, size, size))
     weights = rng.standard_normal((n_outputs, size))
-    slopes = n_outputs * inverse - weights.T @ weights
+    gradient = n_outputs * inverse - weights.T @ weights
     system = DenseSystem(size, 1)
-    sums = system.slopes(inverse, weights, matrix, declines)
-    np.testing.assert_allclose(inverse, slopes * declines, atol=1e-12)
-    expected = [slopes.diagonal(), slopes.sum(axis=1), (slopes * matrix).sum(axis=1), (slopes * declines).sum(axis=1)]
+    sums = system.likelihood_gradient(inverse, weights, matrix, derivatives)
+    np.testing.assert_allclose(inverse, gradient * derivatives, atol=1e-12)
+    expected = [gradient.diagonal(), gradient.sum(axis=1), (gradient * matrix).sum(axis=1),
+                (gradient * derivatives).sum(axis=1)]
     np.testing.assert_allclose(sums, expected, atol=1e-11)

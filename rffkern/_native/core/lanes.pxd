@@ -56,30 +56,30 @@ cdef inline double weighted_square(const double *weight, const double *a, Py_ssi
 
 
 cdef inline void likelihood_lanes(real *inverse, double n_outputs, const real *weights, Py_ssize_t stride,
-                                  Py_ssize_t own, const real *matrix, const real *declines,
+                                  Py_ssize_t own, const real *matrix, const real *derivatives,
                                   double *sums) noexcept nogil:
-    """Of LANES entries of a row of `likelihood_slopes`: the slopes W and three sums of them, lane by lane.
+    """Of LANES entries of a row of `likelihood_gradient`: the gradient W and three sums of it, lane by lane.
 
     `weights` stand at the same entries; `own` is how far from there that of the row itself stands.
     """
-    cdef real slopes[LANES]
+    cdef real gradient[LANES]
     cdef real products[LANES]
     cdef real weight
     cdef Py_ssize_t i, k
     for i in range(LANES):
-        slopes[i] = <real>n_outputs * inverse[i]
+        gradient[i] = <real>n_outputs * inverse[i]
     for k in range(<Py_ssize_t>n_outputs):
         weight = weights[k * stride + own]
         for i in range(LANES):
-            slopes[i] -= weight * weights[k * stride + i]
+            gradient[i] -= weight * weights[k * stride + i]
     for i in range(LANES):
-        products[i] = slopes[i] * matrix[i]
+        products[i] = gradient[i] * matrix[i]
     for i in range(LANES):
-        sums[i] += slopes[i]
+        sums[i] += gradient[i]
         sums[LANES + i] += products[i]
     for i in range(LANES):
-        slopes[i] *= declines[i]
+        gradient[i] *= derivatives[i]
     for i in range(LANES):
-        inverse[i] = slopes[i]
+        inverse[i] = gradient[i]
     for i in range(LANES):
-        sums[2 * LANES + i] += slopes[i]
+        sums[2 * LANES + i] += gradient[i]

@@ -205,17 +205,18 @@ class DenseKernels:
         self._tiles, self.dtype = aligned(self._raw_tiles.shape, dtype), dtype
         self._n_threads = check_n_threads(n_threads, len(centers) * rows.size)
 
-    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, declines: Real | None = None,
+    def fill(self, inverse_lengths: Double, shape: str, matrix: Real, derivatives: Real | None = None,
              lower: bool = False) -> None:
-        """Fill a matrix (n_centers, n_samples) with kernels, and one of declines, if given, with kernel / r.
+        """Fill a matrix (n_centers, n_samples) with kernels k, and one, if given, with derivatives -2 dk / d(r^2).
 
-        Both have the dtype of the kernels.  With `lower`, what is above the diagonal is arbitrary.
+        These are k / r, and for the exponential kernel alone: of the Gaussian one they are k itself.  Both matrices
+        have the dtype of the kernels.  With `lower`, what is above the diagonal is arbitrary.
         """
         scale = UNITS[SHAPES[shape]] * inverse_lengths
         np.multiply(self._raw_tiles, scale[:, None], out=self._tiles, casting="same_kind")
-        if declines is None:
-            declines = np.empty((0, 0), self.dtype)
-        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(self.dtype, copy=False), matrix, declines,
+        if derivatives is None:
+            derivatives = np.empty((0, 0), self.dtype)
+        sparse.kernel_matrix(self._tiles, (self._centers * scale).astype(self.dtype, copy=False), matrix, derivatives,
                              SHAPES[shape], lower, self._n_threads)
 
 
@@ -267,8 +268,8 @@ class DenseSystem:
         sparse.multiply(left, panels, out, self._scratch(left.shape[1]), self._n_threads)
         return out
 
-    def slopes(self, inverse: Real, weights: Real, matrix: Real, declines: Real) -> Double:
-        """`likelihood_slopes`, which replaces the inverse; its sums, (4, size)."""
+    def likelihood_gradient(self, inverse: Real, weights: Real, matrix: Real, derivatives: Real) -> Double:
+        """Sums (4, size) over rows of the gradient along the covariance; times derivatives it replaces the inverse."""
         sums = np.empty((len(inverse), 4))
-        sparse.likelihood_slopes(inverse, weights, matrix, declines, sums, self._n_threads)
+        sparse.likelihood_gradient(inverse, weights, matrix, derivatives, sums, self._n_threads)
         return sums.T

@@ -187,17 +187,17 @@ def gradients(rows: ChoiceRows, shape: str, choice: Choice) -> Iterator[Double]:
     """
     n_features = rows.X.shape[1]
     kernels, system = DenseKernels(rows.X, rows.X, rows.n_threads), DenseSystem(len(rows.X), rows.n_threads)
-    declines = np.empty_like(system.matrix) if shape == "exponential" else None
-    kernels.fill(choice.inverse, shape, system.matrix, declines)
-    if declines is None:  # of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor
-        declines = system.matrix.copy()
+    derivatives = np.empty_like(system.matrix) if shape == "exponential" else None
+    kernels.fill(choice.inverse, shape, system.matrix, derivatives)
+    if derivatives is None:  # of a Gaussian kernel -2 dk / d(r^2) is k itself
+        derivatives = system.matrix.copy()
     with np.errstate(over="ignore"):  # of weights of 1e-300, whose system has no factors
         system.matrix.flat[:: len(rows.X) + 1] += choice.reg_lambda / rows.weights
     if not system.factorise():
         return
     for coefficients in system.solve(rows.targets.T).T:
         weighted = np.column_stack([coefficients, coefficients[:, None] * rows.X])
-        products = system.multiply(declines, in_panels(weighted), n_features + 1)
+        products = system.multiply(derivatives, in_panels(weighted), n_features + 1)
         yield choice.inverse**2 * (products[:, 1:] - rows.X * products[:, :1])
 
 

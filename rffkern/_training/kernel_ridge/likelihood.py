@@ -67,8 +67,8 @@ class Likelihood:
         self._kernels = DenseKernels(rows, rows, self._n_threads, dtype)
         self._system = DenseSystem(len(rows), self._n_threads, dtype)
         self._inverse, self._matrix = np.empty(size, dtype), np.empty(size, dtype)
-        # Of a Gaussian kernel the derivative along r^2 is the kernel itself, but for a factor.
-        self._declines = np.empty(size, dtype) if self._shape == "exponential" else self._matrix
+        # -2 dk / d(r^2), which of a Gaussian kernel is k itself.
+        self._derivatives = np.empty(size, dtype) if self._shape == "exponential" else self._matrix
         with np.errstate(over="ignore", invalid="ignore"):
             self._row_panels, self._target_panels = in_panels(self._centered, dtype), in_panels(self._targets, dtype)
 
@@ -93,7 +93,7 @@ class Likelihood:
         if self.dtype != dtype:
             self._allocate(dtype)
         self._kernels.fill(np.exp(logs[3:]), self._shape, self._matrix,
-                           self._declines if self._shape == "exponential" else None)
+                           self._derivatives if self._shape == "exponential" else None)
         covariance = np.multiply(self._matrix, dtype.type(amplitude), out=self._system.matrix)
         covariance += dtype.type(bias)
         covariance.flat[:: len(covariance) + 1] += dtype.type(noise + self._least_noise)
@@ -116,9 +116,10 @@ class Likelihood:
         weights = system.multiply(inverse, self._target_panels, self._targets.shape[1])
         away = self._away(logs)
         value = self._value(weights, away)
-        on_diagonal, along_bias, along_kernel, steepness = system.slopes(
-            inverse, np.ascontiguousarray(weights.T), self._matrix, self._declines)
-        # The sum over pairs of slopes times squared differences is twice that over rows x of x (x - mean) by slopes.
+        on_diagonal, along_bias, along_kernel, steepness = system.likelihood_gradient(
+            inverse, np.ascontiguousarray(weights.T), self._matrix, self._derivatives)
+        # The sum over pairs of rows of gradient times squared difference is twice that over rows x of x (x - mean)
+        # by gradient.
         means = system.multiply(inverse, self._row_panels, rows.shape[1])
         spread = (rows * (steepness[:, None] * rows - means)).sum(axis=0)
         amplitude, bias, noise = np.exp(logs[:3]).tolist()
@@ -183,7 +184,7 @@ class KernelSearch:
                 path.append((value, x, gradient))
             return value, gradient
 
-        # Values and slopes grow with the number of rows.
+        # Values and gradients grow with the number of rows.
         x, _, _ = solvers.minimize(along, np.zeros(n_variables), _ITERATIONS[stage], loss_tolerance=_TOLERANCES[stage],
                                    gradient_tolerance=1e-3, noise=likelihood.rounding,
                                    pairs=self._pairs * [[1.0], [n_rows / self._n_rows]])
