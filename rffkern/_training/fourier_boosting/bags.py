@@ -14,11 +14,10 @@ import numpy as np
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
-from .base_learners import LEARNERS, BaseLearner, LinearLearner, TreeLearner
+from .base_learners import LEARNERS, BaseLearner, LinearLearner, TreeLearner, screened_chances
 from .boosting import Bag, BagState, add_term, boost_bag
 from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
-from .screening import screened_chances
 from .sparse_columns import SparseLinearLearner
 from .training_rows import BaggedRows, Columns, Losses
 
