@@ -18,7 +18,7 @@ from .parameters import BASE_LEARNERS, LINEAR_RATE, BaseLearnerFacts, Hyperparam
 from .terms import FourierTerm, LinearTerm, TreeTerm, fourier_terms
 from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
 
-Steps: TypeAlias = Sequence[tuple[Any, float, int]]  # terms of all bags, their steps and the rounds that added them
+AddedTerms: TypeAlias = Sequence[tuple[Any, float, int]]  # of all bags, each with its step and its round
 
 # Share of the chance of a column that does not depend on its relevance, and terms before which nothing does.
 _EQUAL_SHARE, _FEWEST_TERMS = 0.1, 10
@@ -119,8 +119,8 @@ class BaseLearner:
         raise NotImplementedError
 
     @staticmethod
-    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
-        """What terms make of the function of unscaled rows, and the round of each term of that part.
+    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """What one term or more make of the function of unscaled rows, and the round of each term of that part.
 
         Scores are in units of `scale`.
         """
@@ -231,16 +231,14 @@ class FourierLearner(BaseLearner):
         self._n_terms += 1
 
     @staticmethod
-    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
         """One cosine for each term, or a cosine and a sine where there are several outputs."""
-        if not steps:
-            return None, []
-        terms, shares, rounds = zip(*steps, strict=True)
+        terms, steps, rounds = zip(*added, strict=True)
         omegas = np.zeros((len(terms), len(scaling.center)))
         places = np.repeat(np.arange(len(terms)), [len(term.columns) for term in terms])
         omegas[places, np.concatenate([term.columns for term in terms])] = np.concatenate(
             [term.omega for term in terms])
-        amplitudes = np.array(shares)[:, None, None] * np.array([term.amplitudes for term in terms])
+        amplitudes = np.array(steps)[:, None, None] * np.array([term.amplitudes for term in terms])
         part = fourier_terms(omegas * scaling.inverse_scale, amplitudes, scale)
         return part, np.repeat(rounds, part.n_terms // len(terms)).tolist()
 
@@ -311,11 +309,9 @@ class TreeLearner(BaseLearner):
         self._n_terms += 1
 
     @staticmethod
-    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
         """Trees whose thresholds are those of raw rows."""
-        if not steps:
-            return None, []
-        trees = [tree for tree, *_ in steps]
+        trees, _, rounds = zip(*added, strict=True)
         # No row is above a bin beyond the last edge, that of a depth at which nothing is split.
         edges = np.full((len(columns.edges), MAX_BINS + 1), math.inf)
         for row, of_column in zip(edges, columns.edges, strict=True):
@@ -324,9 +320,9 @@ class TreeLearner(BaseLearner):
         split_columns = columns.binned[split].astype(np.float64)
         thresholds = edges[split, np.array([tree.threshold_bins for tree in trees])]
         thresholds = scaling.raw(thresholds, split_columns.astype(np.intp)).clip(-UNREACHED, UNREACHED)
-        values = reachable_values(split_columns, thresholds, (step * scale * tree.values for tree, step, _ in steps),
+        values = reachable_values(split_columns, thresholds, (step * scale * tree.values for tree, step, _ in added),
                                   trees[0].values.shape[1])
-        return TreeTerms(split_columns, thresholds, values), [t for *_, t in steps]
+        return TreeTerms(split_columns, thresholds, values), list(rounds)
 
 
 class LinearLearner(BaseLearner):
@@ -390,12 +386,10 @@ class LinearLearner(BaseLearner):
         self._n_terms += 1
 
     @staticmethod
-    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
         """The sum of all, which belongs to no round."""
-        if not steps:
-            return None, []
-        coefficients = np.zeros((len(scaling.center), len(steps[0][0].coefficients)))
-        for term, step, _ in steps:
+        coefficients = np.zeros((len(scaling.center), len(added[0][0].coefficients)))
+        for term, step, _ in added:
             coefficients[term.columns] += step * term.coefficients.T
         return LinearTerms(scaling.inverse_scale[:, None] * coefficients * scale) if coefficients.any() else None, []
 

@@ -11,7 +11,7 @@ from ..._native.array_types import Double
 from .base_learners import BaseLearner
 from .training_rows import BaggedRows, Losses
 
-Steps = Sequence[tuple[Any, float]]  # of each round its term, None where the base learner has found none, and the step
+Rounds = Sequence[tuple[Any, float]]  # of each round its term, None where the base learner has found none, and the step
 
 # Rounds at the start in which the base learners take turns, all but trees twice as often.
 _TURNS = 30
@@ -31,7 +31,7 @@ class BagState(NamedTuple):
     """All that later rounds of a bag depend on; it is never changed."""
 
     rng: "np.random.Generator"
-    steps: Steps = ()  # of all rounds
+    steps: Rounds = ()
     losses: Sequence[Losses] = ()  # before the first round and after each
     best_round: int = 0  # number of rounds up to the lowest validation loss
     validation_scores: Any = None  # (n_outputs, n_validation) after these
@@ -63,7 +63,7 @@ class UnseenScores(NamedTuple):
 class Bag(NamedTuple):
     """A boosted model: the rounds that are kept."""
 
-    steps: Steps
+    steps: Rounds
     losses: Sequence[Losses]  # before the first round and after each
     gain_shares: dict[str, float]  # shares of the base learners in the improvement of the validation loss
     relevances: dict[str, Double]  # of columns, by base learner, sum 1

@@ -352,10 +352,10 @@ def mean_of_bags(bags: Sequence[Bag], shares: Double, columns: Columns, scaling:
     """
     steps = [(term, step * share, t) for bag, share in zip(bags, shares.tolist(), strict=True) if share
              for t, (term, step) in enumerate(bag.steps, 1)]
-    # Several may fit terms of one kind.
+    # Two base learners may add terms of one class, which make one part.
     learners = {learner.term: learner for learner in (*LEARNERS.values(), SparseLinearLearner)}
-    made = [learner.part([each for each in steps if isinstance(each[0], term)], columns, scaling, scale)
-            for term, learner in learners.items()]
+    added = {term: [each for each in steps if isinstance(each[0], term)] for term in learners}
+    made = [learners[term].part(of_term, columns, scaling, scale) for term, of_term in added.items() if of_term]
     made.append((stacked, [0] * stacked.n_terms if isinstance(stacked, FourierTerms) else []))
     found = sorted(((part, rounds) for part, rounds in made if part is not None),
                    key=lambda each: PARTS.index(type(each[0])))  # as terms stand in an expansion

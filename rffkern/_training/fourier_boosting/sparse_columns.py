@@ -20,7 +20,7 @@ from ..._rows.scaling import Scaling
 from ..._rows.sparse_rows import FEWEST_SPARSE, SparseRows, is_sparse
 from ..._rows.training_rows import Training, is_set, named_sets, with_eval_set
 from ..._rows.validation import check_array
-from .base_learners import BaseLearner, Steps
+from .base_learners import AddedTerms, BaseLearner
 from .parameters import BASE_LEARNERS, Hyperparameters
 from .terms import SparseLinearTerm
 from .training_rows import BaggedRows, Columns, RowOrder
@@ -235,11 +235,9 @@ class SparseLinearLearner(BaseLearner):
         self._n_terms += 1
 
     @staticmethod
-    def part(steps: Steps, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
         """The sum of all, of unscaled rows, which belongs to no round."""
-        if columns.sparse is None:
-            return None, []
-        coefficients = sum((step * term.coefficients.astype(np.float64) for term, step, _ in steps), np.zeros(()))
+        coefficients = sum((step * term.coefficients.astype(np.float64) for term, step, _ in added), np.zeros(()))
         if not np.any(coefficients):
             return None, []
         return LinearTerms(columns.sparse.inverse_scale[:, None] * coefficients * scale), []
