@@ -241,7 +241,7 @@ def test_scoring_waits_and_stays_in_partitions(client, table):
     assert on_dask.predict(local, dX.rechunk((300, 2))).compute().tolist() == local.predict(X).tolist()
 
 
-def test_any_model_scores_partitions(client, rng, table):
+def test_any_model_scores_partitions(client, table):
     X, y = table
     dX, _ = on_cluster(X, y)
     targets = np.stack([X[:, 0], X[:, 1] ** 2], axis=1)

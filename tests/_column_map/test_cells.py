@@ -79,7 +79,7 @@ def test_the_order_of_dates_is_settled_by_others_or_by_a_parameter():
         assert read_table({"a": first}, dates="mdy").columns[0].values[1] == 1717545600.0  # no choice is left
 
 
-def test_a_fitted_map_reads_as_in_training(rng):
+def test_a_fitted_map_reads_as_in_training():
     """One row alone would be ambiguous; cells that training did not know are an error."""
     table = {"when": [f"{1 + k % 28}/{1 + k % 12}/2024" for k in range(60)],
              "price": [f"{k},5 €" if k % 12 else "none yet" for k in range(60)],
@@ -103,7 +103,7 @@ def test_a_fitted_map_reads_as_in_training(rng):
         found.transform(row | {"when": ["3/14/2024"]})
 
 
-def test_dates_of_text_are_learned_from(rng):
+def test_dates_of_text_are_learned_from():
     """What was lost before: a column of ISO dates as text, the only one."""
     from rffkern import FourierBoostingRegressor
 
@@ -113,7 +113,7 @@ def test_dates_of_text_are_learned_from(rng):
     assert model.fit({"day": np.datetime_as_string(days).tolist()}, y).score({"day": days}, y) > 0.9
 
 
-def test_levels_are_texts_without_blanks_around_them(rng):
+def test_levels_are_texts_without_blanks_around_them():
     found = ColumnMap(min_level_rows=1).fit({"a": ["x ", " y", "x", "", "NA"]})
     assert found.get_feature_names_out().tolist() == ["a=x", "a_missing"]
     assert read_table({"a": ["7", "7.0", "8"]}, categorical=["a"]).columns[0].levels == ("7", "8")

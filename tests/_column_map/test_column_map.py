@@ -163,7 +163,7 @@ def test_missing_only_in_scoring_is_neutral(rng):
     np.testing.assert_array_equal(found.transform({"a": [np.nan], "c": [None]}), np.zeros((1, 4)))
 
 
-def test_unseen_levels_score_as_rare(rng):
+def test_unseen_levels_score_as_rare():
     X = {"c": np.array(["x"] * 20 + ["y"] * 20 + ["z"] * 2, object)}
     found = ColumnMap(min_level_rows=5).fit(X)
     assert found.get_feature_names_out().tolist() == ["c=x", "c=y", "c=rare levels"]

@@ -115,7 +115,7 @@ def test_a_deviance_is_twice_the_integral_of_the_error_over_the_variance(power):
                                    2 * np.array([0.5, 3.0]) ** (2 - power) / (2 - power))
 
 
-def test_targets_that_a_distribution_does_not_have(rng):
+def test_targets_that_a_distribution_does_not_have():
     """They have no deviance, and the model is judged by squared errors; a mean that is rounded to 0 has one."""
     for targets, power in ((np.array([0.0, 1, 2]), 2.0), (np.array([-1.0, 1, 2]), 1.0), (np.array([-1.0, 1, 2]), 1.5)):
         predictions = Predictions(targets, np.ones(3), None, metric="deviance", power=power)

@@ -85,7 +85,7 @@ def test_single_precision_is_near_double(rng, size):
 
 
 @pytest.mark.parametrize("size", [3, 40, 700])
-def test_what_is_not_positive_definite_has_no_factor(rng, size):
+def test_what_is_not_positive_definite_has_no_factor(size):
     system = DenseSystem(size, 1)
     system.matrix[:] = np.eye(size)
     system.matrix[-1, -1] = 0.0

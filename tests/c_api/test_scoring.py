@@ -120,7 +120,7 @@ def test_fast_math_is_refused(tmp_path):
         TARGETS[0].build(tmp_path, tmp_path / "empty.c", ["-ffast-math"])
 
 
-def test_the_tool_prints_a_table(tmp_path):
+def test_the_tool_prints_a_table():
     """Of one target, which is compiled fast where this machine has it, and few rows."""
     only = "gcc -O0" if True in LEVELS else "baseline gcc"
     done = subprocess.run([sys.executable, FROZEN.parents[1] / "tools" / "bits.py", "--c", "--rows", "20", "--models",

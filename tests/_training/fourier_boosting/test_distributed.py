@@ -270,7 +270,7 @@ def test_kernel_ridge_is_stacked_as_on_all_rows(rng, monkeypatch, kind, n_region
     assert dumps(again) == dumps(model)
 
 
-def test_kernel_ridge_is_judged_by_rows_held_out(rng):
+def test_kernel_ridge_is_judged_by_rows_held_out():
     X, y = checkers(N_ROWS, 0)
     sets = [cut([0, 100, 300], X[1200:], y[1200:])]
     model = fitted(FourierBoostingClassifier, {"kernel_ridge": "auto"}, cut([0, 500, 1200], X[:1200], y[:1200]), sets)

@@ -115,7 +115,7 @@ def small_regions(monkeypatch):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.usefixtures("small_regions")
-def test_many_rows_are_divided_into_regions(task, tmp_path):
+def test_many_rows_are_divided_into_regions(task):
     family, y = TASKS[task]
     one, three = (family(**SHORT, kernel_ridge=True, n_jobs=n_threads).fit(X, y) for n_threads in (1, 3))
     assert dumps(one.expansion_) == dumps(three.expansion_)

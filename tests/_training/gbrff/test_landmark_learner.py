@@ -191,7 +191,7 @@ def test_exact_steps_go_further(rng):
     assert (np.diff(exact.train_loss_) <= 1e-6 * exact.train_loss_[:-1]).all()
 
 
-def test_sums_of_cosines_beyond_one_by_rounding(rng):
+def test_sums_of_cosines_beyond_one_by_rounding():
     """All rows equal and one class of no weight in single precision: the sum of w y h may exceed the total by a bit."""
     y = np.where(np.arange(300) % 2, 1, -1)
     for n_components in (10, 20, 30):

@@ -84,7 +84,7 @@ def test_subsets_are_equal_shares_of_the_partitions(rng, table):
     assert np.max(losses) < 0.95
 
 
-def test_partitions_without_rows_take_no_part(rng, table):
+def test_partitions_without_rows_take_no_part(table):
     """Nor rows of weight 0, in partitions of their own or beside others; partitions may be of one class."""
     order = np.argsort(table["two"], kind="stable")  # partitions of one class
     X, y = table["X"][order], table["two"][order]
@@ -103,7 +103,7 @@ def test_partitions_without_rows_take_no_part(rng, table):
 
 
 @pytest.mark.parametrize("name", ["gbrff2 of three classes", "least squares of two targets", "gbrff1 of exact steps"])
-def test_rows_held_out(rng, table, name):
+def test_rows_held_out(table, name):
     make, target, params = FITS[name]
     X, y, weights = table["X"], table[target], table["weights"]
     train, valid, more = cut([0, 500, 700, N_ROWS], X, y, weights)
@@ -116,7 +116,7 @@ def test_rows_held_out(rng, table, name):
     np.testing.assert_array_equal(model.eval_loss_, model.eval_losses_["valid_0"])
 
 
-def test_a_callback_ends_the_fit(rng, table):
+def test_a_callback_ends_the_fit(table):
     seen = []
     pieces = cut([0, 300, N_ROWS], table["X"], table["two"])
     model = fitted(GBRFF2Classifier, {}, pieces, callback=lambda info: seen.append(info.n_rounds) or len(seen) == 2)
@@ -124,7 +124,7 @@ def test_a_callback_ends_the_fit(rng, table):
     assert model.n_estimators_ == 2
 
 
-def test_what_a_round_sends(rng, table):
+def test_what_a_round_sends(table):
     """The term and a few sums to and from each partition, and the sample with its residuals."""
     X, n_parts, max_samples = table["X"], 4, 128
     pieces = cut(np.linspace(0, N_ROWS, n_parts + 1).astype(int), X, table["two"])

@@ -124,7 +124,7 @@ def test_systems_of_rows_and_of_columns_agree(rng, monkeypatch):
                     np.testing.assert_allclose(found(right), expected, atol=1e-9)
 
 
-def test_a_matrix_that_rounding_makes_indefinite_has_no_factor(rng):
+def test_a_matrix_that_rounding_makes_indefinite_has_no_factor():
     """Conjugate gradients then go on without one, and the method ends."""
     features, sign, bound = problem(7, 300, 20)
     features[:, 1:5] = 0.1 * features[:, :1]
