@@ -37,44 +37,62 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, states: Seq
                open_rows: Callable[[int, int], tuple[BaggedRows, Sequence[Any]]], callback: Callback | None,
                limit: TimeLimit, save: Callable[[Callable[[], Sequence[BagState]], bool], None] | None = None,
                one_by_one: bool = False, metrics: Sequence[ValidationMetric | None] = ()) -> tuple[list[Bag], bool]:
-    """Train all bags, each from its state, and say whether the callback has ended the fit.
+    """Train all bags, each from its state, and return whether the callback has ended the fit.
 
-    `open_rows` makes the rows of a bag by its index, and those of additional evaluation sets, for a number of threads:
-    bags are trained side by side, and threads that are left over share the rows of each.  A bag gets an equal share of
-    the time that is left for those that have not begun.  Those that it ends go on from their states
-    with what others have left over; not `one_by_one`, of rows in partitions, which keep no scores.  `metrics` of their
-    validation rows, if there are any, end bags in place of the loss.  `save` is called
-    after each round with a function that makes states of all bags, and whether the bag has ended.
+    Bags are trained side by side, one a thread; threads beyond their number share the rows of each bag.  Each bag may
+    take an equal share of the time that is left.  Bags that this ends go on from their states with the time that others
+    have left over.
+
+    Parameters
+    ----------
+    model : estimator
+    columns : Columns
+    sizes : Hyperparameters
+    states : sequence of BagState, one for each bag
+    open_rows : callable of (index of a bag, number of threads)
+        Returns the rows of the bag, and those of additional evaluation sets.
+    callback : callable or None
+    limit : TimeLimit
+    save : callable of (a function that makes the states of all bags, whether the bag has ended), or None
+        Called after each round.
+    one_by_one : bool
+        Whether bags are trained one after the other, and none goes on later: rows in partitions have the scores of one
+        bag at a time.
+    metrics : sequence of ValidationMetric, one for each bag, or none
+        Early stopping is by these in place of the validation loss.
     """
     n_threads, n_all_threads = 1, check_n_threads(model.n_jobs, _MANY_ROWS)
     if not one_by_one and callback is None and not metrics:  # whose code need not know of threads
         n_threads = min(len(states), n_all_threads)
-    rounds = RoundsOfBags(model, states, callback, save, metrics)
+    monitor = BagMonitor(model, states, callback, save, metrics)
 
     def train(bag: int, n_waiting: int) -> Bag:
-        """Train a bag on from its latest state; so many, this one too, have their time before them."""
+        """Train a bag from its latest state on; `n_waiting` bags, this one included, share the time that is left."""
         rows, evaluation_sets = open_rows(bag, n_all_threads // n_threads)
         learners = learners_of(model, columns, sizes, rows, trees_alone=bag >= len(states) - sizes.n_tree_bags)
-        end, metric = limit.share(-(-n_waiting // n_threads)), rounds.metric_of(bag)
-        trained = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, rounds.states[bag],
-                            partial(rounds.after_round, bag, end), metric, sizes.least_fall if metric is None else 0.0)
-        return rounds.after_bag(bag, trained)
+        end, metric = limit.share(-(-n_waiting // n_threads)), monitor.metric_of(bag)
+        trained = boost_bag(rows, evaluation_sets, learners, model.n_estimators, sizes.patience, monitor.states[bag],
+                            partial(monitor.after_round, bag, end), metric, sizes.least_fall if metric is None else 0.0)
+        return monitor.after_bag(bag, trained)
 
     bags = dict[int, Bag]()
     unfinished = list(range(len(states)))
     while unfinished:
         jobs = [partial(train, bag, len(unfinished) - place) for place, bag in enumerate(unfinished)]
-        bags |= dict(zip(unfinished, run_in_threads(jobs, n_threads, rounds.stop), strict=True))
+        bags |= dict(zip(unfinished, run_in_threads(jobs, n_threads, monitor.stop), strict=True))
         unfinished = [bag for bag in unfinished if not bags[bag].is_complete]
-        if rounds.stop.is_set() or limit.is_over() or one_by_one:
+        if monitor.stop.is_set() or limit.is_over() or one_by_one:
             break
-    if model.verbose and unfinished and not rounds.stop.is_set():
+    if model.verbose and unfinished and not monitor.stop.is_set():
         print(f"max_seconds has ended {len(unfinished)} of {len(states)} bags", file=sys.stderr)
-    return [bags[bag] for bag in range(len(states))], rounds.stop.is_set()
+    return [bags[bag] for bag in range(len(states))], monitor.stop.is_set()
 
 
-class RoundsOfBags:
-    """What is done after each round of any bag, and the latest states of all."""
+class BagMonitor:
+    """Callback, checkpoint, progress and lines of `verbose` after each round of any bag, and the latest states of all.
+
+    Bags call it from their threads.  `stop` tells all of them to end: the callback has said so, or one has failed.
+    """
 
     def __init__(self, model: Any, states: Sequence[BagState], callback: Callback | None,
                  save: Callable[[Callable[[], Sequence[BagState]], bool], None] | None,
@@ -86,7 +104,7 @@ class RoundsOfBags:
         self._progress = ProgressReporter(len(states), model.n_estimators)
 
     def metric_of(self, bag: int) -> Callable[[Any], float] | None:
-        """What ends a bag in place of its loss, lower being better."""
+        """The metric by which early stopping of a bag is, lower being better; None where it is by the loss."""
         metric = self._metrics[bag] if self._metrics else None
         if metric is None:
             return None
@@ -100,7 +118,7 @@ class RoundsOfBags:
 
     def after_round(self, bag: int, end: TimeLimit, n_rounds: int, losses: Losses,
                     state_now: Callable[[], BagState]) -> bool:
-        """Report, save and print; say whether the bag goes on."""
+        """Report, save and print a round; return whether the bag goes on."""
         def states_now() -> Sequence[BagState]:
             self.states[bag] = state_now()
             return [*self.states]
@@ -120,7 +138,7 @@ class RoundsOfBags:
         return not (self.stop.is_set() or end.is_over())
 
     def after_bag(self, bag: int, trained: Bag) -> Bag:
-        """The bag with what later rounds need only if there may be some."""
+        """Keep and report a bag that has ended; without its state, unless more rounds may follow."""
         if trained.state is not None and (self._save is not None or not trained.is_complete):
             self.states[bag] = trained.state
         if self._save is not None:
@@ -132,10 +150,10 @@ class RoundsOfBags:
 
 def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, trees_alone: bool = False,
                 choices: Mapping[str, Mapping[str, Any]] | None = None) -> list[BaseLearner]:
-    """The base learners of a bag: all of a model, or where all columns have an order those that keep it.
+    """The base learners of a bag: those of the model, or those that keep an order where all columns have one.
 
-    Of sparse rows a linear function of all columns is one of them in any case: no other reads them.  `choices` are
-    those of an earlier bag, by the names of its base learners.
+    For sparse rows the linear one is always among them, because no other reads all columns.  `choices` are what base
+    learners of an earlier bag have chosen by its validation rows, by their names.
     """
     classes = [LEARNERS[name] for name in model.base_learners]
     if columns.sparse is not None:
@@ -149,9 +167,9 @@ def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: Bagg
             for learner in classes if choices is None or learner.name in choices]
 
 
-def train_again(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],
+def refit_bags(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],
                 open_rows: Callable[["np.random.Generator", int], BaggedRows], limit: TimeLimit) -> list[Bag]:
-    """Train bags once more on all rows, which `open_rows` makes: their rounds have the base learners that they had.
+    """Train bags again on all rows, which `open_rows` makes, by as many rounds of the same base learners.
 
     A bag whose time ends before its last round stays as it was.
     """

@@ -72,11 +72,21 @@ _SCREENING_CUTS = 4.0
 
 
 class BaseLearner:
-    """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have improved.
+    """A base learner of one bag: relevances of columns, by which it samples them, and what its rounds have gained.
 
-    The constructor of each takes the columns, the sizes and the rows of the bag, and the chances of the columns of the
-    raw table if they were screened.  This one takes their number, the share of the best step that its first round
-    takes, how many times itself that grows to, the chances, and the constraints on the function.
+    Constructors of subclasses take columns, hyperparameters, the rows of the bag, and chances by screening, if any.
+
+    Parameters
+    ----------
+    n_sources : int
+        Number of columns of the raw table.
+    rate : float
+        Share of the best step that the first round takes (shrinkage).
+    rate_growth : float
+        How many times the first rate later ones grow to.
+    screened : array of shape (n_sources,) or None
+        Chances of columns by `screened_chances`.
+    constraints : Constraints or None
     """
 
     name: str
@@ -427,9 +437,9 @@ def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double
 def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     """Chances of raw columns by the gain of their best threshold, (n_sources,), sum 1; None where rows are many.
 
-    Of 300 columns of which one matters, sets drawn without regard hardly ever have it, and terms of the others fit
-    noise until nothing of the gradient is left.  Columns that gain more than noise would share what is not spread
-    evenly; how much is spread evenly grows with the number of rows, for columns that matter together alone.
+    If one of 300 columns matters, random sets of columns hardly ever have it, and terms of the others fit noise until
+    nothing of the gradient is left.  A share of the chances is equal for all columns, because some matter only
+    together; it grows with the number of rows.  The rest is divided among the columns that gain more than noise would.
     """
     sample, n_columns = rows.sample, columns.n_sources
     share = np.count_nonzero(sample.weight[: sample.n_train]) / (_SCREENED_ROWS_PER_COLUMN * n_columns)

@@ -16,8 +16,8 @@ Rounds = Sequence[tuple[Any, float]]  # of each round its term, None where the b
 # Rounds at the start in which the base learners take turns, all but trees twice as often.
 _TURNS = 30
 
-# Least chance of the base learner of the cheapest rounds, in units of that of the best, and rounds without a gain after
-# which it is half.
+# Least chance of the base learner with the cheapest rounds, as a share of the chance of the best one, and the number of
+# rounds without a gain after which this chance is half.
 _LEAST_CHANCE, _MISSES = 0.1, 5
 
 # Mean training loss below which more rounds would fit rounding errors.
@@ -42,9 +42,10 @@ class BagState(NamedTuple):
 
 
 class UnseenScores(NamedTuple):
-    """Scores of validation rows after rounds that they have not chosen: those up to the lowest loss of the other half.
+    """Validation scores without the optimism of early stopping.
 
-    After the rounds that all have chosen, few validation rows have lower losses than new rows.
+    The rows of each half are scored after the rounds up to the lowest loss of the other half.  Early stopping chooses
+    the rounds by all validation rows, and where these are few, their losses are then lower than those of new rows.
     """
 
     scores: Any  # (n_outputs, n_validation), padding too
@@ -79,12 +80,29 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
               n_rounds: int, patience: int | None, state: BagState,
               after_round: Callable[[int, Losses, Callable[[], BagState]], bool],
               metric: Callable[[Any], float] | None = None, least_fall: float = 0.0) -> Bag:
-    """Boost up to so many rounds in all, from a state on.
+    """The rounds of one bag, from a state on.
 
-    With patience, rounds end that many after the lowest validation loss, or `metric` of the validation scores where
-    there is one, and those up to it are kept; or where the lowest loss has fallen in as many rounds by less than
-    `least_fall`, a share of the first loss.  A state where they have ended has no more.  `evaluation_sets` decide
-    nothing.  `after_round` says whether to go on; it may call its last argument for a state.
+    Parameters
+    ----------
+    rows : BaggedRows
+        Training and validation rows, with scores before the first round.
+    evaluation_sets : sequence of BaggedRows
+        Additional evaluation sets, whose losses are recorded and decide nothing.
+    learners : sequence of BaseLearner
+    n_rounds : int
+        Largest number of rounds, those of the state included.
+    patience : int or None
+        Number of rounds without a lower validation loss (or `metric`) after which the bag ends; the rounds up to the
+        lowest are kept.  None: all rounds are kept.
+    state : BagState
+        Of an earlier fit with `warm_start`, or a new one.
+    after_round : callable of (number of rounds, losses, a function that makes the present state)
+        Returns whether to go on.
+    metric : callable of the validation scores, or None
+        Decides in place of the validation loss, lower being better.
+    least_fall : float
+        The bag also ends where the lowest validation loss has fallen by less than this share of the first loss in
+        `patience` rounds.
     """
     rng, steps, best = copy.deepcopy(state.rng), [*state.steps], state.best_round
     validation_scores, unseen = state.validation_scores, state.unseen
@@ -151,7 +169,7 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
 
 def add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator",
              is_first: bool) -> tuple[Any, float, Losses]:
-    """Fit a term and add it to the scores: the term, None where there is none, its step, and the losses after it."""
+    """Fit a term and add it to the scores; return the term, None where there is none, its step, and the new losses."""
     term, step, before = learner.fit(rows, rng), 0.0, rows.losses
     is_least_squares = rows.has_unit_hessian and learner.facts.takes_best_step
     if term is not None:
@@ -176,9 +194,10 @@ def add_term(rows: BaggedRows, learner: BaseLearner, rng: "np.random.Generator",
 
 
 def _sample_learner(learners: Sequence[BaseLearner], round_index: int, rng: "np.random.Generator") -> BaseLearner:
-    """The base learner of a round: in turns at first, then by recent improvement of the validation loss.
+    """The base learner of a round: in turns at first, then in proportion to recent gains of validation loss.
 
-    One whose rounds are dear, or lower the loss no more, is asked ever more rarely.
+    A base learner without a gain keeps a small chance, which is smaller the more its rounds cost and the longer it has
+    gained nothing.
     """
     if round_index == 0 and any(learner.is_first for learner in learners):
         return next(learner for learner in learners if learner.is_first)

@@ -28,7 +28,7 @@ from ..._rows.threads import check_n_threads
 from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
-from .bags import Callback, train_again, train_bags
+from .bags import Callback, refit_bags, train_bags
 from .base_learners import LEARNERS
 from .boosting import Bag, BagState, UnseenScores
 from .calibration import intercept_shifts, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
@@ -52,7 +52,7 @@ from .training_rows import (
 
 
 class WarmStart(NamedTuple):
-    """What training goes on from.  Nothing in it is ever changed."""
+    """What `fit` with `warm_start` goes on from.  Nothing in it is ever changed."""
 
     params: dict[str, Any]
     prints: RowFingerprints | None  # None without `warm_start`
@@ -62,7 +62,7 @@ class WarmStart(NamedTuple):
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of the bag that has most."""
+        """The largest number of rounds of a bag."""
         return max(len(each.steps) for each in self.bag_states)
 
 
@@ -165,7 +165,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
         def open_all(rng: "np.random.Generator", n_threads: int) -> LocalRows:
             return table.rows(RowOrder.of(table.learned, table.learned[:0], rng), n_threads)
 
-        bags = train_again(model, table.columns, sizes, bags, open_all, limit)
+        bags = refit_bags(model, table.columns, sizes, bags, open_all, limit)
 
     # The mean of the bags and kernel ridge regression, as one function of raw rows.
     expansion, attributes = function_of_bags(table, bags, shares, center, scale, quantiles, stack, set_names)
@@ -177,7 +177,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
 
 
 def _groups_to_train_on(numbers: Indices, sample_weight: Any, n_train: int) -> Indices:
-    """The groups of the rows to train on, of which those without weight are gone unless they are streamed."""
+    """The groups of the training rows, which have rows of weight 0 among them only where they are streamed."""
     if len(numbers) > n_train:
         numbers = numbers[np.ravel(as_numeric(sample_weight, "sample_weight")) > 0]
     if (numbers == numbers[0]).all():
@@ -221,23 +221,26 @@ def read_table(model: Any, training: Training, loss: Loss, sparse: SparseColumns
 
 def describe_columns(model: Any, column_map: Any, n_features: int
                      ) -> tuple[Indices, NDArray[np.str_] | None, int, Mask, Mask]:
-    """What is known of columns of mapped rows before they are read.
+    """Facts of mapped columns that follow from the column map and the base learners, before any row is read.
 
     Returns
     -------
     sources : array of shape (n_columns,), the raw column of each
     forms : array of shape (n_columns,), or None without a map
     n_raw_columns : int
-    extrapolates : whether base learners follow trends of a column beyond the training rows
-    fenced : whether it ends three IQR from its quartiles
+    extrapolates : array of shape (n_columns,)
+        Whether base learners follow trends of a column beyond the training rows.
+    fenced : array of shape (n_columns,)
+        Whether the column is clipped at three IQR from its quartiles.
     """
     extrapolates = np.full(n_features, any(BASE_LEARNERS[name].extrapolates for name in model.base_learners))
     fenced = np.zeros(n_features, dtype=bool)
     if column_map is None:
         return np.arange(n_features), None, n_features, extrapolates, fenced
     sources, forms = column_map.sources_, column_map.forms_
-    # Standardised columns that lines read end where ranks, which go on, are read too.  None where some have an order:
-    # lines do not read these, and ranks do not keep it to the last bit.
+    # Standardised columns that linear functions read are clipped where the ranks of the same column are read too, which
+    # tell values further out apart.  Not with monotone constraints: bins would then be those of ranks, which do not
+    # keep an order to the last bit.
     if extrapolates.any() and model.monotone_constraints is None:
         fenced = (forms == "standard") & np.isin(sources, sources[forms == "rank"])
     is_date = column_map._fitted.kinds()[sources] == DATE  # rows to score are mostly later
@@ -257,9 +260,10 @@ def _row_prints(training: Training, table: Table) -> RowFingerprints:
 def draw_folds(model: Any, table: Table, sizes: Hyperparameters, rng: "np.random.Generator") -> list[RowOrder]:
     """Training and validation rows of each bag.
 
-    Drawn at random they are the folds of one assignment in turn, then those of another.  The last rows are validation
-    rows of all bags, so that no bag learns from rows that are later than some that it is judged by; more are taken
-    where some label is not among them, for rows of one label say nothing of the others.
+    - With an evaluation set, all bags validate on it.
+    - With `validation="last"`, all bags validate on the last rows, so that none learns from rows that are later than
+      some that it is judged by; on more of them where a label is missing among these.
+    - Otherwise bags validate on the folds of one random assignment in turn, then on those of another.
     """
     learned, n_bags, n_folds = table.learned, sizes.n_bags, sizes.n_folds
     if table.evaluation:
@@ -292,7 +296,7 @@ def draw_folds(model: Any, table: Table, sizes: Hyperparameters, rng: "np.random
 
 
 def _clipped_to_training(table: Table, order: RowOrder) -> Table:
-    """Rows that are later than those learned from, clipped to the range of these, as rows to score will be."""
+    """Validation rows that are later than the training rows clipped to the range of these, as new rows will be."""
     training, held_out = order.rows[: order.n_train][order.used[: order.n_train]], order.validation_rows()
     values, bins = table.columns.values.copy(), table.columns.bins.copy()
     for each in (*values, *bins):

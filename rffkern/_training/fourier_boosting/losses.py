@@ -48,7 +48,7 @@ class Loss(NamedTuple):
 
     @property
     def step_unit(self) -> float:
-        """The step that a term of curvature 1 takes: the curvature of one class of n is about 1 / n."""
+        """Unit of Newton's moves: the Hessian of one class of n is about 1 / n, and moves are as much longer."""
         return self.n_classes / 2 if self.facts.kernel == "softmax" else 1.0
 
     @property
@@ -117,7 +117,7 @@ class Loss(NamedTuple):
 
 
 class LossData(NamedTuple):
-    """What rows hold for a loss, in their own order."""
+    """Targets and initial scores of rows as the kernels of a loss take them, in the order of the rows."""
 
     loss: Loss
     parameters: Single  # (n_outputs,)

@@ -109,7 +109,7 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
 
 
 def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
-    """Columns of rows in units of the scaling, block by block."""
+    """Write rows column by column, in units of the scaling, block by block."""
     step = max(1, _BLOCK_SIZE // rows.shape[1])
     has_units = not scaling.center.any() and (scaling.inverse_scale == 1).all()  # as mapped columns have
     for start in range(0, len(rows), step):
@@ -148,7 +148,7 @@ def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
 
 
 def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Flags = False) -> Indices:
-    """The columns that have bins: of the ordered forms of a source one, as thresholds on the others say the same."""
+    """The columns that have bins: one of the ordered forms of each source, whose thresholds are those of the others."""
     if forms is None:
         return np.arange(len(sources))
     is_ordered = np.isin(forms, _ORDERED_FORMS)
@@ -211,9 +211,10 @@ def assign_folds(strata: NDArray[Any], n_folds: float, rng: "np.random.Generator
 
 def merge_copies(columns: Single, targets: Double, weights: Double, rows: Indices,
                  groups: Indices | None = None) -> Double:
-    """Weights with those of copies of a row moved to the first of them, where copies are many.
+    """Weights in which the first of equal rows has the sum of their weights, and the others 0.
 
-    Copies are equal in all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.
+    Rows are equal in all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.  Where few are, weights
+    stay as they are.
     """
     def keys() -> Iterator[NDArray[Any]]:  # one after the other, for each takes memory
         yield from ((column[rows] + np.float32(0)).view(np.uint32) for column in columns)  # of zeros one sign
