@@ -12,8 +12,8 @@ from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import Double, NDArray
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, RandomSource, choice, number
-from ..kernel_ridge.kernel import KERNEL_PARAMETER, given_kernel
 from ..kernel_ridge.parameters import shares_of_columns
+from .kernel_choice import KERNEL_PARAMETER, given_kernel
 from .training import train
 
 Selection: TypeAlias = Literal["random", "max-res", "mp", "boost", "ald", "ran"]

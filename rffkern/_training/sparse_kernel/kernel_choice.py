@@ -4,7 +4,7 @@ The likelihood is maximised on up to a thousand rows, as in the paper, which res
 length scales are then shortened as long as ridge regressions on more rows predict rows that it has not seen better.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy as np
 from ..._estimator.monitor import Steps, printing
 from ..._native.array_types import Double
 from ..._native.sparse import SHAPES
+from ..._protocol.arguments import Check, check_scalar
 from ..._rows.row_blocks import take_rows
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows
-from ..kernel_ridge.kernel import Kernel, given_kernel
+from ...errors import InvalidInputError
+from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
 from ..kernel_ridge.likelihood import KernelSearch
 from .basis_selection import row_draws
@@ -32,6 +34,39 @@ _LEAST_GAIN = 0.005
 # From so many rows on, ensembles decide on lengths: their rounds, the rows that they learn from at most, and the ratio
 # of these to their held-out rows.
 _MANY_ROWS, _TRIAL_ROUNDS, _MOST_TRIAL_ROWS, _ROWS_PER_HELD_OUT = 8000, 200, 8192, 4
+
+
+def _check_kernel(name: str, value: Any) -> None:
+    """A word or a dict; `given_kernel` checks the number of length scales against the columns."""
+    if isinstance(value, str) and value in ("auto", "likelihood"):
+        return
+    if not isinstance(value, dict) or not value.keys() <= {"length_scale", "amplitude", "bias", "shape"} or (
+            "length_scale" not in value):
+        raise InvalidInputError(f"{name} must be 'auto', 'likelihood' or a dict with length_scale and optionally "
+                                f"amplitude, bias and shape, got {value!r}")
+    length_scale = np.asarray(value["length_scale"], dtype=object)
+    if length_scale.ndim > 1 or not length_scale.size:
+        raise InvalidInputError(f"{name} length_scale must be a number, or one for each column, got shape "
+                                f"{length_scale.shape}")
+    for length in length_scale.ravel():
+        check_scalar(f"{name} length_scale", length, float, low=1e-100, high=1e100)
+    check_scalar(f"{name} amplitude", value.get("amplitude", 1.0), float, low=1e-100, high=1e100)
+    check_scalar(f"{name} bias", value.get("bias", 0.0), float, low=0, high=1e100)
+    if value.get("shape", "gaussian") not in tuple(SHAPES):
+        raise InvalidInputError(f"{name} shape must be 'gaussian' or 'exponential', got {value['shape']!r}")
+
+
+KERNEL_PARAMETER = Check('"auto", "likelihood" or dict', _check_kernel)
+
+
+def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
+    """The kernel of a dict."""
+    length_scale = np.asarray(kernel["length_scale"], dtype=np.float64)
+    if length_scale.ndim and length_scale.shape != (n_features,):
+        raise InvalidInputError(f"kernel length_scale must be a number or {n_features} numbers, one for each column, "
+                                f"got shape {length_scale.shape}")
+    return Kernel(np.broadcast_to(length_scale, n_features).copy(), float(kernel.get("amplitude", 1.0)),
+                  float(kernel.get("bias", 0.0)), str(kernel.get("shape", "gaussian")))
 
 
 def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,

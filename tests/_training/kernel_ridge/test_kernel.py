@@ -1,13 +1,12 @@
-"""The Gaussian kernel, the check of its parameter, and lambda beside it."""
+"""The Gaussian kernel, and lambda beside it."""
 
 import numpy as np
 import pytest
 import reference
 
-from rffkern import InvalidInputError
 from rffkern._rows.scaling import no_scaling
 from rffkern._rows.weights import RowWeights, check_weights
-from rffkern._training.kernel_ridge.kernel import KERNEL_PARAMETER, Kernel, given_kernel
+from rffkern._training.kernel_ridge.kernel import Kernel
 
 
 def test_units_in_which_the_kernel_is_a_power_of_two(rng):
@@ -40,36 +39,3 @@ def test_lambda_beside_weights_of_mean_one(weights, expected):
 def test_lambda_is_bounded():
     kernel = Kernel(np.ones(1), 1.0, 0.0, reg_lambda=1e100)
     assert kernel.normalised(RowWeights(2, None, 1e-200)).reg_lambda == 1e200
-
-
-@pytest.mark.parametrize("value", ["auto", "likelihood", {"length_scale": 1}, {"length_scale": [1.0, 2]},
-                                   {"length_scale": np.ones(3), "amplitude": 2, "bias": 0}])
-def test_accepted(value):
-    KERNEL_PARAMETER("kernel", value)
-
-
-@pytest.mark.parametrize(("value", "message"), [
-    ("rbf", "kernel must be 'auto', 'likelihood' or a dict"), (None, "kernel must be 'auto'"),
-    ({"amplitude": 1.0}, "kernel must be 'auto', 'likelihood' or a dict with length_scale"),
-    ({"length_scale": 1.0, "scale": 1}, "kernel must be"),
-    ({"length_scale": []}, "kernel length_scale must be a number, or one for each column, got shape"),
-    ({"length_scale": [[1.0]]}, "kernel length_scale must be a number, or one for each column, got shape"),
-    ({"length_scale": [1.0, -1.0]}, "kernel length_scale must be a finite number >= 1e-100"),
-    ({"length_scale": "wide"}, "kernel length_scale must be a finite number"),
-    ({"length_scale": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
-    ({"length_scale": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
-    ({"length_scale": 1.0, "shape": "cubic"}, "kernel shape must be 'gaussian' or 'exponential', got 'cubic'"),
-])
-def test_refused(value, message):
-    with pytest.raises(InvalidInputError, match=message):
-        KERNEL_PARAMETER("kernel", value)
-
-
-def test_the_kernel_of_a_dict():
-    kernel = given_kernel({"length_scale": 2}, 3)
-    assert kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
-    assert kernel[1:4] == (1.0, 0.0, "gaussian")
-    assert given_kernel({"length_scale": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:4] == (3.0, 4.0, "gaussian")
-    assert given_kernel({"length_scale": 1, "shape": "exponential"}, 2).shape == "exponential"
-    with pytest.raises(InvalidInputError, match="kernel length_scale must be a number or 3 numbers"):
-        given_kernel({"length_scale": [1, 2]}, 3)

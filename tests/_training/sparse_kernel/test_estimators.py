@@ -17,6 +17,7 @@ from rffkern import (
 )
 from rffkern._native.sparse import RULES
 from rffkern._training.sparse_kernel import basis_selection, ensemble
+from rffkern._training.sparse_kernel.kernel_choice import KERNEL_PARAMETER, given_kernel
 
 
 def in_both_precisions(monkeypatch, make):
@@ -297,3 +298,36 @@ def test_a_machine_of_columns_whose_squares_overflow_can_be_loaded(rng, tmp_path
     assert np.isfinite(model.kernel_parameters_).all()
     save(model, tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("value", ["auto", "likelihood", {"length_scale": 1}, {"length_scale": [1.0, 2]},
+                                   {"length_scale": np.ones(3), "amplitude": 2, "bias": 0}])
+def test_kernels_that_are_taken(value):
+    KERNEL_PARAMETER("kernel", value)
+
+
+@pytest.mark.parametrize(("value", "message"), [
+    ("rbf", "kernel must be 'auto', 'likelihood' or a dict"), (None, "kernel must be 'auto'"),
+    ({"amplitude": 1.0}, "kernel must be 'auto', 'likelihood' or a dict with length_scale"),
+    ({"length_scale": 1.0, "scale": 1}, "kernel must be"),
+    ({"length_scale": []}, "kernel length_scale must be a number, or one for each column, got shape"),
+    ({"length_scale": [[1.0]]}, "kernel length_scale must be a number, or one for each column, got shape"),
+    ({"length_scale": [1.0, -1.0]}, "kernel length_scale must be a finite number >= 1e-100"),
+    ({"length_scale": "wide"}, "kernel length_scale must be a finite number"),
+    ({"length_scale": 1.0, "amplitude": 0}, "kernel amplitude must be a finite number >= 1e-100"),
+    ({"length_scale": 1.0, "bias": -1}, "kernel bias must be a finite number >= 0"),
+    ({"length_scale": 1.0, "shape": "cubic"}, "kernel shape must be 'gaussian' or 'exponential', got 'cubic'"),
+])
+def test_kernels_that_are_refused(value, message):
+    with pytest.raises(InvalidInputError, match=message):
+        KERNEL_PARAMETER("kernel", value)
+
+
+def test_the_kernel_of_a_dict():
+    kernel = given_kernel({"length_scale": 2}, 3)
+    assert kernel.length_scale.tolist() == [2.0, 2.0, 2.0]
+    assert kernel[1:4] == (1.0, 0.0, "gaussian")
+    assert given_kernel({"length_scale": [1, 2], "amplitude": 3, "bias": 4}, 2)[1:4] == (3.0, 4.0, "gaussian")
+    assert given_kernel({"length_scale": 1, "shape": "exponential"}, 2).shape == "exponential"
+    with pytest.raises(InvalidInputError, match="kernel length_scale must be a number or 3 numbers"):
+        given_kernel({"length_scale": [1, 2]}, 3)
