@@ -102,7 +102,7 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
     kernels = kernel_terms(regressions, division, scaling, units.inverse_scale, model.kernel,
                            lambda centers: take_rows(rows.X, centers), factors)
     expansion = Expansion(shifts, np.zeros(len(units.inverse_scale)), kernels)
-    # Lambda beside the weights that `fit` was called with, in which 1 has so many units.
+    # `reg_lambda_` is in units of the weights that `fit` was called with; training had weights of mean 1.
     unit_lambda = min(max(reg_lambda * rows.weights.unit, np.finfo(np.float64).tiny), np.finfo(np.float64).max)
     return Fitted(training.names, training.classes, expansion,
                   {"kernel_parameters_": np.array([unit_lambda, *length_scale]), "n_iter_": regressions.n_iter,
@@ -111,7 +111,7 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
 
 
 def _record_of_labels(scores: Double, codes: Indices, weights: RowWeights) -> dict[str, Any]:
-    """What the model keeps of the probabilities of labels by regressions without their folds."""
+    """What the model keeps of out-of-fold probabilities, for label sets and figures."""
     counted = weights.positive()
     proba = probabilities(SoftmaxLink(), scores.T[counted])
     own = proba[np.arange(len(counted)), codes[counted]]
@@ -120,7 +120,10 @@ def _record_of_labels(scores: Double, codes: Indices, weights: RowWeights) -> di
 
 def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, reg_lambda: float, shifts: Double,
                        factors: Double) -> dict[str, Any] | None:
-    """What it keeps of leave-one-out errors of targets, which take the inverse of the kernels: of few rows alone."""
+    """What the model keeps of leave-one-out residuals, for intervals and figures; None where rows are too many.
+
+    They take the inverse of the matrix of kernels.
+    """
     counted = rows.weights.positive()
     if not 1 < len(counted) <= FEW_ROWS:
         return None
@@ -143,9 +146,9 @@ def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, r
 
 def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, some: Indices, are_labels: bool,
                    relevances: Double | None = None) -> tuple[Double, float]:
-    """Length scales, in units of the scaling, and lambda beside weights of mean 1: parameters, or chosen on some rows.
+    """Length scales, in units of the scaling, and lambda for weights of mean 1: those given, or chosen on some rows.
 
-    With relevances, the common scale of these is chosen alone.
+    With `relevances` only their common scale is chosen.
     """
     scale = reg_lambda = None
     if not isinstance(model.length_scale, str):
@@ -168,7 +171,7 @@ def _scaled(X: Any, indices: Indices, scaling: Scaling) -> Double:
 
 
 def _divide(model: Any, rows: Any, scaling: Scaling, length_scale: Double) -> tuple[Division, int]:
-    """All rows, or those of weight > 0 divided into regions; and how many a region learns from at most."""
+    """The regions of the rows, one of all rows where they are few, and the most rows that a region learns from."""
     n_rows, weighted = len(rows.weights.each), rows.weights.positive()
     size = model.region_size
     if size == "auto":
@@ -197,7 +200,7 @@ class Regressions(NamedTuple):
     residual: float
 
     def of_rows(self, rows: Indices, own: Indices) -> "Regressions":
-        """That of one region, whose indices are those of rows among these, without predictions of rows not its own."""
+        """The regression of one region, in indices of all rows; of its predictions those for its own rows are kept."""
         is_own = np.isin(rows, own)
         return self._replace(centers=rows, own=rows[is_own], out_of_fold=self.out_of_fold[:, is_own])
 
@@ -229,7 +232,7 @@ class RegionLearner(NamedTuple):
         return np.sort(region.shuffled_rows(self.shuffled, self.most_rows))
 
     def part(self, region: Region, work: str = "kernel ridge") -> "RegionLearner":
-        """A learner that has these rows alone."""
+        """A learner of the rows of a region alone, which may be sent elsewhere."""
         shuffled = region.shuffled_rows(self.shuffled, self.most_rows)
         rows = np.sort(shuffled)
         X, hidden = self.X, self.hidden

@@ -41,16 +41,16 @@ _N_ROUNDS, _EQUAL_SHARE, _LEAST_GAIN = 2, 0.02, 0.005
 
 
 class ChoiceRows(NamedTuple):
-    """Some rows in random order, their targets less the intercepts, and their weights, in which lambda counts."""
+    """Some rows in random order that length scales and lambda are chosen on."""
 
     X: Double  # (n_rows, n_features) in the units that learning takes place in
-    targets: Double  # (n_outputs, n_rows)
-    weights: Double  # (n_rows,)
+    targets: Double  # (n_outputs, n_rows) less the intercepts
+    weights: Double  # (n_rows,) in whose units lambda is
     n_threads: int | None
     folds: NDArray[np.intp] | None = None  # (n_rows,) that `choose_on` leaves out, -1 for none; None: row by row
 
     def first(self, n_rows: int) -> "ChoiceRows":
-        """Some of them."""
+        """So many of them."""
         return ChoiceRows(self.X[:n_rows], np.ascontiguousarray(self.targets[:, :n_rows]), self.weights[:n_rows],
                             self.n_threads, None if self.folds is None else self.folds[:n_rows])
 
@@ -142,7 +142,7 @@ def best_lambda(rows: ChoiceRows, shape: str, relevances: Double, scale: float, 
 
 
 def descend(at: Callable[[Double, float], Choice], start: Choice, step: float, least_fall: float = 0.0) -> Choice:
-    """The best scale that steps reach which multiply or divide it, as long as each lowers the loss by a share."""
+    """Multiply the scale by a step as often as this lowers the loss by a share of it; divide it, if it never does."""
     best = start
     for factor in (step, 1 / step):
         while 1 / LARGEST_SCALE <= best.scale * factor <= LARGEST_SCALE:
@@ -164,7 +164,7 @@ def normalised(relevances: Double, X: Double, weights: Double) -> Double:
 
 
 def gradient_relevances(rows: ChoiceRows, shape: str, choice: Choice) -> Double:
-    """Relevances in proportion to mean squared derivatives of a model, and a small share for all columns alike."""
+    """Relevances in proportion to mean squared derivatives of a regression, plus an equal share for all columns."""
     rows = rows_of_gradients(rows)
     equal, squares = normalised(np.ones(rows.X.shape[1]), rows.X, rows.weights), np.zeros(rows.X.shape[1])
     for gradient in gradients(rows, shape, choice):

@@ -152,13 +152,13 @@ class KernelSearch:
         if kernel is None and not per_column:
             number[3:] = number[3]
         self._variables = np.where(self._is_free, number, -1)
-        # What the search has come to: logarithms, and pairs (n_pairs, 2, n_variables) of steps and the changes of the
-        # gradient along them, on this number of rows.
+        # Where the search is: logarithms of the parameters; and on how many rows it was made, with the pairs
+        # (n_pairs, 2, n_variables) of steps and changes of the gradient that L-BFGS begins with on more rows.
         self._logs, self._n_rows = self._start, 1
         self._pairs = np.empty((0, 2, int(self._variables.max()) + 1))
 
-    def _go_on(self, n_rows: int, stage: int, work: str) -> Kernel:
-        """Search on the first rows from where the search is; the stage is that of few rows, 0, or of all, 1."""
+    def _maximise(self, n_rows: int, stage: int, work: str) -> Kernel:
+        """Go on with the search on so many rows, from where it is; the stage is 0 on few rows and 1 on all."""
         likelihood = Likelihood(self._rows[:n_rows], self._targets[:n_rows], self._start, self._is_free, self._shape,
                                 self._n_threads, self._precision, self._least_noise, self._prior_spread)
         logs, noisy = self._logs, self._logs.copy()
@@ -200,13 +200,13 @@ class KernelSearch:
 
     def on_few_rows(self) -> Kernel:
         """The likeliest kernel and noise on the first `FEW_ROWS`."""
-        return self._go_on(FEW_ROWS, 0, "length scales")
+        return self._maximise(FEW_ROWS, 0, "length scales")
 
     def on_all_rows(self) -> Kernel:
         """The same on all rows, from where the search is."""
         if len(self._rows) <= FEW_ROWS:
             return self._kernel_here()
-        return self._go_on(len(self._rows), 1, "length scales on more rows")
+        return self._maximise(len(self._rows), 1, "length scales on more rows")
 
     def likeliest(self) -> Kernel:
         """The likeliest kernel and noise on all rows, those on few being the start."""

@@ -29,10 +29,10 @@ _BLOCK_SIZE = 1 << 16
 
 
 class Region(NamedTuple):
-    """Indices of rows, sorted."""
+    """The rows of a region: sorted indices."""
 
-    own: Indices  # that fall into it
-    learned: Indices  # and these with those of neighbours
+    own: Indices  # rows that fall into it, which it scores
+    learned: Indices  # rows that it learns from: its own, and those of neighbours that are nearest to its bounds
 
     def shuffled_rows(self, shuffled: Indices, most_rows: int) -> Indices:
         """So many at most of the rows that it learns from, in the random order of all rows."""
