@@ -4,11 +4,12 @@ A row that is held out is predicted all too well if a copy of it was learned fro
 stopping to calibration, holds for new rows only if all copies of a row are on one side.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
-from .._native.array_types import Indices, NDArray
+from .._native.array_types import Double, Indices, NDArray
 
 Keys = NDArray[np.uint64]
 
@@ -48,3 +49,28 @@ def first_copies(hashes: Keys) -> tuple[Indices, Indices] | None:
 def are_told_apart(columns: Iterable[NDArray[np.generic]], n_distinct: int) -> bool:
     """Whether some column has a value of its own for more than half of the distinct rows."""
     return any(len(np.unique(column)) > n_distinct / 2 for column in columns)
+
+
+def merge_copies(columns: NDArray[np.float32], targets: Double, weights: Double, rows: Indices,
+                 groups: Indices | None = None) -> Double:
+    """Weights in which the first of equal rows has the sum of their weights, and the others 0.
+
+    Rows are equal in all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.  Where few are, weights
+    stay as they are.
+    """
+    def keys() -> Iterator[NDArray[Any]]:  # one after the other, for each takes memory
+        yield from ((column[rows] + np.float32(0)).view(np.uint32) for column in columns)  # of zeros one sign
+        yield from ((target[rows] + 0.0).view(np.uint64) for target in targets)
+        if groups is not None:
+            yield groups
+
+    found = first_copies(hashes_of(keys(), len(rows)))
+    if found is None or not are_told_apart((column[rows[found[0]]] for column in columns), len(found[0])):
+        return weights
+    first, inverse = found
+    first = first[inverse]
+    for key in keys():  # equal hashes do not guarantee it
+        first = np.where(key[first] == key, first, np.arange(len(rows)))
+    merged = weights.copy()
+    merged[rows] = np.bincount(first, weights[rows], len(rows))
+    return merged

@@ -13,10 +13,11 @@ from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling
 from ..._rows.tiles import TILE
 from ...errors import InvalidInputError
+from .binning import MAX_BINS
 from .constraints import Constraints, monotone_values
 from .parameters import BASE_LEARNERS, LINEAR_RATE, BaseLearnerFacts, Hyperparameters
 from .terms import FourierTerm, LinearTerm, TreeTerm, fourier_terms
-from .training_rows import MAX_BINS, BaggedRows, Columns, LocalRows
+from .training_rows import BaggedRows, Columns, LocalRows
 
 AddedTerms: TypeAlias = Sequence[tuple[Any, float, int]]  # of all bags, each with its step and its round
 

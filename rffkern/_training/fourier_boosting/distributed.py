@@ -15,6 +15,7 @@ from ..._estimator.links import quantiles_of
 from ..._estimator.monitor import TimeLimit, check_callback
 from ..._native.array_types import Double, Indices, Mask, NDArray, Single
 from ..._protocol.arguments import check_rng
+from ..._rows.copies import merge_copies
 from ..._rows.scaling import Scaling, no_scaling, scaling_from
 from ..._rows.tiles import TILE
 from ..._rows.training_rows import LabelledRows
@@ -29,6 +30,7 @@ from ..distributed.partitions import (
     refuse_values,
 )
 from .bags import Callback, train_bags
+from .binning import bin_edges, binned_columns, find_bins
 from .boosting import BagState
 from .calibration import ScoreSums, intercept_shifts, inverse_temperature, out_of_fold_record, quantile_shifts
 from .constraints import constraints_of
@@ -45,11 +47,7 @@ from .training_rows import (
     RowOrder,
     Table,
     assign_folds,
-    bin_edges,
-    binned_columns,
     clipping_bounds,
-    find_bins,
-    merge_copies,
     standardise,
     take_rows,
 )

@@ -22,6 +22,7 @@ from ..._model.expansion import Expansion
 from ..._model.parts import PARTS, FourierTerms, Part
 from ..._native.array_types import Double, Indices, Mask, NDArray
 from ..._protocol.arguments import check_rng
+from ..._rows.copies import merge_copies
 from ..._rows.groups import Division, check_groups, group_folds, start_of_last, start_with_all_labels
 from ..._rows.scaling import Scaling, measure_scaling, no_scaling
 from ..._rows.threads import check_n_threads
@@ -46,7 +47,6 @@ from .training_rows import (
     RowOrder,
     Table,
     assign_folds,
-    merge_copies,
     read_columns,
 )
 

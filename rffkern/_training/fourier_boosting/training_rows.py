@@ -1,6 +1,6 @@
 """Rows that bags are trained on: columns in single precision, their bins, folds, and the scores of a bag."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -8,28 +8,19 @@ import numpy as np
 from ..._model.tree_layout import UNREACHED
 from ..._native import boosting
 from ..._native.array_types import Double, Indices, Mask, NDArray, Single
-from ..._rows.copies import are_told_apart, first_copies, hashes_of
 from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE
+from .binning import Bins, bin_columns, binned_columns, evenly_spaced
 from .constraints import Constraints
 from .losses import LossData
 from .terms import Term
 
-Bins = NDArray[np.uint8]
 Flags: TypeAlias = bool | Mask  # of all columns, or (n_columns,)
-
-MAX_BINS = 255
-
-# Largest number of rows that the quantiles of a column are estimated from.
-_QUANTILE_ROWS = 1 << 18
 
 # Numbers that are standardised at once, and the largest standardised value: single precision can hold its square.
 _BLOCK_SIZE, _LARGEST_VALUE = 1 << 18, 1e18
-
-# Forms of a column that keep the order of its values: a threshold on one is a threshold on any.
-_ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
 
 # Distances of quartiles from them at which columns end whose ranks are read too.
 _FENCE = 3.0
@@ -147,54 +138,6 @@ def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
         return np.maximum(low - margin, first - reach), np.minimum(high + margin, third + reach)
 
 
-def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Flags = False) -> Indices:
-    """The columns that have bins: one of the ordered forms of each source, whose thresholds are those of the others."""
-    if forms is None:
-        return np.arange(len(sources))
-    is_ordered = np.isin(forms, _ORDERED_FORMS)
-    ordered = np.flatnonzero(is_ordered & ~np.asarray(fenced))  # those with a fence have ranks
-    first = ordered[np.unique(sources[ordered], return_index=True)[1]]
-    return np.union1d(np.flatnonzero(~is_ordered), first).astype(np.intp)
-
-
-def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = slice(None), n_threads: int = 1
-                ) -> tuple[Indices, Bins, tuple[Double, ...]]:
-    """`binned`, `bins` and `edges` of `Columns`; edges follow from the weighted rows."""
-    edges = tuple(bin_edges(values[j, weighted]) for j in binned)
-    return binned, find_bins(values, binned, edges, n_threads), edges
-
-
-def find_bins(values: Single, binned: Indices, edges: tuple[Double, ...], n_threads: int = 1) -> Bins:
-    """Bins of some columns by given edges."""
-    bins = np.empty((len(binned), values.shape[1]), dtype=np.uint8)
-    table = np.empty((len(binned), MAX_BINS), dtype=np.float32)
-    n_bins = np.array([len(of_column) + 1 for of_column in edges], dtype=np.intp)
-    for row, of_column in zip(table, edges, strict=True):
-        row[: len(of_column)] = of_column
-    boosting.find_bins(values, binned, n_bins, table, bins, n_threads)
-    return bins
-
-
-def evenly_spaced(values: Single) -> Single:
-    """Values of evenly spaced rows that the quantiles of a column are estimated from."""
-    return values[:: -(-len(values) // _QUANTILE_ROWS)]
-
-
-def bin_edges(values: Single) -> Double:
-    """Edges halfway between neighbouring values: a bin for each value, or 255 bins of equally many rows."""
-    distinct, counts = np.unique(evenly_spaced(values), return_counts=True)
-    if len(distinct) > MAX_BINS:
-        share = np.cumsum(counts)[:-1] / counts.sum()
-        cuts = np.unique(np.searchsorted(share, np.arange(1, MAX_BINS) / MAX_BINS))
-        cuts = cuts[cuts < len(distinct) - 1]
-    else:
-        cuts = np.arange(len(distinct) - 1)
-    middle = 0.5 * (distinct[cuts].astype(np.float64) + distinct[cuts + 1])
-    # An edge in single precision, below the value above it, so that rows and bins agree in either precision.
-    single = middle.astype(np.float32)
-    return np.where(single < distinct[cuts + 1], single, distinct[cuts]).astype(np.float64)
-
-
 def assign_folds(strata: NDArray[Any], n_folds: float, rng: "np.random.Generator") -> Indices:
     """The fold of each row: a fold has 1 / n_folds of the rows of each stratum.
 
@@ -207,31 +150,6 @@ def assign_folds(strata: NDArray[Any], n_folds: float, rng: "np.random.Generator
     folds = np.empty(len(strata), dtype=np.intp)
     folds[order] = places - starts[np.searchsorted(starts, places, side="right") - 1]
     return folds
-
-
-def merge_copies(columns: Single, targets: Double, weights: Double, rows: Indices,
-                 groups: Indices | None = None) -> Double:
-    """Weights in which the first of equal rows has the sum of their weights, and the others 0.
-
-    Rows are equal in all columns (n_columns, n_rows), targets (n_outputs, n_rows) and groups.  Where few are, weights
-    stay as they are.
-    """
-    def keys() -> Iterator[NDArray[Any]]:  # one after the other, for each takes memory
-        yield from ((column[rows] + np.float32(0)).view(np.uint32) for column in columns)  # of zeros one sign
-        yield from ((target[rows] + 0.0).view(np.uint64) for target in targets)
-        if groups is not None:
-            yield groups
-
-    found = first_copies(hashes_of(keys(), len(rows)))
-    if found is None or not are_told_apart((column[rows[found[0]]] for column in columns), len(found[0])):
-        return weights
-    first, inverse = found
-    first = first[inverse]
-    for key in keys():  # equal hashes do not guarantee it
-        first = np.where(key[first] == key, first, np.arange(len(rows)))
-    merged = weights.copy()
-    merged[rows] = np.bincount(first, weights[rows], len(rows))
-    return merged
 
 
 class RowOrder(NamedTuple):

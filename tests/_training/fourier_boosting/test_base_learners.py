@@ -10,9 +10,10 @@ from rffkern._native import boosting
 from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting import base_learners
 from rffkern._training.fourier_boosting.base_learners import LEARNERS, BaseLearner, LinearLearner, TreeLearner
+from rffkern._training.fourier_boosting.binning import bin_columns
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, LOSSES, BaseLearnerName, defaults_for
-from rffkern._training.fourier_boosting.training_rows import Columns, LocalRows, RowOrder, bin_columns
+from rffkern._training.fourier_boosting.training_rows import Columns, LocalRows, RowOrder
 
 SIZES = defaults_for(500)._replace(fourier_rate=0.3, tree_rate=0.3, amplitude_ridge=0.05, max_samples=16384)
 

@@ -13,11 +13,12 @@ from rffkern._rows.scaling import no_scaling
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
 from rffkern._training.fourier_boosting import stacking
+from rffkern._training.fourier_boosting.binning import bin_columns, find_bins
 from rffkern._training.fourier_boosting.distributed import BoostedPartition, fit_partitions
 from rffkern._training.fourier_boosting.losses import Loss
 from rffkern._training.fourier_boosting.parameters import BASE_LEARNERS, LOSSES
 from rffkern._training.fourier_boosting.terms import LinearTerm
-from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns, find_bins
+from rffkern._training.fourier_boosting.training_rows import Columns
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,11 @@ import pytest
 from rffkern import ColumnMap, FourierBoostingClassifier, FourierBoostingRegressor, InvalidInputError
 from rffkern._rows.scaling import no_scaling
 from rffkern._training.fourier_boosting.base_learners import LEARNERS, TreeLearner
+from rffkern._training.fourier_boosting.binning import bin_columns
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.fit import mean_of_bags
 from rffkern._training.fourier_boosting.terms import FourierTerm, TreeTerm
-from rffkern._training.fourier_boosting.training_rows import Columns, bin_columns
+from rffkern._training.fourier_boosting.training_rows import Columns
 
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((400, 5))

@@ -6,21 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffkern import RowBlocks
+from rffkern._rows.copies import merge_copies
 from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.tiles import TILE
 from rffkern._rows.training_rows import LabelledRows
 from rffkern._rows.weights import RowWeights
+from rffkern._training.fourier_boosting.binning import MAX_BINS, bin_columns, binned_columns
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.parameters import LOSSES
 from rffkern._training.fourier_boosting.training_rows import (
-    MAX_BINS,
     Columns,
     LocalRows,
     RowOrder,
     assign_folds,
-    bin_columns,
-    binned_columns,
-    merge_copies,
     read_columns,
 )
 
