@@ -423,16 +423,14 @@ def _example(model: Any, method: str) -> NDArray[Any]:
     local = copy.copy(model)
     local.__dict__ = {name: value for name, value in vars(model).items() if name not in ("column_map_", "columns")}
     local.columns = None
-    found: NDArray[Any] = np.asarray(getattr(local, method)(np.zeros((1, model.expansion_.n_features))))
-    return found
+    return np.asarray(getattr(local, method)(np.zeros((1, model.expansion_.n_features))))
 
 
 def _scored_block(method: str, block: Any, model: Any) -> NDArray[Any]:
     """Answers for an array or a data frame, which may be empty."""
     if not len(block):
         return _example(model, method)[:0]
-    found: NDArray[Any] = getattr(model, method)(block)
-    return found
+    return getattr(model, method)(block)
 
 
 def _scored_frame(method: str, frame: Any, model: Any) -> Any:

@@ -274,8 +274,7 @@ class ArrowTable:
             text = truncated(next(filter(None, _texts(column)), ""), 60)
             reason = f"expected a column of numbers, got {text!r} in one of type {kind}: save it as numbers"
             raise RejectedRow(start + 1, None, column_label(j, self.columns), reason, "").error(self.path)
-        numbers: NDArray[np.float64] = column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
-        return numbers
+        return column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
 
     def _read_text(self, column: Any, j: int, each: ColumnType, start: int) -> NDArray[np.float64]:
         """Numbers or dates of a column of text; the first cell that is neither is an error."""
@@ -302,8 +301,7 @@ class ArrowTable:
         if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
             if column.null_count:
                 column = column.cast(self._double, safe=False)  # nan for null
-            labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-            return labels
+            return column.to_numpy(zero_copy_only=False)
         return np.array(_texts(column), dtype=np.str_)
 
 

@@ -34,8 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """The parser of each command."""
     action: Any = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    found: dict[str, argparse.ArgumentParser] = action.choices
-    return found
+    return action.choices
 
 
 def _bash(commands: dict[str, argparse.ArgumentParser], for_zsh: bool) -> str:

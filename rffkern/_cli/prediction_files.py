@@ -176,8 +176,7 @@ class ArrowWriter(NamedTuple):
                             for column in numbers)]
         arrays = [column if isinstance(column, pyarrow.Array) else pyarrow.array(column, each)
                   for column, each in zip(columns, self.schema.types, strict=True)]
-        data: bytes = pyarrow.record_batch(arrays, schema=self.schema).serialize().to_pybytes()
-        return data
+        return pyarrow.record_batch(arrays, schema=self.schema).serialize().to_pybytes()
 
     def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
         """Write messages once they have as many rows as a group; after an exception the file is of no use."""

@@ -140,8 +140,7 @@ class Model(Parametrised):
             self._check_fitted()
         column_map = attributes.get("column_map_")
         if column_map is not None:
-            mapped: NDArray[Any] = column_map._transform(X, type(self).__name__)
-            return mapped
+            return column_map._transform(X, type(self).__name__)
         names = None if type(X) is np.ndarray else feature_names(X, attributes.get("feature_names_in_"))
         try:
             X = check_array(X)

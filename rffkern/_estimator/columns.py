@@ -256,8 +256,7 @@ def _losses(model: Any, column_map: ColumnMap | None, rows: _Rows, validation: M
     standardize = column_map is None and model.standardize
     with listening(lambda *_: None):  # of the steps of the choice alone
         tried = model._trial_copy(standardize).fit(X, train.y, train.sample_weight)
-    losses: Double = tried._losses_of_rows(X_valid, valid.y)
-    return losses
+    return tried._losses_of_rows(X_valid, valid.y)
 
 
 def _gain(first: Double, other: Double, weights: Double, folds: NDArray[np.intp]) -> tuple[float, float]:

@@ -59,8 +59,7 @@ def sample_of(values: Double, weights: Double | None = None) -> dict[str, Any]:
 def _interpolated(x: Any, points: Double, values: Double) -> Double:
     """Linear interpolation, in a unit in which differences cannot overflow."""
     unit = float(np.abs(values).max()) or 1.0
-    found: Double = unit * np.interp(x, points, np.asarray(values) / unit)
-    return found
+    return unit * np.interp(x, points, np.asarray(values) / unit)
 
 
 def _levels(n_values: int, n_rows: int) -> Double:

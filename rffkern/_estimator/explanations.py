@@ -97,8 +97,7 @@ def sources_of(model: Any) -> Indices:
 
 def names_of(model: Any) -> NDArray[Any]:
     """Names of the raw columns, or their indices where `fit` saw none."""
-    names: NDArray[Any] = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
-    return names
+    return getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
 
 
 def of_outputs(values: Double) -> Double:

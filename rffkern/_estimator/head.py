@@ -41,8 +41,7 @@ def n_training_rows(model: Any) -> int | None:
     """The number of training rows, if the model keeps it."""
     metadata = getattr(model, "metadata_", None) or {}
     if isinstance(metadata.get("rows"), int):
-        rows: int = metadata["rows"]
-        return rows
+        return metadata["rows"]
     reference = getattr(getattr(model, "column_map_", None), "_reference", None)
     n_rows = reference.get("rows") if isinstance(reference, Mapping) else None
     return n_rows if isinstance(n_rows, int) else None

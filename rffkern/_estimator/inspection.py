@@ -142,16 +142,14 @@ def _centred(table: MappedTable, columns: Sequence[int]) -> Double:
     n_rows = len(table.rows)
     means = _mean_scores(table.reading(columns), columns, evenly_spaced(n_rows, _MOST_POINTS),
                          table.rows[evenly_spaced(n_rows, 2 * _MOST_POINTS)])
-    centred: Double = means - means.mean(axis=0)
-    return centred
+    return means - means.mean(axis=0)
 
 
 def _root_mean_square(values: Double) -> Double:
     """Over the first axis, in a unit whose squares are finite."""
     unit = np.abs(values).max(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
-    root: Double = unit * np.sqrt(((values / unit) ** 2).mean(axis=0))
-    return root
+    return unit * np.sqrt(((values / unit) ** 2).mean(axis=0))
 
 
 def some_terms(expansion: Expansion, chosen: NDArray[Any], columns: NDArray[Any] | None = None) -> Expansion:

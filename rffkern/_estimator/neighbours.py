@@ -150,8 +150,7 @@ class Neighbours:
         """Distances from the row itself."""
         moved = rows - self.own
         moved[np.isnan(moved)] = 0.0
-        found: Double = np.where(self.is_category, moved != 0, np.abs(moved) / self.units).sum(axis=1)
-        return found
+        return np.where(self.is_category, moved != 0, np.abs(moved) / self.units).sum(axis=1)
 
     def table_of(self, rows: Double) -> Any:
         """Rows as the model takes them."""
@@ -163,8 +162,7 @@ class Neighbours:
 
     def scores(self, rows: Double) -> Double:
         """Scores of rows."""
-        found: Double = self._model._raw_scores(self.table_of(rows))
-        return found
+        return self._model._raw_scores(self.table_of(rows))
 
     def cells(self, row: Double) -> list[Any]:
         """The cells of a row."""

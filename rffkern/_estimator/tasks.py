@@ -257,8 +257,7 @@ class Classifier(Predictor):
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error of the probabilities of all classes (Brier)."""
         wrong = self.predict_proba(X) - (np.asarray(y)[:, None] == self.classes_)
-        found: Double = (wrong**2).sum(axis=1)
-        return found
+        return (wrong**2).sum(axis=1)
 
     def decision_function(self, X: Any) -> Double:
         """Return the score H(x) of each row of X: its sign, or the largest of several, decides the label.

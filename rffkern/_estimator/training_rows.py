@@ -17,8 +17,7 @@ from ..errors import InvalidInputError
 def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDArray[np.float64]:
     """What the weights of the rows of each class are multiplied by, of classes and the sums of their weights."""
     if isinstance(class_weight, str):
-        balanced: NDArray[np.float64] = totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
-        return balanced
+        return totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
@@ -47,8 +46,7 @@ def check_training(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any
     A column map learns nothing of the validation rows, which copy no row that is learned from.
     """
     if model.validation_fraction is None or eval_set is not None:
-        training: Training = model._check_training(X, y, sample_weight, eval_set)
-        return training
+        return model._check_training(X, y, sample_weight, eval_set)
     model._check_params()
     sample_weight = merged_weights(X, y, sample_weight)
     try:

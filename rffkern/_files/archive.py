@@ -304,8 +304,7 @@ def _parse_header(data: bytes, n_bytes: int) -> Header:
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], list)
         and len(entry[1]) <= 2 and all(type(n) is int and 0 <= n < 1 << 62 for n in entry[1])
         for entry in entries), "the list of arrays is malformed")
-    found: Header = header
-    return found
+    return header
 
 
 def parse_json(text: str) -> Any:

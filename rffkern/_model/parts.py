@@ -101,8 +101,7 @@ class Part(Immutable):
 
     def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
         """Whether any of it reads each column, shape (n_features,)."""
-        read: NDArray[np.bool_] = np.logical_or.reduce(self._reads(n_features), axis=0)
-        return read
+        return np.logical_or.reduce(self._reads(n_features), axis=0)
 
     def _take(self, chosen: Indices) -> "Part":
         """The part of some terms alone, if it has several."""
@@ -261,8 +260,7 @@ class LinearTerms(Part):
         return np.zeros((0, n_features), dtype=bool)
 
     def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
-        read: NDArray[np.bool_] = np.logical_or.reduce(self.coefficients != 0, axis=1)
-        return read
+        return np.logical_or.reduce(self.coefficients != 0, axis=1)
 
     def _of_columns(self, columns: Indices) -> "LinearTerms":
         """The same over some columns alone."""

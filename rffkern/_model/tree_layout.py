@@ -62,8 +62,7 @@ class TreeLayout(NamedTuple):
             ranks += same & (lower | ((thresholds[:, level : level + 1] == thresholds) & (np.arange(depth) > level)))
         owner = np.repeat(np.arange(len(columns)), np.diff(self.starts))
         local = (np.arange(len(owner)) - self.starts[owner])[:, None]
-        right: NDArray[np.bool_] = local // np.maximum(self.steps, 1)[owner] % self.bases[owner] > ranks[owner]
-        return right
+        return local // np.maximum(self.steps, 1)[owner] % self.bases[owner] > ranks[owner]
 
 
 def reachable_values(columns: Double, thresholds: Double, trees: Iterable[Double], n_outputs: int) -> Double:

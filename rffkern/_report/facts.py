@@ -76,8 +76,7 @@ def report_facts(rows: LabelledRows, source: Source) -> Facts:
             facts[name] = section(rows, source, facts)
         except LeftOut as reason:
             left_out[name] = str(reason)
-    found: Facts = _plain({**facts, "left_out": left_out})
-    return found
+    return _plain({**facts, "left_out": left_out})
 
 
 def _plain(value: Any) -> Any:
@@ -134,9 +133,8 @@ def data(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
             imputed = [each for form in forms for each in form.get("imputed_from", ())]
             entry |= {"imputed_from": imputed} if imputed else {}
         columns.append(entry)
-    found: Facts = {"rows": len(rows), "rejected": source.n_rejected, "unlabelled": source.n_unlabelled,
-                    "columns": columns, "target": _target(rows)}
-    return found
+    return {"rows": len(rows), "rejected": source.n_rejected, "unlabelled": source.n_unlabelled,
+            "columns": columns, "target": _target(rows)}
 
 
 def _values(raw: Any) -> Facts:

@@ -122,19 +122,16 @@ class LabelledRows:
     @cached_property
     def mapped(self) -> NDArray[Any]:
         """The rows as the model's function takes them, (n_rows, n_mapped), clipped to its bounds."""
-        rows: NDArray[Any] = self.model.expansion_._scorer.clip(self.model._check_rows(self.X))
-        return rows
+        return self.model.expansion_._scorer.clip(self.model._check_rows(self.X))
 
     def scores_of(self, mapped: NDArray[Any]) -> Double:
         """Scores of mapped rows, (n_rows, n_outputs)."""
-        scores: Double = self.model.expansion_._scorer.score(mapped, self.model.n_jobs)
-        return scores
+        return self.model.expansion_._scorer.score(mapped, self.model.n_jobs)
 
     @cached_property
     def scores(self) -> Double:
         """Scores of the rows, (n_rows, n_outputs)."""
-        scores: Double = self.model._raw_scores(self.X)
-        return scores
+        return self.model._raw_scores(self.X)
 
     def predictions_of(self, scores: Double) -> Double:
         """Probabilities of all classes, targets, or quantiles, from scores."""
@@ -142,8 +139,7 @@ class LabelledRows:
             return probabilities(self.model._link(), scores)
         if self.quantiles:
             return np.sort(scores, axis=1)
-        predicted: Double = self.model._targets_of(scores)
-        return predicted
+        return self.model._targets_of(scores)
 
     @cached_property
     def predictions(self) -> Double:

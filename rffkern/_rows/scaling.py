@@ -225,8 +225,7 @@ class RowSums:
     def are_close(self, columns: NDArray[np.intp], width: Double) -> NDArray[np.bool_]:
         """Whether most of the first rows lie within so much of their median, column by column."""
         block = next(iter(self._weighted()))[0][:_FIRST_ROWS, columns].astype(np.float64)
-        close: NDArray[np.bool_] = (np.abs(block - np.median(block, axis=0)) <= width).mean(axis=0) > 0.5
-        return close
+        return (np.abs(block - np.median(block, axis=0)) <= width).mean(axis=0) > 0.5
 
     def within(self, column: int, center: float, width: float) -> tuple[float, float, float]:
         """Weight, mean and standard deviation of the values of a column within so much of a center."""

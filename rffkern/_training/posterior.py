@@ -29,5 +29,4 @@ def pac_bayes_bound(losses: Double, posterior: Double, s: float, n_rows: float, 
     """
     logarithms = np.log(posterior * posterior.shape[-1], out=np.zeros_like(posterior), where=posterior > 0)
     divergence = (posterior * logarithms).sum(axis=-1)
-    bound: Double = losses + (divergence + s * s / (2 * (n_rows - 1)) - math.log(delta)) / s
-    return bound
+    return losses + (divergence + s * s / (2 * (n_rows - 1)) - math.log(delta)) / s

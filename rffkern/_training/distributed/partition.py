@@ -106,8 +106,7 @@ class Partition:
             return self._method(query)(*arguments)
 
     def _method(self, name: str) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(self if self._training is None else self._training, name)
-        return found
+        return getattr(self if self._training is None else self._training, name)
 
     # Commands.
 

@@ -157,8 +157,7 @@ class ColumnSums:
 
     def column_sums(self, unit: Double, center: Double, power: int) -> Double:
         """Sums over rows of weight (X unit - center)^power."""
-        sums: Double = self._table.sum_over_rows("column_sums", self._of, unit, center, power)
-        return sums
+        return self._table.sum_over_rows("column_sums", self._of, unit, center, power)
 
 
 def check_tables(model: Any, training: PartitionBackend, evaluation: Mapping[str, PartitionBackend],

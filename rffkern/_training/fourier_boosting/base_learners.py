@@ -122,8 +122,7 @@ class BaseLearner:
     @property
     def relevance_shares(self) -> Double:
         """Relevances over their sum, (n_sources,); 0 before the first term."""
-        shares: Double = self.relevances / max(self.relevances.sum(), 1e-300)
-        return shares
+        return self.relevances / max(self.relevances.sum(), 1e-300)
 
     def record_term(self, term: Any, step: float) -> None:
         """Count a term that a round has added with a step."""

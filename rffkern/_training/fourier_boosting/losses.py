@@ -133,8 +133,7 @@ class LossData(NamedTuple):
 
     def values(self, rows: Indices) -> Double:
         """Values of some rows, (n_outputs, n_rows), which their scores are less."""
-        values: Double = self.intercept[:, None] - self.initial_scores[:, rows]
-        return values
+        return self.intercept[:, None] - self.initial_scores[:, rows]
 
 
 def _spread(values: Double, weights: Double) -> float:

@@ -181,8 +181,7 @@ class SparseLinearLearner(BaseLearner):
         """Ridges of the columns, (n_columns, 1), of geometric mean `ridge`."""
         logs = 2 * (1 - power) * np.log(np.where(self._varies, sparse.inverse_scale, 1.0))
         mean = logs[self._varies].mean() if self._varies.any() else 0.0
-        ridges: Double = ridge * np.exp(np.clip(logs - mean, -30, 30))[:, None]
-        return ridges
+        return ridge * np.exp(np.clip(logs - mean, -30, 30))[:, None]
 
     def _loss_after_steps(self, rows: BaggedRows) -> float:
         """The lowest validation loss after one of some steps with the ridges, all of which are taken back."""
@@ -205,8 +204,7 @@ class SparseLinearLearner(BaseLearner):
         means, weight, total = cells.means[:, None], local.weight[:n_train, None].astype(np.float64), local.totals[0]
 
         def transposed_products(vectors: Double) -> Double:
-            found: Double = cells.columns.products(vectors, n_threads) - means * vectors.sum(axis=0)
-            return found
+            return cells.columns.products(vectors, n_threads) - means * vectors.sum(axis=0)
 
         gradient = np.ascontiguousarray(local.gradient[:, :n_train].T, dtype=np.float64)
         residuals = transposed_products(gradient) * self._varies[:, None]

@@ -75,13 +75,11 @@ class Mahalanobis(NamedTuple):
     @property
     def matrix(self) -> Double:
         """M."""
-        found: Double = np.einsum("ij,kj->ik", self.root, self.root)
-        return found
+        return np.einsum("ij,kj->ik", self.root, self.root)
 
     def rotated(self, X: Double) -> Double:
         """Rows x' L, whose squared distances are those of M."""
-        found: Double = np.einsum("ij,jk->ik", X, self.root)
-        return found
+        return np.einsum("ij,jk->ik", X, self.root)
 
     def regression(self, rows: ChoiceRows) -> DenseRegression:
         """The regression with this kernel, on rows x' L, of which it has not learned yet."""
@@ -212,8 +210,7 @@ def _squares(distance: Mahalanobis, rows: ChoiceRows, others: ChoiceRows) -> Dou
     """Squared errors (n_others,) of a regression at rows that it has not learned from."""
     regression = distance.regression(rows)
     regression.fit(distance.choice)
-    squares: Double = ((regression.predict(distance.rotated(others.X)) - others.targets) ** 2).mean(axis=0)
-    return squares
+    return ((regression.predict(distance.rotated(others.X)) - others.targets) ** 2).mean(axis=0)
 
 
 class StackedFeatures:

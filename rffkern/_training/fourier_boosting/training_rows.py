@@ -308,10 +308,9 @@ class LocalRows:
 
     def best_step(self) -> float:
         """The multiple of the direction of lowest training loss, by Newton's method from 1."""
-        step: float = boosting.best_step(
+        return boosting.best_step(
             self._kernel, self._parameters, self.scores, self.directions, 1.0, self._targets, self.weight, self.n_train,
             _NEWTON_ITERATIONS, self._step_unit * _LARGEST_MOVE, self._step_unit * _SMALLEST_MOVE, self.n_threads)
-        return step
 
     def add_step(self, step: float) -> Losses:
         """Add a multiple of the direction to the scores; gradient, Hessian and losses become those there."""
@@ -363,8 +362,7 @@ class LocalRows:
         """Weights of the rows in the least squares of Fourier terms."""
         if not self._weights_by_hessian:
             return self.weight
-        weight: Single = self.hessian[0] if len(self.hessian) == 1 else self.hessian.mean(axis=0)
-        return weight
+        return self.hessian[0] if len(self.hessian) == 1 else self.hessian.mean(axis=0)
 
     def block(self, rows: slice) -> tuple[NDArray[Any], ...]:
         """A copy of some of the rows: what `LocalRows` is made of, up to the targets."""

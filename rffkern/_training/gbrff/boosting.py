@@ -179,8 +179,7 @@ def convergence_bound(rounds: Sequence[Round], intercepts: Double, learning_rate
     """
     steps = np.array([[step for _, step in terms] for terms in rounds]).reshape(-1, len(intercepts))
     falls = np.cosh(steps) - np.tanh(steps / learning_rate) * np.sinh(steps)
-    bounds: Double = np.cumprod(np.vstack([1 / np.cosh(intercepts), falls]), axis=0).mean(axis=1)
-    return bounds
+    return np.cumprod(np.vstack([1 / np.cosh(intercepts), falls]), axis=0).mean(axis=1)
 
 
 def feature_importances(rounds: Sequence[Round], losses: Sequence[float], deviations: Double, column_map: Any

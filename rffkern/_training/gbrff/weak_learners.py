@@ -150,8 +150,7 @@ class LandmarkSearch:
 
 def in_root_mean_squares(r: NDArray[Any], loss: float) -> NDArray[Any]:
     """Residuals of the squared loss in units of their root mean square."""
-    scaled: NDArray[Any] = r * r.dtype.type(1 / math.sqrt(max(loss, _SMALLEST_LOSS)))
-    return scaled
+    return r * r.dtype.type(1 / math.sqrt(max(loss, _SMALLEST_LOSS)))
 
 
 def _padded(n_numbers: int, multiple: int) -> int:
@@ -175,5 +174,4 @@ def _next_to_mean(omegas: Double, phases: Double, unit: float) -> Double:
     """Of all landmarks with these phases, those closest to the mean of the rows."""
     omegas = omegas / unit
     transposed = omegas.swapaxes(-1, -2)
-    x: Double = (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0] / unit
-    return x
+    return (transposed @ np.linalg.solve(omegas @ transposed, phases))[..., 0] / unit

@@ -75,8 +75,7 @@ class DenseRegression:
         expects: that of row i has the variance s^2 / (A^-1)_ii (S. Sundararajan and S. Keerthi, 2001, "Predictive
         approaches for choosing hyperparameters in Gaussian processes", equation 10).
         """
-        found: Double = (self.coefficients**2 / self._inverse.diagonal()).mean(axis=1)
-        return found
+        return (self.coefficients**2 / self._inverse.diagonal()).mean(axis=1)
 
     def residuals_without(self, folds: Indices) -> Double:
         """Of each row without its fold, (n_outputs, n_rows); targets of rows in the fold -1."""
@@ -125,8 +124,7 @@ def standard_deviations(kernels: KernelTerms, reg_lambda: float, signal_variance
             between = np.empty((len(X), len(others[block])))
             DenseKernels(others[block], X, n_threads).fill(ones, kernels.shape, between)
             missing[block] = 1 - (between * (inverse @ between)).sum(axis=0)
-    found: Double = np.sqrt((np.maximum(missing, 0) + reg_lambda)[:, None] * signal_variance)
-    return found
+    return np.sqrt((np.maximum(missing, 0) + reg_lambda)[:, None] * signal_variance)
 
 
 def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start: Choice, step: float,

@@ -66,8 +66,7 @@ class Choice(NamedTuple):
     @property
     def inverse(self) -> Double:
         """1 / length scale of each column."""
-        inverse: Double = np.sqrt(self.scale * self.relevances)
-        return inverse
+        return np.sqrt(self.scale * self.relevances)
 
 
 def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: int, are_labels: bool,

@@ -38,8 +38,7 @@ class Region(NamedTuple):
         """So many at most of the rows that it learns from, in the random order of all rows."""
         is_learned = np.zeros(len(shuffled), dtype=bool)
         is_learned[self.learned] = True
-        rows: Indices = shuffled[is_learned[shuffled]][:most_rows]
-        return rows
+        return shuffled[is_learned[shuffled]][:most_rows]
 
 
 class Division(NamedTuple):

@@ -126,5 +126,4 @@ def _factor(gram: Double, between: Double, reg_lambda: float) -> Double:
 
 
 def _norms(vectors: Double) -> Double:
-    norms: Double = np.sqrt((vectors * vectors).sum(axis=1))
-    return norms
+    return np.sqrt((vectors * vectors).sum(axis=1))

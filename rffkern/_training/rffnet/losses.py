@@ -48,8 +48,7 @@ def classification_loss(n_outputs: int) -> Loss:
 
 
 def _means(targets: Double, weights: RowWeights) -> Double:
-    means: Double = weights.mean(targets)
-    return means
+    return weights.mean(targets)
 
 
 def _quantiles(targets: Double, weights: RowWeights, share: float) -> Double:
