@@ -227,8 +227,7 @@ class Classifier(Predictor):
     def _check_training(self, X: Any, y: Any, sample_weight: Any, eval_set: Any = None,
                         division: "Division | None" = None) -> "Training":
         """Check parameters and rows."""
-        from .._rows.training_rows import check_labelled
-        from .training_rows import with_class_weights
+        from .._rows.training_rows import check_labelled, with_class_weights
 
         self._check_params()
         try:

@@ -9,7 +9,7 @@ from .._native.array_types import Double, Indices, NDArray
 from ..errors import InvalidInputError
 from .row_blocks import RowBlocks, check_rows
 from .scaling import standardised_targets, target_scaling
-from .validation import check_known_labels, check_labels, check_names, check_targets
+from .validation import LARGEST_VALUE, check_known_labels, check_labels, check_names, check_targets
 from .weights import RowWeights, check_weights
 
 
@@ -118,6 +118,31 @@ def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: N
     position[present] = check_known_labels(labels[present], known, len(present), "y")
     rows = _without_weightless(LabelledRows(X, position[codes], weights, len(known)))
     return _labelled_training(names, rows, known)
+
+
+def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDArray[np.float64]:
+    """What the weights of the rows of each class are multiplied by, of classes and the sums of their weights."""
+    if isinstance(class_weight, str):
+        return totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise InvalidInputError(f"class_weight must have labels of y, such as {labels[0]!r}, got {unknown[0]!r}")
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])
+
+
+def with_class_weights(training: Training, class_weight: Any) -> Training:
+    """The same rows, weighted by their classes; validation rows keep their weights."""
+    if class_weight is None:
+        return training
+    rows = training.rows
+    totals = np.bincount(rows.codes, rows.weights.each, minlength=rows.n_classes)
+    factors = class_factors(class_weight, training.classes, totals)
+    each = rows.weights.each * factors[rows.codes]
+    with np.errstate(over="ignore"):
+        given_total = min(float(rows.weights.unit * each.sum()), LARGEST_VALUE)
+    each = each / each[each > 0].mean()
+    return training._replace(rows=rows._replace(weights=RowWeights(len(each), each, given_total)))
 
 
 def check_with_targets(X: Any, y: Any, sample_weight: Any, n_threads: int | None, min_samples: int = 2) -> Training:

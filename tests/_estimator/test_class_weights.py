@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from rffkern import FourierBoostingClassifier, InvalidInputError, load, save
-from rffkern._estimator.training_rows import with_class_weights
-from rffkern._rows.training_rows import check_labelled
+from rffkern._rows.training_rows import check_labelled, with_class_weights
 
 X = np.random.default_rng(0).standard_normal((90, 2))
 Y = np.array(["few"] * 30 + ["many"] * 60)

@@ -6,7 +6,7 @@ from helpers.families import X, fit, known, quick, same_state, target_of
 
 from rffkern import ColumnMap, InvalidInputError, RowBlocks
 from rffkern._estimator.registry import FAMILIES
-from rffkern._estimator.training_rows import validation_rows
+from rffkern._estimator.validation_split import validation_rows
 
 pytestmark = pytest.mark.slow
 

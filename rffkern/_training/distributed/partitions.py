@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._estimator.training_rows import class_factors
 from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import scaling_from
-from ..._rows.training_rows import Training
+from ..._rows.training_rows import Training, class_factors
 from ..._rows.validation import check_known_labels, check_names
 from ...errors import InvalidInputError
 from .partition import Command, PartitionSummary, Request, partition_named

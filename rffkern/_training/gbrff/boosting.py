@@ -20,7 +20,7 @@ from ..._estimator.checkpoints import (
     state_to_continue,
 )
 from ..._estimator.monitor import Monitor, RoundInfo, TimeLimit
-from ..._estimator.training_rows import check_training
+from ..._estimator.validation_split import check_training
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native.array_types import Double

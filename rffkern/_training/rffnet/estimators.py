@@ -13,12 +13,11 @@ from ..._estimator.links import SoftmaxLink
 from ..._estimator.monitor import TimeLimit
 from ..._estimator.parameters import Attribute, ClassWeight, Density, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import Classifier, Regressor
-from ..._estimator.training_rows import with_class_weights
 from ..._model.expansion import Expansion
 from ..._native.array_types import Double, NDArray
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng, check_scalar, choice, number
 from ..._rows.groups import Division
-from ..._rows.training_rows import Training, check_more_labels
+from ..._rows.training_rows import Training, check_more_labels, with_class_weights
 from ..._rows.validation import to_array
 from ...errors import InvalidInputError
 from .losses import Loss, classification_loss, regression_loss

@@ -16,7 +16,7 @@ from ..._estimator.checkpoints import (
     state_to_continue,
 )
 from ..._estimator.monitor import Monitor, TimeLimit
-from ..._estimator.training_rows import check_training
+from ..._estimator.validation_split import check_training
 from ..._model.expansion import Expansion
 from ..._model.parts import KernelTerms
 from ..._native.array_types import Double, NDArray

@@ -1,42 +1,17 @@
-"""Rows that an estimator is trained on: class weights and validation rows."""
+"""Validation rows that an estimator splits off its training rows, by the parameter `validation_fraction`."""
 
 from typing import Any
 
 import numpy as np
 
 from .._column_map.copies import merged_weights
-from .._native.array_types import Indices, NDArray
+from .._native.array_types import Indices
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks, take_rows
 from .._rows.training_rows import Training
-from .._rows.validation import LARGEST_VALUE, as_numeric, check_labels, to_array
+from .._rows.validation import as_numeric, check_labels, to_array
 from .._rows.weights import RowWeights, check_weights
 from ..errors import InvalidInputError
-
-
-def class_factors(class_weight: Any, classes: Any, totals: NDArray[Any]) -> NDArray[np.float64]:
-    """What the weights of the rows of each class are multiplied by, of classes and the sums of their weights."""
-    if isinstance(class_weight, str):
-        return totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
-    labels = classes.tolist()
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown:
-        raise InvalidInputError(f"class_weight must have labels of y, such as {labels[0]!r}, got {unknown[0]!r}")
-    return np.array([float(class_weight.get(label, 1.0)) for label in labels])
-
-
-def with_class_weights(training: Training, class_weight: Any) -> Training:
-    """The same rows, weighted by their classes; validation rows keep their weights."""
-    if class_weight is None:
-        return training
-    rows = training.rows
-    totals = np.bincount(rows.codes, rows.weights.each, minlength=rows.n_classes)
-    factors = class_factors(class_weight, training.classes, totals)
-    each = rows.weights.each * factors[rows.codes]
-    with np.errstate(over="ignore"):
-        given_total = min(float(rows.weights.unit * each.sum()), LARGEST_VALUE)
-    each = each / each[each > 0].mean()
-    return training._replace(rows=rows._replace(weights=RowWeights(len(each), each, given_total)))
 
 
 def check_training(model: Any, X: Any, y: Any, sample_weight: Any, eval_set: Any,
