@@ -106,14 +106,14 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
         Operations that the bags have taken.
     """
     columns = np.flatnonzero(ridge_rows.relevances)
-    searched, judging = _halves(ridge_rows)
+    searched, unseen = _halves(ridge_rows)
     n_tried = min(_TRIED, len(searched), _rows_for(_SHARE_OF_WORK * work / _N_REGRESSIONS, len(columns)))
     are_labels, n_outputs = ridge_rows.are_labels, len(ridge_rows.targets)
     if ((are_labels and n_outputs > 1) or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(ridge_rows.rows) > MOST_ROWS or n_tried < max(_FEWEST, _ROWS_PER_COLUMN * len(columns))):
         return None
     # From the length scales on, on few rows: worth it by these, and by rows that had no part in it.
-    few, others = (_some(ridge_rows, places, columns) for places in (searched[:n_tried], judging[:_TRIED]))
+    few, others = (_some(ridge_rows, places, columns) for places in (searched[:n_tried], unseen[:_TRIED]))
     diagonal = with_scale(few, Mahalanobis(np.diag(start.inverse[columns]), start.reg_lambda), are_labels)
     learned = learn_by_gradients(few, diagonal, are_labels)
     if not learned.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf

@@ -181,9 +181,9 @@ class ExactStepRows(ExponentialRows):
         step = exponential_step(*sums)
         low, high = -_LARGEST_STEP, _LARGEST_STEP
         for _ in range(_MAX_NEWTON_STEPS):
-            slope, curvature = derivatives(step)
-            low, high = (low, step) if slope > 0 else (step, high)
-            trial = step - slope / curvature if curvature > 0 else step
+            first, second = derivatives(step)
+            low, high = (low, step) if first > 0 else (step, high)
+            trial = step - first / second if second > 0 else step
             trial = trial if low < trial < high else 0.5 * (low + high)
             if abs(trial - step) <= _STEP_TOLERANCE * max(1.0, abs(step)):
                 return trial

@@ -141,50 +141,50 @@ class PackedRows:
 class StreamedRows(PackedRows):
     """Rows whose tiles are made anew of RowBlocks in every pass, in source order; samples are collected on the way.
 
-    `members` are the rows of each sample, sorted.  The sample after the one that was last asked for is collected during
-    the next pass, so that the rounds need no pass of their own for it.  Signs take a byte a row, and residuals none:
-    they are made of the scores where they are read, in a buffer that all outputs share.
+    `sample_rows` are the rows of each sample, sorted.  The sample after the one that was last asked for is collected
+    during the next pass, so that the rounds need no pass of their own for it.  Signs take a byte a row, and residuals
+    none: they are made of the scores where they are read, in a buffer that all outputs share.
     """
 
     keeps_residuals = False
 
     def __init__(self, X: RowBlocks, weights: RowWeights, scaling: Scaling, dtype: np.dtype[Any], n_components: int,
-                 n_threads: int, members: Sequence[Indices] = ()) -> None:
+                 n_threads: int, sample_rows: Sequence[Indices] = ()) -> None:
         n_features = scaling.center.size
         super().__init__(np.empty((0, n_features, TILE), dtype), weights, n_components, n_threads)
         self._streamed = StreamedTiles(X, scaling, dtype, n_threads, weights)
-        self._scaling, self._members = scaling, members
+        self._scaling, self._sample_rows = scaling, sample_rows
         self._signs, self._residuals = np.empty((2, 0, TILE), dtype)  # buffers, as large as was needed so far
-        largest = max(map(len, members), default=0)
+        largest = max(map(len, sample_rows), default=0)
         self.largest_sample = -(-largest // TILE)
         self._rows, self._collected, self._wanted = np.empty((largest, n_features)), -1, 0  # samples by their index
         self._sample_tiles, self._packed = aligned((self.largest_sample, n_features, TILE), dtype), -1
 
     def measured_blocks(self) -> Iterator[tuple[slice, NDArray[Any], float]]:
         """Yield (slice of tiles, tiles, largest length of a row) over all rows, and collect a sample."""
-        collects = len(self._members) > 0 and self._wanted != self._collected
+        collects = len(self._sample_rows) > 0 and self._wanted != self._collected
         yield from self._streamed.measured_blocks(self._collect if collects else None)
         if collects:
             self._collected = self._wanted
 
     def _collect(self, rows: slice, block: NDArray[Any]) -> None:
-        members = self._members[self._wanted]
-        first, last = np.searchsorted(members, (rows.start, rows.stop))
-        self._rows[first:last] = block[members[first:last] - rows.start]
+        sample_rows = self._sample_rows[self._wanted]
+        first, last = np.searchsorted(sample_rows, (rows.start, rows.stop))
+        self._rows[first:last] = block[sample_rows[first:last] - rows.start]
 
     def sample(self, t: int) -> Sample:
         """The sample of round t, which takes a pass unless the last one has collected it."""
-        index = t % len(self._members)
-        members = self._members[index]
+        index = t % len(self._sample_rows)
+        sample_rows = self._sample_rows[index]
         if index != self._packed:
             if index != self._collected:
                 self._wanted = index
                 for _ in self.measured_blocks():
                     pass
-            self._wanted = (index + 1) % len(self._members)
-            pack(self._rows[: len(members)], self._scaling, self.dtype, self.n_threads, out=self._sample_tiles)
+            self._wanted = (index + 1) % len(self._sample_rows)
+            pack(self._rows[: len(sample_rows)], self._scaling, self.dtype, self.n_threads, out=self._sample_tiles)
             self._packed = index
-        return self._sample(self._sample_tiles[: -(-len(members) // TILE)], len(members), members)
+        return self._sample(self._sample_tiles[: -(-len(sample_rows) // TILE)], len(sample_rows), sample_rows)
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
         """Yield tiles block by block."""
@@ -239,12 +239,12 @@ def pack_samples(X: Any, weights: RowWeights, scaling: Scaling, precision: str, 
     elif weights.has_zeros:
         order = weights.positive().astype(order.dtype)[order]
     edges = sample_edges(len(order), n_samples)
-    members = [order[start * TILE : stop * TILE] for start, stop in itertools.pairwise(edges)]
-    for each in members:
+    sample_rows = [order[start * TILE : stop * TILE] for start, stop in itertools.pairwise(edges)]
+    for each in sample_rows:
         each.sort()
 
     def stream_in(dtype: np.dtype[Any]) -> tuple[StreamedRows, float]:
-        rows = StreamedRows(X, weights, scaling, dtype, n_components, n_threads, members)
+        rows = StreamedRows(X, weights, scaling, dtype, n_components, n_threads, sample_rows)
         return rows, max(length for _, _, length in rows.measured_blocks())
 
     return in_precision(stream_in, precision, single_length)

@@ -1,7 +1,7 @@
 """The marginal likelihood of a Gaussian process, and the kernel and noise that maximise it.
 
-A kernel machine that is regularised by lambda predicts what a Gaussian process predicts whose covariance is the kernel
-and whose noise has variance lambda.  The likelihood of the targets under that process is a measure of length scales.
+Kernel ridge regression predicts what a Gaussian process predicts whose covariance is the kernel and whose noise has the
+variance lambda.  The likelihood of the targets under that process says how good length scales and lambda are.
 """
 
 import itertools

@@ -48,14 +48,14 @@ def n_validation_rows(n_samples: int, n_features: int, fraction: float) -> int:
     return min(int(fraction * n_samples), _LARGEST_VALIDATION, _LARGEST_VALIDATION_NUMBERS // n_features)
 
 
-def shuffled_epoch(rows: TargetRows, members: Indices, batch_size: int,
+def shuffled_epoch(rows: TargetRows, training_rows: Indices, batch_size: int,
                    rng: "np.random.Generator") -> Iterator[tuple[TargetRows, list[Indices], bool]]:
-    """Yield the rows `members` of one epoch as `shuffled_passes` does, and whether a part of it ends with them."""
-    n_passes = -(-_STEPS_PER_EPOCH // -(-len(members) // batch_size))
-    n_parts = -(-len(members) // (_STEPS_PER_PART * batch_size))
-    part_size = -(-len(members) // (n_parts * batch_size)) * batch_size
-    n_taken, n_left = 0, n_passes * len(members)
-    for block, orders in shuffled_passes(rows, members, n_passes, part_size, rng):
+    """Yield the training rows of one epoch as `shuffled_passes` does, and whether a part of it ends with them."""
+    n_passes = -(-_STEPS_PER_EPOCH // -(-len(training_rows) // batch_size))
+    n_parts = -(-len(training_rows) // (_STEPS_PER_PART * batch_size))
+    part_size = -(-len(training_rows) // (n_parts * batch_size)) * batch_size
+    n_taken, n_left = 0, n_passes * len(training_rows)
+    for block, orders in shuffled_passes(rows, training_rows, n_passes, part_size, rng):
         n_rows = len(orders) * len(orders[0])
         n_taken, n_left = n_taken + n_rows, n_left - n_rows
         ends_part = n_left == 0 or (n_passes == 1 and n_taken >= part_size)
@@ -63,26 +63,26 @@ def shuffled_epoch(rows: TargetRows, members: Indices, batch_size: int,
         n_taken = 0 if ends_part else n_taken
 
 
-def shuffled_passes(rows: TargetRows, members: Indices, n_passes: int, part_size: int,
+def shuffled_passes(rows: TargetRows, training_rows: Indices, n_passes: int, part_size: int,
                     rng: "np.random.Generator") -> Iterator[tuple[TargetRows, list[Indices]]]:
     """Yield rows of one array, and shuffled orders of some of them, at most `part_size`, for one pass or several.
 
-    Together they pass over the rows `members` several times.
+    Together they pass over the training rows several times.
     """
-    for block, orders in _shuffled_blocks(rows, members, n_passes, rng):
+    for block, orders in _shuffled_blocks(rows, training_rows, n_passes, rng):
         for start in range(0, len(orders[0]), part_size):
             yield block, [order[start : start + part_size] for order in orders]
 
 
-def _shuffled_blocks(rows: TargetRows, members: Indices, n_passes: int,
+def _shuffled_blocks(rows: TargetRows, training_rows: Indices, n_passes: int,
                      rng: "np.random.Generator") -> Iterator[tuple[TargetRows, list[Indices]]]:
-    """Yield (rows of one array, orders of the members among them); streamed rows are shuffled within blocks."""
+    """Yield (rows of one array, orders of the training rows among them); streamed rows are shuffled within blocks."""
     if not isinstance(rows.X, RowBlocks):
-        yield rows, [members[rng.permutation(len(members))] for _ in range(n_passes)]
+        yield rows, [training_rows[rng.permutation(len(training_rows))] for _ in range(n_passes)]
         return
     for _ in range(n_passes):
         for place, block in rows.X._shuffled_blocks(rng):
-            here = members[slice(*np.searchsorted(members, (place.start, place.stop)))] - place.start
+            here = training_rows[slice(*np.searchsorted(training_rows, (place.start, place.stop)))] - place.start
             if len(here):
                 yield (TargetRows(block, rows.values[place], rows.weights.of(place)),
                        [here[rng.permutation(len(here))]])

@@ -84,8 +84,8 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
         validation_rows = state.validation_rows
     else:
         validation_rows = np.sort(rng.permutation(n_samples)[:n_validation])
-    members = np.delete(positive, validation_rows)  # rows that steps are taken on
-    first_rows = taken(rows, members[:: -(-len(members) // max(1, _FIRST_LOSS_NUMBERS // n_features))])
+    training_rows = np.delete(positive, validation_rows)  # rows that steps are taken on
+    first_rows = taken(rows, training_rows[:: -(-len(training_rows) // max(1, _FIRST_LOSS_NUMBERS // n_features))])
     if n_validation:
         validation = {"valid_0": taken(rows, positive[validation_rows])}
 
@@ -98,20 +98,20 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
     for restart in range(1, n_restarts + 1):
         start = (_initial_state(model, rows, training, scaling, loss, rng) if state is None else
                  state.continued(training, n_samples))._replace(n_samples=n_samples, validation_rows=validation_rows)
-        network, batch_size = start.network, min(model.batch_size, len(members))
+        network, batch_size = start.network, min(model.batch_size, len(training_rows))
         objective = Objective(network, loss, scaling, batch_size, model.n_jobs)
 
         # Losses before the first step.  The first of the validation sets decides.
         train_loss = objective.mean_loss(first_rows)
         losses = {name: objective.mean_loss(each) for name, each in validation.items()}
-        stages = stages_of(model, loss.penalty_factor, len(members), continues=state is not None)
+        stages = stages_of(model, loss.penalty_factor, len(training_rows), continues=state is not None)
         schedule = Schedule(network, stages, _first(losses, train_loss))
         monitor = Monitor(model.max_epochs, callback=callback, verbose=model.verbose,
                           unit="epoch" if n_restarts == 1 else f"restart {restart}, epoch", limit=limit)
         monitor.record(train_loss, losses)
         continues = True
         while continues:
-            epoch = shuffled_epoch(rows, members, batch_size, rng)
+            epoch = shuffled_epoch(rows, training_rows, batch_size, rng)
             train_loss, losses, wants_more = _train_epoch(objective, schedule, epoch, validation, model.reg_l1, limit)
             continues = monitor.record(train_loss, losses) and wants_more
         del objective  # its scratch, before that of the next restart
@@ -230,18 +230,18 @@ def partial_fit_network(model: Any, training: Training) -> Fitted:
     loss, state, rng = model._loss(training.center.size), state_to_continue(model, training), check_rng(
         model.random_state)
     rows = numeric_rows(training.rows, training, None if state is None else (state.center, state.scale))
-    members = rows.weights.positive()
+    training_rows = rows.weights.positive()
     if state is None:
         scaling = _measured_scaling(model, training, rows)
         if not scaling.inverse_scale.any():
             raise InvalidInputError("X must have rows that differ in the first call of partial_fit, which chooses the "
-                                    f"units of columns, got {len(members)} row(s) without spread: pass more rows")
+                                    f"units of columns, got {len(training_rows)} row(s) without spread: pass more rows")
         state = _initial_state(model, rows, training, scaling, loss, rng)
     else:
-        state = state.continued(training, len(members))
-    objective = Objective(state.network, loss, state.scaling, min(model.batch_size, len(members)), model.n_jobs)
+        state = state.continued(training, len(training_rows))
+    objective = Objective(state.network, loss, state.scaling, min(model.batch_size, len(training_rows)), model.n_jobs)
     eta, mu, _ = stages_of(model, loss.penalty_factor, state.n_seen, continues=True)[0]
-    for block, orders in shuffled_passes(rows, members, 1, len(members), rng):
+    for block, orders in shuffled_passes(rows, training_rows, 1, len(training_rows), rng):
         objective.descend(block, orders, eta, mu, model.reg_l1)
     return _fitted(training, state, state.network.values(), Monitor(0))
 
