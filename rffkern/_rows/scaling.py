@@ -10,7 +10,7 @@ from .._native import scoring
 from .._native.array_types import Double, NDArray
 from .._protocol.warning import warn
 from ..errors import DataConversionWarning, InvalidInputError
-from .row_blocks import RowBlocks
+from .row_blocks import RowBlocks, take_rows
 from .threads import check_n_threads
 from .weights import RowWeights
 
@@ -40,6 +40,10 @@ class Scaling(NamedTuple):
     mean_variance: float  # of the raw columns
     deviations: Double  # (n_features,), of the scaled columns: 1 or 0 where they are standardised
     farthest: float = math.inf  # bound on values in units of the scaling, if some column has outliers
+
+    def take(self, X: Any, indices: NDArray[np.intp]) -> Double:
+        """Some rows of an array or RowBlocks, scaled."""
+        return (take_rows(X, indices) - self.center) * self.inverse_scale
 
     def raw(self, values: NDArray[Any], columns: Any = slice(None)) -> Double:
         """Raw values from scaled ones of some columns; of columns that do not vary, from 0, the center."""

@@ -1,4 +1,4 @@
-"""The pseudo-posteriors of trained landmark models, and what PAC-Bayes theory says of them."""
+"""The pseudo-posteriors over the cosines of landmarks, and what PAC-Bayes theory says of them."""
 
 import math
 from typing import Any
@@ -9,6 +9,12 @@ from .._native.array_types import Double
 
 POSTERIOR = ("The weights q_lj of the cosines of each landmark, of sum 1 over j; 1 / K for a landmark that the model "
              "has no use for.")
+
+
+def pseudo_posterior(log_weights: Double) -> Double:
+    """Weights proportional to exp(log_weights), summing to 1 along the last axis; no exponential overflows."""
+    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def posterior_of(model: Any, shape: tuple[int, ...]) -> Double:

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double
 from .._native.scoring import LARGEST_SINGLE_ANGLE
-from .._rows.row_blocks import draw_in_slices, take_rows
+from .._rows.row_blocks import draw_in_slices
 from .._rows.scaling import Scaling
 from ..errors import InvalidInputError
 
@@ -89,17 +88,6 @@ def resolved_gamma(gamma: str | float, kernel: str, standardize: bool, scaling: 
 def largest_single_length(gamma: float, kernel: str) -> float:
     """Length of a row up to which single precision resolves its angles, but for those of unusually large omegas."""
     return LARGEST_SINGLE_ANGLE / (_USUAL_SIZES[kernel] * math.sqrt(2 * gamma))
-
-
-def pseudo_posterior(log_weights: Double) -> Double:
-    """Weights proportional to exp(log_weights), summing to 1 along the last axis; no exponential overflows."""
-    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def standardised_rows(X: Any, indices: NDArray[np.intp], scaling: Scaling) -> Double:
-    """Some rows of an array or RowBlocks in the units learning takes place in."""
-    return (take_rows(X, indices) - scaling.center) * scaling.inverse_scale
 
 
 def feature_units(points: Double, scaling: Scaling) -> Double:

@@ -21,7 +21,6 @@ from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, StreamedTiles, aligned, in_precision, pack, tiled
 from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
-from ..spectral import standardised_rows
 
 Indices = NDArray[np.integer[Any]]
 
@@ -305,4 +304,4 @@ class LocalData:
 
     def draw(self, rng: "np.random.Generator", n_draws: int, scaling: Scaling) -> Double:
         """Standardised rows, drawn with replacement by their weight; uses n_draws uniform numbers."""
-        return standardised_rows(self._X, self._weights.draw(rng, n_draws), scaling)
+        return scaling.take(self._X, self._weights.draw(rng, n_draws))

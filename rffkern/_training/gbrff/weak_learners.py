@@ -15,7 +15,8 @@ from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import DOUBLE, SINGLE, TILE, aligned
-from ..spectral import feature_units, pseudo_posterior
+from ..posterior import pseudo_posterior
+from ..spectral import feature_units
 from .packed_rows import Sample, n_strips
 
 # Where descents end, and the relative rounding error of a loss in each precision.

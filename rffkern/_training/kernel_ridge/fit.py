@@ -127,7 +127,7 @@ def _record_of_targets(rows: Any, targets: Double, units: Scaling, model: Any, r
     counted = rows.weights.positive()
     if not 1 < len(counted) <= FEW_ROWS:
         return None
-    few = ChoiceRows(_scaled(rows.X, counted, units), np.ascontiguousarray(targets[:, counted]),
+    few = ChoiceRows(units.take(rows.X, counted), np.ascontiguousarray(targets[:, counted]),
                      rows.weights.each[counted], model.n_jobs)
     regression = DenseRegression(few, model.kernel)
     if not regression.fit(Choice(np.ones(few.X.shape[1]), 1.0, reg_lambda)):
@@ -159,15 +159,11 @@ def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, som
         choice = Choice(relevances, scale, reg_lambda)
     else:
         some = some[rows.weights.each[some] > 0][:MORE_ROWS]
-        few = ChoiceRows(_scaled(rows.X, some, scaling), np.ascontiguousarray(targets[:, some]),
+        few = ChoiceRows(scaling.take(rows.X, some), np.ascontiguousarray(targets[:, some]),
                          rows.weights.each[some], model.n_jobs)
         choice = choose(few, model.kernel, reg_lambda, model.cache_size * _MEGABYTE, are_labels, relevances, scale)
     with np.errstate(divide="ignore"):
         return np.minimum(1 / choice.inverse, _LARGEST_LENGTH), choice.reg_lambda
-
-
-def _scaled(X: Any, indices: Indices, scaling: Scaling) -> Double:
-    return (take_rows(X, indices) - scaling.center) * scaling.inverse_scale
 
 
 def _divide(model: Any, rows: Any, scaling: Scaling, length_scale: Double) -> tuple[Division, int]:
@@ -178,7 +174,7 @@ def _divide(model: Any, rows: Any, scaling: Scaling, length_scale: Double) -> tu
         size = LARGEST_REGION if len(weighted) > MOST_ROWS else None
     if size is None or len(weighted) <= size:
         return undivided(n_rows), n_rows
-    X = _scaled(rows.X, weighted, scaling).T
+    X = scaling.take(rows.X, weighted).T
     units = np.maximum(np.abs(X).max(axis=1) / _LARGEST_VALUE, 1.0)
     with np.errstate(over="ignore"):
         relevances = (units / length_scale) ** 2
@@ -267,7 +263,7 @@ class RegionLearner(NamedTuple):
             n_systems >= _MANY_SYSTEMS and n_rows <= min(_ROWS_PER_SYSTEM * n_systems, _MOST_DENSE))
         if not is_cheaper or self.precision != "single" or not (self.weights > 0).all():
             return None
-        few = ChoiceRows(_scaled(self.X, np.arange(n_rows), self.units), self.targets, self.weights, self.n_jobs)
+        few = ChoiceRows(self.units.take(self.X, np.arange(n_rows)), self.targets, self.weights, self.n_jobs)
         regression = DenseRegression(few, self.kernel)
         if not regression.fit(Choice(np.ones(few.X.shape[1]), 1.0, self.reg_lambda)):
             return None

@@ -6,7 +6,6 @@ from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling
 from ..._rows.training_rows import LabelledRows
 from ...errors import InvalidInputError
-from ..spectral import standardised_rows
 
 Landmarks = tuple[Double, Indices, Double]  # standardised points, their classes, own weights
 
@@ -26,7 +25,7 @@ def random_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng
     indices = rows.weights.draw(rng, n_landmarks)
     # A row of integer weight equals so many copies, of which the landmark is one.
     own_weight = np.minimum(rows.weights.each[indices], 1 / rows.weights.unit)
-    return standardised_rows(rows.X, indices, scaling), rows.codes[indices], own_weight
+    return scaling.take(rows.X, indices), rows.codes[indices], own_weight
 
 
 def kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng: "np.random.Generator") -> Landmarks:
@@ -38,12 +37,12 @@ def kmeans_landmarks(rows: LabelledRows, scaling: Scaling, n_landmarks: int, rng
     n_centers = [n_landmarks // n_classes + (code < n_landmarks % n_classes) for code in range(n_classes)]
     points = []
     for code in range(n_classes):
-        members = np.flatnonzero((rows.codes == code) & (rows.weights.each > 0))
-        weights = rows.weights.of(members)
+        class_rows = np.flatnonzero((rows.codes == code) & (rows.weights.each > 0))
+        weights = rows.weights.of(class_rows)
         weight = weights.each
-        if len(members) > _KMEANS_ROWS:
-            members, weight = members[weights.draw(rng, _KMEANS_ROWS)], np.ones(_KMEANS_ROWS)
-        points.append(kmeans(standardised_rows(rows.X, members, scaling), weight, n_centers[code], rng))
+        if len(class_rows) > _KMEANS_ROWS:
+            class_rows, weight = class_rows[weights.draw(rng, _KMEANS_ROWS)], np.ones(_KMEANS_ROWS)
+        points.append(kmeans(scaling.take(rows.X, class_rows), weight, n_centers[code], rng))
     return np.concatenate(points), np.repeat(np.arange(n_classes), n_centers), np.zeros(n_landmarks)
 
 

@@ -17,7 +17,8 @@ from ..._rows.scaling import Scaling, measure_scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from ..._rows.training_rows import LabelledRows, Training
-from ..spectral import draw_omegas, feature_units, largest_single_length, pseudo_posterior, resolved_gamma
+from ..posterior import pseudo_posterior
+from ..spectral import draw_omegas, feature_units, largest_single_length, resolved_gamma
 from .landmarks import Landmarks, kmeans_landmarks, random_landmarks
 
 # Share of all weight that the rows other than a landmark must have for its losses to mean anything.

@@ -85,7 +85,7 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
         return kernel._replace(reg_lambda=_bounded(kernel.reg_lambda * mean) if given is None else given)
 
     indices = row_draws(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng)()
-    X = (take_rows(data.X, indices) - scaling.center) * scaling.inverse_scale
+    X = scaling.take(data.X, indices)
     sampled = targets[indices]
     weights = data.weights.each[indices] * (data.weights.n_positive / data.weights.total)
     with printing(model.verbose):
