@@ -103,10 +103,12 @@ def constraints_of(model: Any, column_names: NDArray[np.object_] | None, column_
                                 "the probabilities of all classes cannot rise")
     signs, usable = of_raw[sources], np.ones(len(sources), dtype=bool)
     if column_map is not None and forms is not None:
-        _check_kinds(column_map, of_raw, names)
         rises = np.isin(forms, _RISING_FORMS)
         for raw in np.flatnonzero(of_raw).tolist():
-            own = np.flatnonzero(sources == raw)
+            kind, own = column_map._fitted.columns[raw].kind, np.flatnonzero(sources == raw)
+            if kind not in (NUMERIC, EMPTY):
+                raise InvalidInputError(f"monotone_constraints need columns of numbers, got {column_name(names, raw)}, "
+                                        f"which holds {kind} values; turn it into numbers, or leave it out of them")
             if len(own) and not rises[own[0]]:
                 raise InvalidInputError(
                     f"monotone_constraints of {column_name(names, raw)} need {' or '.join(map(repr, _RISING_FORMS))} "
@@ -153,15 +155,6 @@ def _sets_of_raw(given: Any, names: tuple[str, ...] | None, n_columns: int) -> l
     sets = [np.unique(column_places("interaction_constraints", [*each], names, n_columns)) for each in given]
     others = np.setdiff1d(every, np.concatenate(sets))
     return [*sets, others]
-
-
-def _check_kinds(column_map: ColumnMap, signs: Signs, names: tuple[str, ...] | None) -> None:
-    """Refuse an order of what are no numbers."""
-    for raw in np.flatnonzero(signs).tolist():
-        kind = column_map._fitted.columns[raw].kind
-        if kind not in (NUMERIC, EMPTY):
-            raise InvalidInputError(f"monotone_constraints need columns of numbers, got {column_name(names, raw)}, "
-                                    f"which holds {kind} values; turn it into numbers, or leave it out of them")
 
 
 def monotone_values(values: Double, weights: Double, tree: TreeTerm, signs: Signs) -> Double:

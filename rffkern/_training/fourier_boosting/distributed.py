@@ -436,7 +436,7 @@ class PartitionedRows:
         self._table, self.has_unit_hessian = table, data.loss.facts.has_unit_hessian
         tables = [table] if validation is None else [table, validation]
         self._parts = [TableRows(each, bag_fold, each is validation) for each in tables]
-        n_most = _sample_size(max_samples, table.n_features)
+        n_most = max(max_samples, min(_TREE_FACTOR * max_samples, _SAMPLE_NUMBERS // table.n_features))
         self.sample = _joined(table.query("sample", table.shares(n_most, self._parts[0].n_training_rows)), data,
                               np.random.default_rng(bag_fold[1]))
         self.losses = self._losses_of([part.sums for part in self._parts])
@@ -490,11 +490,6 @@ class PartitionedRows:
     def _losses_of(self, sums: Sequence[Sequence[float]]) -> Losses:
         """The losses of all rows from the sums of the parts."""
         return Losses.of_sums(_add_pairs(sums), _add_pairs([part.totals for part in self._parts]))
-
-
-def _sample_size(max_samples: int, n_columns: int) -> int:
-    """Rows of the sample at most."""
-    return max(max_samples, min(_TREE_FACTOR * max_samples, _SAMPLE_NUMBERS // n_columns))
 
 
 def _joined(samples: Sequence[tuple[NDArray[Any], ...]], data: LossData, rng: "np.random.Generator") -> LocalRows:
