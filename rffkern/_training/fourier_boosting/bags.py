@@ -1,11 +1,11 @@
-"""All bags of a model: their base learners, and their training side by side on threads."""
+"""All bags of a model: their training side by side on threads, and what is done after each round."""
 
 import copy
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -14,11 +14,10 @@ import numpy as np
 
 from ..._estimator.monitor import RoundInfo, TimeLimit, current_listener
 from ..._rows.threads import check_n_threads
-from .base_learners import LEARNERS, BaseLearner, LinearLearner, TreeLearner, screened_chances
+from .base_learners import learners_of
 from .boosting import Bag, BagState, add_term, boost_bag
 from .eval_metric import ValidationMetric
 from .parameters import Hyperparameters
-from .sparse_columns import SparseLinearLearner
 from .training_rows import BaggedRows, Columns, Losses
 
 Callback = Callable[[RoundInfo], Any]
@@ -146,25 +145,6 @@ class BagMonitor:
         if trained.is_complete:
             self._progress.bag_done(bag)
         return trained if self._model.warm_start or not trained.is_complete else trained._replace(state=None)
-
-
-def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, trees_alone: bool = False,
-                choices: Mapping[str, Mapping[str, Any]] | None = None) -> list[BaseLearner]:
-    """The base learners of a bag: those of the model, or those that keep an order where all columns have one.
-
-    For sparse rows the linear one is always among them, because no other reads all columns.  `choices` are what base
-    learners of an earlier bag have chosen by its validation rows, by their names.
-    """
-    classes = [LEARNERS[name] for name in model.base_learners]
-    if columns.sparse is not None:
-        classes = [*(learner for learner in classes if learner is not LinearLearner), SparseLinearLearner]
-    elif columns.constraints is not None and columns.constraints.ordered.all():
-        classes = [learner for learner in classes if learner.facts.keeps_order]
-    if trees_alone:
-        classes = [TreeLearner]
-    screened = screened_chances(columns, rows)
-    return [learner(columns, sizes, rows, screened, **{} if choices is None else choices[learner.name])
-            for learner in classes if choices is None or learner.name in choices]
 
 
 def refit_bags(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],

@@ -16,7 +16,8 @@ from ...errors import InvalidInputError
 from .binning import MAX_BINS
 from .constraints import Constraints, monotone_values
 from .parameters import BASE_LEARNERS, LINEAR_RATE, BaseLearnerFacts, Hyperparameters
-from .terms import FourierTerm, LinearTerm, TreeTerm, fourier_terms
+from .sparse_columns import SparseColumns
+from .terms import FourierTerm, LinearTerm, SparseLinearTerm, TreeTerm, fourier_terms
 from .training_rows import BaggedRows, Columns, LocalRows
 
 AddedTerms: TypeAlias = Sequence[tuple[Any, float, int]]  # of all bags, each with its step and its round
@@ -63,6 +64,15 @@ _SAME_LINE, _WHOLE_STEP = 0.9, 0.5
 
 # More ridges, where columns are many for few rows and without them fit noise.
 _LARGER_RIDGES = 10.0, 100.0
+
+# Of sparse rows: ridges to choose among, as multiples of the sum of the weights of the rows, for columns in units of
+# their standard deviations to these powers: with 0.5 columns that few rows fill have larger coefficients than with 0.
+# Each is tried by some steps of this share of the best one.  The largest ridge that gains this share of what the best
+# gains leaves most to trees: a linear function of more columns than rows fits all that it may.
+_SPARSE_RIDGES, _POWERS, _TRIAL_STEPS, _TRIAL_RATE, _ENOUGH = (1000.0, 100.0, 10.0, 1.0, 0.1), (0.5, 0.0), 2, 0.5, 0.8
+
+# Iterations of conjugate gradients at most, for a linear function of sparse rows, and the residual at which they end.
+_CG_ITERATIONS, _CG_TOLERANCE = 8, 1e-2
 
 # Training rows for each column from which on there is no screening: chances then follow what columns have gained.
 _SCREENED_ROWS_PER_COLUMN = 5
@@ -434,6 +444,122 @@ def _ridges_of_columns(screened: Double | None, sources: Indices) -> list[Double
             for ridge in _LINEAR_RIDGES + _LARGER_RIDGES]
 
 
+class SparseLinearLearner(BaseLearner):
+    """Linear functions of all columns, by ridge regression of the gradient with some steps of conjugate gradients.
+
+    The ridge is that of the lowest validation loss after some steps.
+    """
+
+    name, facts, term = "linear", BASE_LEARNERS["linear"], SparseLinearTerm
+
+    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, screened: Double | None = None,
+                 ridge: tuple[float, float] | None = None) -> None:
+        assert columns.sparse is not None
+        super().__init__(columns.sparse.rows.n_columns, sizes.fourier_rate, sizes.rate_growth)
+        self._varies = columns.sparse.inverse_scale > 0
+        self._ridges, best = np.empty(0), 0.0
+        if ridge is None:
+            ridge = _SPARSE_RIDGES[0], _POWERS[0]
+            for power in _POWERS:
+                gains: list[float] = []
+                for each in _SPARSE_RIDGES:
+                    self._ridges = self._ridges_of(columns.sparse, each, power)
+                    gains.append(rows.losses.validation - self._loss_after_steps(rows))
+                    if gains[-1] < max(gains):
+                        break
+                if max(gains) > best:
+                    best = max(gains)
+                    ridge = next(each for each, gain in zip(_SPARSE_RIDGES, gains, strict=False)
+                                 if gain >= _ENOUGH * best), power
+        self._ridges, self.choices = self._ridges_of(columns.sparse, *ridge), {"ridge": ridge}
+
+    def _ridges_of(self, sparse: SparseColumns, ridge: float, power: float) -> Double:
+        """Ridges of the columns, (n_columns, 1), of geometric mean `ridge`."""
+        logs = 2 * (1 - power) * np.log(np.where(self._varies, sparse.inverse_scale, 1.0))
+        mean = logs[self._varies].mean() if self._varies.any() else 0.0
+        return ridge * np.exp(np.clip(logs - mean, -30, 30))[:, None]
+
+    def _loss_after_steps(self, rows: BaggedRows) -> float:
+        """The lowest validation loss after one of some steps with the ridges, all of which are taken back."""
+        lowest, added = math.inf, []
+        for _ in range(_TRIAL_STEPS):
+            term = self.fit(rows, None)
+            step = _TRIAL_RATE * (1.0 if rows.has_unit_hessian else rows.best_step())
+            lowest = min(lowest, rows.add_step(step).validation)
+            added.append((term, step))
+        for term, step in reversed(added):
+            rows.set_direction(term)
+            rows.add_step(-step)
+        return lowest
+
+    def fit(self, rows: BaggedRows, rng: Any) -> SparseLinearTerm:
+        """Solve (X' W X + ridges) b = X' g for the gradient g, from 0 on, by preconditioned conjugate gradients."""
+        local = rows.sample
+        cells, n_train, n_threads = local.cells, local.n_train, local.n_threads
+        assert cells is not None
+        means, weight, total = cells.means[:, None], local.weight[:n_train, None].astype(np.float64), local.totals[0]
+
+        def transposed_products(vectors: Double) -> Double:
+            return cells.columns.products(vectors, n_threads) - means * vectors.sum(axis=0)
+
+        gradient = np.ascontiguousarray(local.gradient[:, :n_train].T, dtype=np.float64)
+        residuals = transposed_products(gradient) * self._varies[:, None]
+        coefficients, directions = np.zeros((2, *residuals.shape))
+        before, first, n_iter = np.ones(residuals.shape[1]), (residuals**2).sum(axis=0), 0
+        while n_iter < _CG_ITERATIONS and ((residuals**2).sum(axis=0) > _CG_TOLERANCE**2 * first).any():
+            preconditioned = residuals / (total * (1 + self._ridges))
+            product = (residuals * preconditioned).sum(axis=0)
+            directions = preconditioned + (product / before if n_iter else 0.0) * directions
+            values = cells.rows.rows(0, n_train).products(directions, n_threads)
+            values -= np.einsum("j,jk->k", cells.means, directions)
+            images = transposed_products(weight * values) + total * self._ridges * directions
+            curvatures = (directions * images).sum(axis=0)
+            lengths = np.where(curvatures > 0, product / np.where(curvatures > 0, curvatures, 1.0), 0.0)
+            coefficients += lengths * directions
+            residuals -= lengths * images
+            before, n_iter = np.where(product > 0, product, 1.0), n_iter + 1
+        self._cost = 4.0 * (n_iter + 1) * len(before) * (cells.columns.nnz + len(residuals))
+        term = SparseLinearTerm(coefficients.astype(np.float32))
+        rows.set_direction(term)
+        return term
+
+    def record_term(self, term: SparseLinearTerm, step: float) -> None:
+        """Relevances are squares of coefficients."""
+        self.relevances += step**2 * (term.coefficients.astype(np.float64) ** 2).sum(axis=1)
+        self._n_terms += 1
+
+    @staticmethod
+    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
+        """The sum of all, of unscaled rows, which belongs to no round."""
+        coefficients = sum((step * term.coefficients.astype(np.float64) for term, step, _ in added), np.zeros(()))
+        if not np.any(coefficients):
+            return None, []
+        return LinearTerms(columns.sparse.inverse_scale[:, None] * coefficients * scale), []
+
+
+# In the order of the terms of the function.
+LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}
+
+
+def learners_of(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, trees_alone: bool = False,
+                choices: Mapping[str, Mapping[str, Any]] | None = None) -> list[BaseLearner]:
+    """The base learners of a bag: those of the model, or those that keep an order where all columns have one.
+
+    For sparse rows the linear one is always among them, because no other reads all columns.  `choices` are what base
+    learners of an earlier bag have chosen by its validation rows, by their names.
+    """
+    classes = [LEARNERS[name] for name in model.base_learners]
+    if columns.sparse is not None:
+        classes = [*(learner for learner in classes if learner is not LinearLearner), SparseLinearLearner]
+    elif columns.constraints is not None and columns.constraints.ordered.all():
+        classes = [learner for learner in classes if learner.facts.keeps_order]
+    if trees_alone:
+        classes = [TreeLearner]
+    screened = screened_chances(columns, rows)
+    return [learner(columns, sizes, rows, screened, **{} if choices is None else choices[learner.name])
+            for learner in classes if choices is None or learner.name in choices]
+
+
 def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     """Chances of raw columns by the gain of their best threshold, (n_sources,), sum 1; None where rows are many.
 
@@ -462,7 +588,3 @@ def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     if not passes.any():
         return np.full(n_columns, 1 / n_columns)
     return share / n_columns + (1 - share) / passes.sum() * passes
-
-
-# In the order of the terms of the function.
-LEARNERS: dict[str, Any] = {learner.name: learner for learner in (FourierLearner, TreeLearner, LinearLearner)}

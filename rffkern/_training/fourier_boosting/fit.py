@@ -30,7 +30,7 @@ from ..._rows.training_rows import LabelledRows, Training
 from ..._rows.validation import as_numeric, to_array
 from ...errors import InvalidInputError
 from .bags import Callback, refit_bags, train_bags
-from .base_learners import LEARNERS
+from .base_learners import LEARNERS, SparseLinearLearner
 from .boosting import Bag, BagState, UnseenScores
 from .calibration import intercept_shifts, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
@@ -38,7 +38,7 @@ from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import BASE_LEARNERS, Hyperparameters, resolve_hyperparameters, with_tree_bags
-from .sparse_columns import SparseColumns, SparseLinearLearner, dense_training
+from .sparse_columns import SparseColumns, dense_training
 from .stacking import Stack, reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
     Columns,

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..._estimator.monitor import TimeLimit
 from ..._native.array_types import Double, Indices, NDArray
-from .bags import learners_of
-from .base_learners import LEAF_RIDGE
+from .base_learners import LEAF_RIDGE, learners_of
 from .boosting import BagState, boost_bag
 from .parameters import Hyperparameters
 from .training_rows import BaggedRows, Columns

@@ -7,7 +7,6 @@ what they are.  Columns that hardly any row fills are of no use for thresholds a
 a linear function, by ridge regression of the gradient.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -16,26 +15,13 @@ import numpy as np
 from ..._column_map.drift import reference_of_rows
 from ..._model.parts import LinearTerms, Part
 from ..._native.array_types import Double, Indices
-from ..._rows.scaling import Scaling
 from ..._rows.sparse_rows import FEWEST_SPARSE, SparseRows, is_sparse
 from ..._rows.training_rows import Training, is_set, named_sets, with_eval_set
 from ..._rows.validation import check_array
-from .base_learners import AddedTerms, BaseLearner
-from .parameters import BASE_LEARNERS, Hyperparameters
-from .terms import SparseLinearTerm
-from .training_rows import BaggedRows, Columns, RowOrder
+from .training_rows import RowOrder
 
 # Dense cells for each filled one, and dense columns at least.
 _CELLS, _FEWEST_DENSE = 6, 64
-
-# Ridges to choose among, as multiples of the sum of the weights of the rows, for columns in units of their standard
-# deviations to these powers: with 0.5 columns that few rows fill have larger coefficients than with 0.  Each is tried
-# by some steps of this share of the best one.  The largest ridge that gains this share of what the best gains leaves
-# most to trees: a linear function of more columns than rows fits all that it may.
-_RIDGES, _POWERS, _TRIAL_STEPS, _TRIAL_RATE, _ENOUGH = (1000.0, 100.0, 10.0, 1.0, 0.1), (0.5, 0.0), 2, 0.5, 0.8
-
-# Iterations of conjugate gradients at most, and the residual at which they end.
-_MAX_ITER, _TOLERANCE = 8, 1e-2
 
 
 def n_dense_columns(n_rows: int, n_columns: int, n_filled: int) -> int | None:
@@ -146,96 +132,3 @@ def dense_training(training: Training) -> tuple[Training, SparseColumns | None]:
 
     return training._replace(rows=dense(training.rows), eval_sets=tuple(
         (name, dense(rows)) for name, rows in training.eval_sets)), sparse
-
-
-class SparseLinearLearner(BaseLearner):
-    """Linear functions of all columns, by ridge regression of the gradient with some steps of conjugate gradients.
-
-    The ridge is that of the lowest validation loss after some steps.
-    """
-
-    name, facts, term = "linear", BASE_LEARNERS["linear"], SparseLinearTerm
-
-    def __init__(self, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, screened: Double | None = None,
-                 ridge: tuple[float, float] | None = None) -> None:
-        assert columns.sparse is not None
-        super().__init__(columns.sparse.rows.n_columns, sizes.fourier_rate, sizes.rate_growth)
-        self._varies = columns.sparse.inverse_scale > 0
-        self._ridges, best = np.empty(0), 0.0
-        if ridge is None:
-            ridge = _RIDGES[0], _POWERS[0]
-            for power in _POWERS:
-                gains: list[float] = []
-                for each in _RIDGES:
-                    self._ridges = self._ridges_of(columns.sparse, each, power)
-                    gains.append(rows.losses.validation - self._loss_after_steps(rows))
-                    if gains[-1] < max(gains):
-                        break
-                if max(gains) > best:
-                    best = max(gains)
-                    ridge = next(each for each, gain in zip(_RIDGES, gains, strict=False)
-                                 if gain >= _ENOUGH * best), power
-        self._ridges, self.choices = self._ridges_of(columns.sparse, *ridge), {"ridge": ridge}
-
-    def _ridges_of(self, sparse: SparseColumns, ridge: float, power: float) -> Double:
-        """Ridges of the columns, (n_columns, 1), of geometric mean `ridge`."""
-        logs = 2 * (1 - power) * np.log(np.where(self._varies, sparse.inverse_scale, 1.0))
-        mean = logs[self._varies].mean() if self._varies.any() else 0.0
-        return ridge * np.exp(np.clip(logs - mean, -30, 30))[:, None]
-
-    def _loss_after_steps(self, rows: BaggedRows) -> float:
-        """The lowest validation loss after one of some steps with the ridges, all of which are taken back."""
-        lowest, added = math.inf, []
-        for _ in range(_TRIAL_STEPS):
-            term = self.fit(rows, None)
-            step = _TRIAL_RATE * (1.0 if rows.has_unit_hessian else rows.best_step())
-            lowest = min(lowest, rows.add_step(step).validation)
-            added.append((term, step))
-        for term, step in reversed(added):
-            rows.set_direction(term)
-            rows.add_step(-step)
-        return lowest
-
-    def fit(self, rows: BaggedRows, rng: Any) -> SparseLinearTerm:
-        """Solve (X' W X + ridges) b = X' g for the gradient g, from 0 on, by preconditioned conjugate gradients."""
-        local = rows.sample
-        cells, n_train, n_threads = local.cells, local.n_train, local.n_threads
-        assert cells is not None
-        means, weight, total = cells.means[:, None], local.weight[:n_train, None].astype(np.float64), local.totals[0]
-
-        def transposed_products(vectors: Double) -> Double:
-            return cells.columns.products(vectors, n_threads) - means * vectors.sum(axis=0)
-
-        gradient = np.ascontiguousarray(local.gradient[:, :n_train].T, dtype=np.float64)
-        residuals = transposed_products(gradient) * self._varies[:, None]
-        coefficients, directions = np.zeros((2, *residuals.shape))
-        before, first, n_iter = np.ones(residuals.shape[1]), (residuals**2).sum(axis=0), 0
-        while n_iter < _MAX_ITER and ((residuals**2).sum(axis=0) > _TOLERANCE**2 * first).any():
-            preconditioned = residuals / (total * (1 + self._ridges))
-            product = (residuals * preconditioned).sum(axis=0)
-            directions = preconditioned + (product / before if n_iter else 0.0) * directions
-            values = cells.rows.rows(0, n_train).products(directions, n_threads)
-            values -= np.einsum("j,jk->k", cells.means, directions)
-            images = transposed_products(weight * values) + total * self._ridges * directions
-            curvatures = (directions * images).sum(axis=0)
-            lengths = np.where(curvatures > 0, product / np.where(curvatures > 0, curvatures, 1.0), 0.0)
-            coefficients += lengths * directions
-            residuals -= lengths * images
-            before, n_iter = np.where(product > 0, product, 1.0), n_iter + 1
-        self._cost = 4.0 * (n_iter + 1) * len(before) * (cells.columns.nnz + len(residuals))
-        term = SparseLinearTerm(coefficients.astype(np.float32))
-        rows.set_direction(term)
-        return term
-
-    def record_term(self, term: SparseLinearTerm, step: float) -> None:
-        """Relevances are squares of coefficients."""
-        self.relevances += step**2 * (term.coefficients.astype(np.float64) ** 2).sum(axis=1)
-        self._n_terms += 1
-
-    @staticmethod
-    def part(added: AddedTerms, columns: Columns, scaling: Scaling, scale: Double) -> tuple[Part | None, list[int]]:
-        """The sum of all, of unscaled rows, which belongs to no round."""
-        coefficients = sum((step * term.coefficients.astype(np.float64) for term, step, _ in added), np.zeros(()))
-        if not np.any(coefficients):
-            return None, []
-        return LinearTerms(columns.sparse.inverse_scale[:, None] * coefficients * scale), []

@@ -9,7 +9,7 @@ from rffkern._rows import sparse_rows
 from rffkern._rows.sparse_rows import SparseRows
 from rffkern._rows.training_rows import TargetRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.fourier_boosting import sparse_columns
+from rffkern._training.fourier_boosting import base_learners
 from rffkern._training.fourier_boosting.sparse_columns import SparseColumns, n_dense_columns
 
 N_ROWS, N_COLUMNS = 300, 600
@@ -72,9 +72,9 @@ def test_units_are_those_of_dense_rows(rng):
 def test_a_term_is_the_solution_of_ridge_regression(table, monkeypatch):
     """Without a shortage of iterations it is that of the dense system, for several outputs and weighted rows."""
     X, target = table
-    monkeypatch.setattr(sparse_columns, "_MAX_ITER", 3000)
-    monkeypatch.setattr(sparse_columns, "_TOLERANCE", 1e-12)
-    fit, seen = sparse_columns.SparseLinearLearner.fit, []
+    monkeypatch.setattr(base_learners, "_CG_ITERATIONS", 3000)
+    monkeypatch.setattr(base_learners, "_CG_TOLERANCE", 1e-12)
+    fit, seen = base_learners.SparseLinearLearner.fit, []
 
     def spy(learner, rows, rng):
         gradient = rows.gradient[:, : rows.n_train].astype(np.float64)
@@ -91,7 +91,7 @@ def test_a_term_is_the_solution_of_ridge_regression(table, monkeypatch):
             seen.append(True)
         return term
 
-    monkeypatch.setattr(sparse_columns.SparseLinearLearner, "fit", spy)
+    monkeypatch.setattr(base_learners.SparseLinearLearner, "fit", spy)
     FourierBoostingRegressor(**FEW | {"n_bags": 1, "n_estimators": 1}).fit(
         Compressed.of(X), np.column_stack([target, X[:, 0]]), np.random.default_rng(0).integers(1, 3, N_ROWS))
     assert seen
