@@ -24,7 +24,13 @@ from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, lambdas_for, normalised
 from ..kernel_ridge.likelihood import KernelSearch
 from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, Division, divide_by_sizes
-from .parameters import LEAST_SHARE, STANDARD_ERRORS
+from .parameters import (
+    CROSS_FITTED_STANDARD_ERRORS,
+    LEAST_CROSS_FITTED_SHARE,
+    LEAST_SHARE,
+    MOST_CROSS_FITTED,
+    STANDARD_ERRORS,
+)
 from .training_rows import Columns, RowOrder
 
 # Kernels that are tried, each with the scale that the choice begins at where no search has found one.
@@ -96,11 +102,15 @@ class Gain(NamedTuple):
         """Its standard error."""
         return self.standard_error / max(self.without, np.finfo(np.float64).tiny)
 
+    def is_least(self, share: float, standard_errors: float) -> bool:
+        """Whether it is at least this share of the loss without it, and so many standard errors."""
+        gain = self.without - self.stacked
+        return gain > 0 and gain >= share * self.without and gain >= standard_errors * self.standard_error
+
     @property
     def is_enough(self) -> bool:
         """Whether this is enough to keep it."""
-        gain = self.without - self.stacked
-        return gain > 0 and gain >= LEAST_SHARE * self.without and gain >= STANDARD_ERRORS * self.standard_error
+        return self.is_least(LEAST_SHARE, STANDARD_ERRORS)
 
     @property
     def may_be_enough(self) -> bool:
@@ -137,6 +147,18 @@ class RidgeRows(NamedTuple):
         if self.keeps_folds:
             folds = np.where(self.folds[places] < self.n_folds, self.folds[places], -1)
         return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs, folds)
+
+    @property
+    def is_cross_fitted(self) -> bool:
+        """Whether out-of-fold predictions are those of `KernelTrial.cross_fit`."""
+        return (len(self.rows) <= MOST_CROSS_FITTED and self.n_folds > 0
+                and not (self.are_labels or self.keeps_folds))
+
+    def is_enough(self, gain: Gain) -> bool:
+        """Whether a regression that gains this is to be used."""
+        if self.is_cross_fitted:
+            return gain.is_least(LEAST_CROSS_FITTED_SHARE, CROSS_FITTED_STANDARD_ERRORS)
+        return gain.is_enough
 
     def searchable(self) -> Indices:
         """Places in random order, without rows of hardly any weight."""
@@ -194,6 +216,7 @@ class KernelTrial:
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
         self._rows, self._out_of_fold, self._gain_of = ridge_rows, out_of_fold, gain_of
         self._size, self._searches = 0, _searches(ridge_rows)
+        self._rescaled = 1.0  # the scale of the last choice, as a multiple of that which the search has found
         relevances, sizes = ridge_rows.relevances, _STAGES[::-1]
         some = ridge_rows.columns.values[:, ridge_rows.rows[ridge_rows.shuffled[:_N_COMPARED]]]
         columns = np.argsort(-relevances * some.var(axis=1, dtype=np.float64), kind="stable")[:_N_DIVIDING]
@@ -224,7 +247,7 @@ class KernelTrial:
                 before, gain = gain, measured
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
                 expected = self._expected(gain, before, size)
-                is_enough = expected.is_enough
+                is_enough = self._rows.is_enough(expected)
                 possible = expected.share + STANDARD_ERRORS * gain.error_of_share
                 is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
                 budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
@@ -243,12 +266,43 @@ class KernelTrial:
         if not self._size:
             self._choose(_Regions(self._rows, self._divisions[smallest], smallest))
         if self._searches:
-            found = self._choice_of(self._searches[self.shape].on_all_rows())
+            found = _choice_of(self._rows, self._searches[self.shape].on_all_rows())
             if n_rows > 2 * _SEARCHED:  # they lie closer together than those of the search
                 found = self.choice._replace(relevances=found.relevances)
             self.choice, self._size = found, 1
         if self._size < min(largest, n_rows):
+            searched = self.choice.scale
             self._choose(_Regions(self._rows, self._divisions[largest], largest))
+            self._rescaled = self.choice.scale / searched if self._searches else 1.0
+
+    def cross_fit(self, relevances_without: Sequence[Double]) -> Double:
+        """Predictions of training rows by regressions that have learned nothing of their fold, (n_outputs, n_training).
+
+        A search for length scales on all rows has seen the rows that a fold leaves out, and few rows determine hardly
+        more numbers than there are columns: leave-one-out errors are then too low, of tables with much noise by a
+        quarter of the variance.  So relevances, and the search that begins at them, are those of the other rows; the
+        kernel, lambda, and what the scale is multiplied by are those of `choose_last`.
+
+        Parameters
+        ----------
+        relevances_without : arrays of shape (n_columns,)
+            By bags that have not learned from a fold, one for each.
+        """
+        rows, predictions = self._rows, np.zeros_like(self._rows.targets)
+        for fold, relevances in enumerate(relevances_without):
+            held_out = rows.folds == fold
+            others = rows._replace(relevances=relevances, shuffled=rows.shuffled[~held_out[rows.shuffled]])
+            choice, searches = self.choice, _searches(others) if self._searches else {}
+            if searches:
+                found = _choice_of(others, searches[self.shape].likeliest())
+                choice = found._replace(scale=self._rescaled * found.scale, reg_lambda=choice.reg_lambda)
+            elif choice.relevances is not rows.equal_relevances:
+                choice = choice._replace(relevances=relevances)
+            regression = DenseRegression(rows.some(np.flatnonzero(~held_out)), self.shape)
+            if regression.fit(choice):
+                X = rows.columns.values[:, rows.rows[held_out]].T.astype(np.float64, order="C")
+                predictions[:, held_out] = regression.predict(X)
+        return predictions
 
     def _choose(self, regions: "_Regions") -> list[dict[str, Choice]]:
         """Choose scale and lambda on some regions, from the choice on smaller ones on, and first the kernel.
@@ -298,18 +352,8 @@ class KernelTrial:
     def _first_choice(self, regions: "_Regions", shape: str) -> Choice:
         """The scale and lambda of a kernel on the first regions."""
         if self._searches:
-            return regions.choose(shape, self._choice_of(self._searches[shape].on_few_rows()), _STEP)
+            return regions.choose(shape, _choice_of(self._rows, self._searches[shape].on_few_rows()), _STEP)
         return regions.choose(shape, Choice(self._rows.relevances, _FIRST_SCALES[shape], _FIRST_LAMBDA), _FIRST_STEP)
-
-    def _choice_of(self, kernel: Kernel) -> Choice:
-        """The length scales and lambda of a kernel that a search has found."""
-        given = self._rows.relevances > 0
-        inverse_squares = np.zeros(len(given))
-        inverse_squares[given] = kernel.length_scale**-2.0
-        some = self._rows.some(self._rows.shuffled[:_SEARCHED])
-        relevances = normalised(inverse_squares, some.X, some.weights)
-        scale = float((inverse_squares.sum() / relevances.sum()).clip(1 / LARGEST_SCALE, LARGEST_SCALE))
-        return Choice(relevances, scale, kernel.reg_lambda / kernel.amplitude)
 
     def _n_together(self) -> int:
         """Rows that learn together in the end."""
@@ -345,6 +389,17 @@ def _searches(ridge_rows: RidgeRows) -> dict[str, KernelSearch]:
     X, targets = np.ascontiguousarray(some.X[:, columns]), some.targets.T
     return {shape: KernelSearch(X, targets, shape, True, ridge_rows.n_jobs, inverse_lengths=starts,
                                 least_noise=_LEAST_NOISE, prior_spread=_PRIOR_SPREAD) for shape in _FIRST_SCALES}
+
+
+def _choice_of(ridge_rows: RidgeRows, kernel: Kernel) -> Choice:
+    """The length scales and lambda of a kernel that a search has found."""
+    given = ridge_rows.relevances > 0
+    inverse_squares = np.zeros(len(given))
+    inverse_squares[given] = kernel.length_scale**-2.0
+    some = ridge_rows.some(ridge_rows.shuffled[:_SEARCHED])
+    relevances = normalised(inverse_squares, some.X, some.weights)
+    scale = float((inverse_squares.sum() / relevances.sum()).clip(1 / LARGEST_SCALE, LARGEST_SCALE))
+    return Choice(relevances, scale, kernel.reg_lambda / kernel.amplitude)
 
 
 class _Regions:

@@ -24,6 +24,10 @@ Link: TypeAlias = Literal["softmax", "log", "identity"]
 # the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.
 LEAST_SHARE, STANDARD_ERRORS = 0.03, 1.0
 
+# The same where relevances and length scales, too, are those of other rows than the loss is of (cross-fitting).
+LEAST_CROSS_FITTED_SHARE, CROSS_FITTED_STANDARD_ERRORS = 0.01, 0.5
+MOST_CROSS_FITTED = 600  # rows: more have length scales of a part of them, which can do less harm to the rest
+
 # Fewer rows cannot be divided into folds.
 FEWEST_ROWS = 10
 
@@ -257,8 +261,8 @@ _SENTENCES = {
     Reason.MANY: f"not used: n d above {MOST_NUMBERS:.0e} for n rows of d mapped columns, or n^2 (2 d + 16) above "
                  f"{MOST_WORK:.0e} for up to {MOST_ROWS} rows",
     Reason.STOPPED: "not used: the callback or max_seconds ended the fit",
-    Reason.LITTLE: f"not used: validation loss of {{n_rows:,}} rows {{without:.6g}} without it, {{loss:.6g}} with it, "
-                   f"not lower by {LEAST_SHARE:.0%} and a standard error",
+    Reason.LITTLE: "not used: validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} with it, "
+                   "which is not low enough",
     Reason.GAINS: "used: validation loss of {n_rows:,} rows {without:.6g} without it, {loss:.6g} with it",
     Reason.MEMORY: "not used: the rows of all partitions do not fit in the memory of the client",
     Reason.CONSTRAINTS: "not used: interaction_constraints, or monotone_constraints of all columns",
@@ -397,7 +401,9 @@ PARAMETERS = (
               'r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2, and k(r) either exp(-r) or '
               'exp(-r^2 / 2), whichever predicts held-out rows better.  If "auto", it is tried on tables of at least '
               f'{FEWEST_ROWS} rows and at most {MOST_NUMBERS:,} numbers after mapping, and kept if it lowers the loss '
-              f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error.  If '
+              f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error; for '
+              f'values of at most {MOST_CROSS_FITTED} rows, whose length scales are then chosen without these rows, '
+              f'too, by {LEAST_CROSS_FITTED_SHARE:.0%} and half of one.  If '
               'True, it is kept however little it gains; if False, the model is the bags alone.  A model with it holds '
               f'its training rows, takes longer to score, and of more than {MOST_ROWS:,} rows has a regression for '
               'each region of the columns.  For values and two classes r may be a Mahalanobis distance; the model then '

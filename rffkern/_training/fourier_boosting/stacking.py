@@ -167,7 +167,7 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         covered = regression.covers(rows)
         predictions = regression.predict(rows[covered])
         terms, kernels, shifts, gain = weighed(covered, predictions)
-        if not kernels.any() or not (is_forced or gain.is_enough):
+        if not kernels.any() or not (is_forced or ridge_rows.is_enough(gain)):
             return without(Reason.LITTLE, gain, regression.choice)
         intercepts = ridge_rows.intercepts
         return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(used, gain, regression.choice),
@@ -182,8 +182,10 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
     trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
     if is_promising:
         trial.choose_last()
-        with_kernels = _stack_kernels(StackedRegression(ridge_rows, trial.shape, trial.choice, solve), rows, stack,
-                                      is_forced)
+        cross_fitted = (trial.cross_fit(_relevances_without(ridge_rows, bags, orders)) if ridge_rows.is_cross_fitted
+                        else None)
+        regression = StackedRegression(ridge_rows, trial.shape, trial.choice, solve, cross_fitted)
+        with_kernels = _stack_kernels(regression, rows, stack, is_forced)
     else:
         with_kernels = without(Reason.LITTLE, trial_gain, trial.choice)
     try:
@@ -296,16 +298,40 @@ def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
                      relevances, equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
+def _relevances_without(ridge_rows: RidgeRows, bags: Sequence[Bag], orders: Sequence[RowOrder]) -> list[Double]:
+    """Relevances of columns by the bags that have held out a fold, for each fold; rows in none are in all bags."""
+    found = []
+    for fold in range(ridge_rows.n_folds):
+        held_out = ridge_rows.rows[ridge_rows.folds == fold]
+        without = [bag for bag, order in zip(bags, orders, strict=True)
+                   if np.array_equal(np.sort(order.validation_rows()), held_out)]
+        others = ridge_rows.some(np.flatnonzero(ridge_rows.folds != fold))
+        relevances = normalised(relevances_of(without or bags, ridge_rows.columns), others.X, others.weights)
+        found.append(relevances * (ridge_rows.relevances > 0))
+    return found
+
+
 class StackedRegression:
     """Kernel ridge regressions of the regions of the training rows, in units of the columns of the bags.
 
     More than `MOST_ROWS` rows are divided into regions, each of which is learned when it is first asked for.
+
+    Parameters
+    ----------
+    ridge_rows : RidgeRows
+    shape, choice : the kernel, its length scales and lambda
+    solve : callable
+        Gives the regressions of regions.
+    cross_fitted : array of shape (n_outputs, n_training), or None
+        Predictions of `KernelTrial.cross_fit`, where these take the place of those by the same length scales.
     """
 
     regressions: Regressions  # of the regions learned; `own` sorted; predictions are less the intercepts
 
-    def __init__(self, ridge_rows: RidgeRows, shape: str, choice: Choice, solve: Solve = solve_here) -> None:
+    def __init__(self, ridge_rows: RidgeRows, shape: str, choice: Choice, solve: Solve = solve_here,
+                 cross_fitted: Double | None = None) -> None:
         self._rows, self.shape, self.choice, self._solve = ridge_rows, shape, choice, solve
+        self._cross_fitted = cross_fitted
         n_jobs = ridge_rows.n_jobs
         X = np.ascontiguousarray(ridge_rows.columns.values[:, ridge_rows.rows].T)
         self._division = undivided(len(X))
@@ -339,8 +365,9 @@ class StackedRegression:
             self._learned[index] = regression.of_rows(learner.rows_of(regions[index]), regions[index].own)
         joined = join_regions([self._learned.get(index) for index in range(len(regions))])
         order = np.argsort(joined.own)
+        out_of_fold = joined.out_of_fold[:, order] if self._cross_fitted is None else self._cross_fitted
         self.regressions = joined._replace(centers=rows[joined.centers], own=rows[joined.own[order]],
-                                           out_of_fold=joined.out_of_fold[:, order])
+                                           out_of_fold=out_of_fold)
 
     def part(self, scaling: Scaling, factors: Double) -> KernelTerms:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""

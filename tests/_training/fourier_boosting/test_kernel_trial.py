@@ -1,5 +1,7 @@
 """The trial of kernel ridge regression on small regions: what it finds, when it ends, and what it may cost."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -238,3 +240,64 @@ def test_what_is_not_searched(trials):
     rows = trials[-1][0]._rows
     light = np.where(np.arange(len(rows.rows)) % 400, 1e-5, 1.0)  # too few rows count
     assert not kernel_trial._searches(rows._replace(weights=light))
+
+
+NOISY = RNG.standard_normal((1150, 12))
+LINE = NOISY[:, :3] @ [1.0, 0.7, 0.5]
+NOISY_TARGETS = LINE + 1.7 * LINE.std() * RNG.standard_normal(1150)
+
+
+def test_what_length_scales_remember_of_noise_is_no_gain():
+    """Length scales of 12 columns that are searched on 150 rows fit their noise, leave-one-out errors included."""
+    model = FourierBoostingRegressor(random_state=0).fit(NOISY[:150], NOISY_TARGETS[:150])
+    assert not model.kernel_ridge_report_.kept
+    kept = FourierBoostingRegressor(random_state=0, kernel_ridge=True).fit(NOISY[:150], NOISY_TARGETS[:150])
+    report, rows = kept.kernel_ridge_report_, slice(150, None)
+    assert report.loss_with > 0.99 * report.loss_without
+    errors = [np.mean((each.predict(NOISY[rows]) - LINE[rows]) ** 2) for each in (model, kept)]
+    assert errors[0] < 0.5 * LINE.var()
+    assert errors[1] < 1.2 * errors[0]  # for its weight is small
+
+
+@pytest.fixture
+def cross_fitted(monkeypatch):
+    """A trial of few rows of values, and the relevances of the bags that have held out each fold."""
+    seen = []
+    cross_fit = KernelTrial.cross_fit
+    monkeypatch.setattr(KernelTrial, "cross_fit",
+                        lambda trial, without: seen.append((trial, without)) or cross_fit(trial, without))
+    FourierBoostingRegressor(**SHORT | {"n_bags": 5}).fit(X[:200], np.sin(X[:200, 0]) + 0.3 * X[:200, 1])
+    return seen[0]
+
+
+def test_cross_fitted_predictions_know_nothing_of_the_targets_of_their_fold(cross_fitted):
+    trial, without = cross_fitted
+    before, rows = trial.cross_fit(without), trial._rows
+    assert rows.n_folds == len(without) == 5
+    here = rows.folds == 2
+    targets = rows.targets.copy()
+    targets[:, here] = -3 * targets[:, here] + 1
+    trial._rows = rows._replace(targets=targets)
+    after = trial.cross_fit(without)
+    np.testing.assert_array_equal(before[:, here], after[:, here])
+    assert (before[:, ~here] != after[:, ~here]).any(axis=0).all()
+
+
+def test_relevances_without_a_fold_are_those_of_the_bags_that_hold_it_out(cross_fitted):
+    trial, without = cross_fitted
+    assert all(np.abs(each - other).max() > 0 for each, other in itertools.combinations(without, 2))
+    residuals = np.abs(trial.cross_fit(without) - trial._rows.targets)
+    assert residuals.mean() < 0.3 * np.abs(trial._rows.targets).mean()  # they do predict
+
+
+@pytest.mark.parametrize("made", [
+    {"n_rows": 601}, {"y": lambda y: np.where(y > 0, "a", "b")}, {"validation": "last"}, {"groups": True}, {}])
+def test_few_rows_of_values_are_cross_fitted(monkeypatch, made):
+    """Not labels or many rows, nor folds of rows in order of time or of groups."""
+    seen = []
+    monkeypatch.setattr(KernelTrial, "cross_fit", lambda trial, _: seen.append(trial) or 0 * trial._rows.targets)
+    n_rows, y = made.get("n_rows", 200), made.get("y", lambda y: y)
+    family = FourierBoostingClassifier if "y" in made else FourierBoostingRegressor
+    model = family(**SHORT, kernel_ridge=True, validation=made.get("validation", "random"))
+    model.fit(X[:n_rows], y(np.sin(X[:n_rows, 0])), groups=np.arange(n_rows) // 10 if "groups" in made else None)
+    assert bool(seen) == (made == {})
