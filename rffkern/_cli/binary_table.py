@@ -86,7 +86,7 @@ class ArrayTable:
             and self.X.flags.c_contiguous and list(features) == list(range(self.n_columns))
 
     def read(self, selection: Selection) -> tuple[Iterator[Block], Callable[[Block], Block]]:
-        """All rows; labels come from the column `target` or else from y, as they are."""
+        """All rows; labels come from the column `target` or else from y, text without the blanks around it."""
         return self._blocks(selection), _unchanged
 
     def _blocks(self, selection: Selection) -> Iterator[Block]:
@@ -97,6 +97,8 @@ class ArrayTable:
             rows = self.X[start : start + BLOCK_ROWS]
             labels = rows[:, selection.target] if selection.target is not None \
                 else self.y[start : start + BLOCK_ROWS] if self.y is not None else None
+            if labels is not None and labels.dtype.kind == "U":
+                labels = np.char.strip(labels)  # as in .csv
             done = self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
             kept: list[Any] = [rows[:, j] for j in selection.kept]
             if selection.kept_as_text:
@@ -258,8 +260,9 @@ class ArrowTable:
         if selection.kept_as_text:
             kept = [*map(_texts, kept)]
         unlabelled = []
-        if target is not None and selection.needs_labels and target.null_count:
-            unlabelled = np.flatnonzero(target.is_null().to_numpy(zero_copy_only=False)).tolist()
+        if target is not None and labels is not None and selection.needs_labels:
+            missing = labels == "" if labels.dtype.kind == "U" else target.is_null().to_numpy(zero_copy_only=False)
+            unlabelled = np.flatnonzero(missing).tolist()
         block = Block(X, labels, start + n_rows, kept, types=types, levels=levels, rounded=rounded)
         return _checked(block, selection, start, self, unlabelled)
 
@@ -304,7 +307,7 @@ class ArrowTable:
                 column = column.cast(self._double, safe=False)  # nan for null
             labels: NDArray[Any] = column.to_numpy(zero_copy_only=False)
             return labels
-        return np.array(_texts(column), dtype=np.str_)
+        return np.array([*map(str.strip, _texts(column))], dtype=np.str_)  # as in .csv
 
 
 def import_pyarrow() -> Any:

@@ -165,6 +165,16 @@ def test_types_of_labels(saved, labels, kind):
     assert block.labels.tolist() == (labels if kind != "U" else list(map(str, labels)))
 
 
+def test_labels_have_no_blanks_around_them_as_in_csv(saved, arrays):
+    columns = {"a": [1.0, 2.0, 3.0], "y": ["u ", " ", "\tu"]}
+    (block,) = blocks_of(saved(columns), [0], 1, reject=True)
+    assert (block.X.tolist(), block.labels.tolist()) == ([[1.0], [3.0]], ["u", "u"])
+    with pytest.raises(InvalidInputError, match=r"data row 2, column 1 \(y\): expected a label or target, got none"):
+        blocks_of(saved(columns), [0], 1)
+    (block,) = blocks_of(arrays(X=np.zeros((2, 1)), y=np.array(["u", "u "])), [0])
+    assert block.labels.tolist() == ["u", "u"]
+
+
 def test_categories_are_words(saved, pyarrow):
     (block,) = blocks_of(saved({"a": [1, 2, 3], "y": pyarrow.array(["u", "v", "u"]).dictionary_encode()}), [0], 1)
     assert block.labels.tolist() == ["u", "v", "u"]

@@ -242,6 +242,13 @@ def test_booleans_are_the_same_labels_in_text_and_in_types(command, folder, tabl
             assert f"accuracy on {300 - first} rows: {100 * right[first:].mean():.2f} %" in said
 
 
+def test_labels_are_found_in_a_model_whose_labels_have_blanks(command, folder, table):
+    X, y = table
+    save(GBRFF2Classifier(5, random_state=0).fit(X, np.where(y == "no", "no ", y)), folder / "b.npz")
+    write_csv(folder / "b.csv", X, y)
+    assert evaluated(command, "b.npz", "b.csv")["rows"] == len(y)
+
+
 def test_labels_that_are_numbers(command, folder, table):
     X, y = table
     model = GBRFF2Classifier(20, random_state=0).fit(X, (y == "yes") + 3)
