@@ -235,7 +235,7 @@ class ArrowTable:
                n_rows: int) -> Block:
         features = selection.features
         cells = {k: _texts(columns[j]) for k, j in enumerate(features) if types[k].kind == UNKNOWN and self._is_text(j)}
-        infer_types(types, cells, lambda k: column_label(features[k], self.columns), self.path, self._dates)
+        infer_types(types, cells, features, self.columns, self.path, self._dates)
         X = np.empty((n_rows, len(features)))
         levels, rounded = {}, []
         for k, (j, each) in enumerate(zip(features, types, strict=True)):

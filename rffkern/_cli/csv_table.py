@@ -14,6 +14,7 @@ from .._column_map.cells import (
     DATE,
     EMPTY,
     NUMERIC,
+    PADDED,
     Reading,
     infer_reading,
     is_integer,
@@ -59,6 +60,7 @@ from .table import (
     check_column_names,
     column_label,
     infer_types,
+    remark_codes,
 )
 
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
@@ -264,13 +266,19 @@ class CsvParser:
         self.types = [each._replace(kind=NUMERIC, inferred=not each.is_target) if each.kind == UNKNOWN else each
                       for each in types]
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
-        if block is not None and not np.isnan(block.X).all(axis=0).any():
-            return  # all of them are numbers
-        self.types, features = list(types), self.selection.features
+        features = self.selection.features
+        if block is not None and not np.isnan(block.X).all(axis=0).any():  # all of them are numbers
+            mark = re.escape(self.delimiter)
+            if any(re.search(rf'(?:^|[{mark}"])\s*{PADDED}\s*(?:[{mark}"]|$)', text) for text in raw.texts):
+                for k in unknown:
+                    if self.types[k].nullable:
+                        remark_codes([row[features[k]] for row in self._rows(raw)], features[k], self.names, self.path)
+            return
+        self.types = list(types)
         valid = [text for i, text in enumerate(raw.texts) if i not in raw.errors]
         rows = [row for row in self._rows(raw._replace(texts=valid)) if len(row) == self.n_columns]
         infer_types(self.types, {k: [row[features[k]] for row in rows] for k in unknown},
-                    lambda k: column_label(features[k], self.names), self.path, self.dates, self.decimal)
+                    features, self.names, self.path, self.dates, self.decimal)
 
     def _rows(self, raw: RawBlock) -> list[list[str]]:
         """Cells of all records, with the blanks around them."""

@@ -4,13 +4,24 @@ There are three readers: `CsvTable`, `ArrayTable` (.npy, .npz) and `ArrowTable` 
 """
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_missing, is_number, read_column, settled
+from .._column_map.cells import (
+    DATE,
+    NUMERIC,
+    Reading,
+    infer_reading,
+    is_missing,
+    is_number,
+    padded_number,
+    read_column,
+    settled,
+)
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, say
@@ -167,8 +178,8 @@ def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
             f"they are identifiers, {remedy}")
 
 
-def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], labels: Callable[[int], str], path: str,
-                dates: str | None, decimal: str = ".") -> None:
+def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], columns: Sequence[int],
+                names: Sequence[str] | None, path: str, dates: str | None, decimal: str = ".") -> None:
     """Set the types of columns of text from their cells, as far as they have any that are not missing.
 
     Cells that are no values of such a type are errors from then on, wherever they are.  A target of a regressor is of
@@ -183,7 +194,7 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
             marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
             (value,), odd = read_column([marked], types[k].reading)
             if marked and not odd and decimal == ".":
-                say(f"{path}: target {labels(k)}: {marked!r} is read as {value:.15g}")
+                say(f"{path}: target {column_label(columns[k], names)}: {marked!r} is read as {value:.15g}")
             continue
         if reading is None:
             continue
@@ -193,8 +204,19 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
                               odd=reading.words)
         if reading.ambiguous:
             shown = next(filter(None, map(str.strip, cells[k])))
-            say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
-                f"exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+            say(f"{path}: column {column_label(columns[k], names)} has dates such as {shown}, in which day and month "
+                f"could be exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+        if reading.kind == NUMERIC and types[k].nullable:
+            remark_codes(cells[k], columns[k], names, path)
+
+
+def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:
+    """Say that a column of numbers has leading zeros, as codes have."""
+    code = padded_number(cells)
+    if code:
+        name = shlex.quote(names[column] if names else str(column))
+        say(f"{path}: column {column_label(column, names)} has numbers with leading zeros, such as {code}, which are "
+            f"read as numbers; if they are codes, pass --categorical {name}")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

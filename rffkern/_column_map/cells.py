@@ -26,6 +26,9 @@ _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf
                      re.IGNORECASE | re.ASCII)  # not the dotless i, which `float` refuses
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _CODE = re.compile(r"[+-]?0[0-9].*")
+# Of two digits are months and hours as well.
+PADDED = "0[0-9]{2,}"
+_PADDED = re.compile(rf"\s*({PADDED})\s*")
 
 # No and yes, in English, German, French, Spanish and Italian.
 BOOLEANS = ("False", "True")
@@ -75,6 +78,11 @@ def is_integer(text: str) -> bool:
 def is_code(text: str) -> bool:
     """Whether a number has a leading zero, as codes such as 007 have."""
     return _CODE.fullmatch(text) is not None
+
+
+def padded_number(cells: Iterable[str]) -> str:
+    """The first cell of three digits or more that begin with 0, as those of codes do; "" if there is none."""
+    return next((found[1] for cell in cells if (found := _PADDED.fullmatch(cell))), "")
 
 
 def is_missing(text: str) -> bool:

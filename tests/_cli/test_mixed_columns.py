@@ -225,6 +225,41 @@ def test_numbers_that_are_categories(command, folder):
         assert command("predict", "n.npz", "t.csv", "--target", "y", "-o", "o.csv")[0] == 0
 
 
+@pytest.mark.parametrize("form", ["plain", "quoted", "no header", "words", "parquet"])
+def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form):
+    """Not those of months, and of no column that is a category already."""
+    zips = ["10117" if k < 9 else f"{70 * k:05d}" for k in range(60)]
+    rows = [[zips[k], f"{k % 12 + 1:02d}", f"{k % 7}.5", f"{k}", "up" if k % 2 else "down"] for k in range(60)]
+    names, which, name = ["zip code", "month", "x", "n", "y"], "0 (zip code)", "zip code"
+    if form == "quoted":
+        rows = [[f'"{cell}"' for cell in row] for row in rows]
+    if form == "no header":
+        rows, which, name = [row[:4] for row in rows], "0 (the first is 0)", "0"
+    if form == "words":
+        rows = [[*row[:2], "" if k % 9 == 0 else row[2], *row[3:]] for k, row in enumerate(rows)]
+    lines = rows if form == "no header" else [names, *rows]
+    (folder / "t.csv").write_text("".join(",".join(row) + "\n" for row in lines))
+    path = "t.csv"
+    if form == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        path = "t.parquet"
+        parquet.write_table(pyarrow.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))),
+                            folder / path)
+    code, _, errors = command("fit", path, "-o", "p.npz", "--set", "n_estimators=5", *(
+        ("--model", "gbrff_regressor") if form == "no header" else ()))
+    assert code == 0, errors
+    quoted = f"'{name}'" if " " in name else name
+    assert errors.count("leading zeros") == 1
+    assert (f"{path}: column {which} has numbers with leading zeros, such as 00630, which are read as numbers; if they "
+            f"are codes, pass --categorical {quoted}\n") in errors
+    code, _, errors = command("fit", path, "-o", "p.npz", "--set", "n_estimators=5", "--categorical", name, *(
+        ("--model", "gbrff_regressor") if form == "no header" else ()))
+    assert (code, "leading zeros" in errors) == (0, False)
+    assert load(folder / "p.npz").column_map_.describe()[0]["kind"] == "category"
+
+
 def test_gaps_of_arrays(command, folder, table):
     X, y = table[0].copy(), table[1]
     X[::3, 1] = np.nan

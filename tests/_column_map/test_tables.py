@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.tables import CONTENT, TABLES, same_table, table_of
 
-from rffkern import InvalidInputError, RowBlocks
+from rffkern import ColumnMap, ColumnWarning, GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._column_map.cells import CATEGORY, Reading
 from rffkern._column_map.tables import check_table, is_complete_numeric, read_table
 from rffkern.errors import InvalidTypeError
@@ -53,6 +53,20 @@ def test_numbers_that_are_categories():
         read_table(CONTENT, categorical=[6])
     with pytest.raises(InvalidInputError, match="the table has no names"):
         read_table([[1.0]], categorical=["a"])
+
+
+def test_codes_that_are_read_as_numbers_are_warned_of(recwarn):
+    """Once in a fit, and not where the column is a category, as the message says."""
+    codes = [f"{k % 13:03d}" for k in range(60)]
+    y = ["a" if k % 2 else "b" for k in range(60)]
+    model = GBRFF2Classifier(2, random_state=0)
+    with pytest.warns(ColumnWarning, match="'code' of X has numbers with leading zeros, such as '000', which are read "
+                                           "as numbers; if they are codes, name the column in categorical_f") as found:
+        model.fit({"code": codes, "month": [f"{k % 12 + 1:02d}" for k in range(60)]}, y)
+    assert len(found) == 1
+    model.predict({"code": codes, "month": ["01"] * 60})
+    model.set_params(columns=ColumnMap(categorical_features=["code"])).fit({"code": codes, "x": [*range(60)]}, y)
+    assert not recwarn
 
 
 def test_a_series_is_no_table():
