@@ -29,6 +29,9 @@ from .output import RejectedRow, UsageError, say
 BLOCK_ROWS = 8192
 _MOST_LISTED = 12
 
+# What to do with a target of dates.
+NUMBERS_OF_DATES = "write them as numbers, such as days since the first one"
+
 UNKNOWN = "unknown"  # the kind of a column in which no value has been read yet
 
 
@@ -189,6 +192,11 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
         if types[k].is_target:
+            if reading is not None and reading.kind == DATE:
+                shown = next(filter(None, map(str.strip, cells[k])))
+                raise InvalidInputError(f"{path}: target {column_label(columns[k], names)}: expected numbers, got "
+                                        f"dates such as {shown!r}: {NUMBERS_OF_DATES}, or name another column by "
+                                        "--target")
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
             marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")

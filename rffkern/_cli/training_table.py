@@ -37,6 +37,7 @@ from .binary_table import ArrayTable
 from .output import Progress, RejectedRows, UsageError, say
 from .table import (
     BLOCK_ROWS,
+    NUMBERS_OF_DATES,
     UNKNOWN,
     Block,
     ColumnType,
@@ -251,6 +252,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     n_distinct = len(words or np.unique(y)) if has_labels or is_chosen else 0
     name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
         else f"column {column_label(roles.target, None)}"
+    if classify is None and len(words) > MAX_INTEGER_LABELS:
+        _refuse_dates(words, len(y), f"{table.path}: target {name}")
     if MAX_INTEGER_LABELS < len(words) == len(y):  # of which no row says anything of another
         raise InvalidInputError(f"{table.path}: target {name} has another text in each of {len(y)} rows, such as "
                                 f"{words[0]!r}: name the column of labels by --target")
@@ -265,6 +268,15 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     names = [table.columns[j] for j in roles.features] if table.columns else None
     return TrainingTable(X, y, names, read.columns, roles.features, has_labels, read.weights, read.times, read.groups,
                          read.target_format).in_order()
+
+
+def _refuse_dates(words: Sequence[str], n_rows: int, name: str) -> None:
+    """Refuse a target of many dates, of which nobody asked to make classes."""
+    reading = infer_reading(words)
+    if reading is not None and reading.kind == DATE:
+        as_classes = "" if len(words) == n_rows else f"; if each date is a class, pass --model {AUTOMATIC[0]}"
+        raise InvalidInputError(f"{name} has {len(words)} different dates, such as {words[0]!r}: {NUMBERS_OF_DATES}, "
+                                f"or name another column by --target{as_classes}")
 
 
 def _remark_cases(y: NDArray[Any], words: Sequence[str], path: str) -> None:

@@ -147,6 +147,9 @@ def as_numeric(data: Any, name: str, hint: str = "") -> NDArray[Any]:
             kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
             raise kind(f"{name} must be numeric, got an object array: {error}{hint}") from error
     elif array.dtype.kind != "f":
+        if array.dtype.kind in "Mm":
+            spans = f"({name} - {name}.min())" if array.dtype.kind == "M" else name
+            hint = f': pass a number of days, {spans} / numpy.timedelta64(1, "D")'
         hint = hint if array.dtype.names is None else OF_RECORDS
         raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}{hint}")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

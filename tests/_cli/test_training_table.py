@@ -592,6 +592,27 @@ def test_labels_that_differ_in_case_alone_are_named(command, folder, capsysbinar
     assert "differ in case" not in fitted(capsysbinary)
 
 
+@pytest.mark.parametrize("form", ["2024-{:02d}-{:02d}", "{1}/{0}/2024"])
+def test_a_target_of_many_dates_is_refused(command, folder, form):
+    """With what to do; few dates are labels, and many where the user asks for a classifier."""
+    days = [(1 + k % 2, 1 + k % 28) for k in range(84)]
+    rows = [f"{k % 17},{form.format(*each)}\n" for k, each in enumerate(days)]
+    (folder / "t.csv").write_text("".join(["x,when\n", *rows]))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "auto")
+    assert code == 65
+    assert (f"t.csv: target 'when' has 28 different dates, such as {form.format(1, 1)!r}: write them as numbers, such "
+            "as days since the first one, or name another column by --target; if each date is a class, pass --model "
+            "fourier_boosting ") in errors
+    assert command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=2")[0] == 0
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff_regressor")
+    assert code == 65
+    assert f"t.csv: target 1 (when): expected numbers, got dates such as {form.format(1, 1)!r}: write them" in errors
+    (folder / "t.csv").write_text("".join(["x,when\n", *rows[:28]]))  # no date twice
+    assert "--model" not in command("fit", "t.csv", "-o", "p.npz", "--model", "auto")[2]
+    (folder / "t.csv").write_text("".join(["x,when\n", *rows[:8] * 3]))
+    assert command("fit", "t.csv", "-o", "p.npz", "--model", "auto", "--set", "n_estimators=2")[0] == 0
+
+
 def test_a_target_of_another_text_in_each_row_is_refused(command, folder):
     rows = [f"{k % 17},comment {k}\n" for k in range(60)]
     (folder / "t.csv").write_text("x,said\n" + "".join(rows))
