@@ -192,11 +192,7 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
         if types[k].is_target:
-            if reading is not None and reading.kind == DATE:
-                shown = next(filter(None, map(str.strip, cells[k])))
-                raise InvalidInputError(f"{path}: target {column_label(columns[k], names)}: expected numbers, got "
-                                        f"dates such as {shown!r}: {NUMBERS_OF_DATES}, or name another column by "
-                                        "--target")
+            refuse_dates_as_numbers(cells[k], reading, f"{path}: target {column_label(columns[k], names)}")
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
             marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
@@ -216,6 +212,14 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
                 f"could be exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
         if reading.kind == NUMERIC and types[k].nullable:
             remark_codes(cells[k], columns[k], names, path)
+
+
+def refuse_dates_as_numbers(cells: Sequence[str], reading: Reading | None, name: str) -> None:
+    """Refuse a target of a regressor whose cells are read as dates."""
+    if reading is not None and reading.kind == DATE:
+        shown = next(filter(None, map(str.strip, cells)))
+        raise InvalidInputError(f"{name}: expected numbers, got dates such as {shown!r}: {NUMBERS_OF_DATES}, or name "
+                                "another column by --target")
 
 
 def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:

@@ -234,9 +234,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     X, labels = read.X, read.labels
     has_labels, read_as = classify is True, ""
     if classify is None:
-        has_labels, read_as = is_classification(labels), example_of_marks(labels)
-        if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
-            has_labels = is_classification([_chosen_targets(labels, table.path)])
+        has_labels, read_as = task_of(labels, len(X))
     if has_labels:
         y = to_labels(labels, table.path)
     elif classify is False:
@@ -253,7 +251,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
         else f"column {column_label(roles.target, None)}"
     if classify is None and len(words) > MAX_INTEGER_LABELS:
-        _refuse_dates(words, len(y), f"{table.path}: target {name}")
+        refuse_dates(words, len(y), f"{table.path}: target {name}")
     if MAX_INTEGER_LABELS < len(words) == len(y):  # of which no row says anything of another
         raise InvalidInputError(f"{table.path}: target {name} has another text in each of {len(y)} rows, such as "
                                 f"{words[0]!r}: name the column of labels by --target")
@@ -270,7 +268,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
                          read.target_format).in_order()
 
 
-def _refuse_dates(words: Sequence[str], n_rows: int, name: str) -> None:
+def refuse_dates(words: Sequence[str], n_rows: int, name: str) -> None:
     """Refuse a target of many dates, of which nobody asked to make classes."""
     reading = infer_reading(words)
     if reading is not None and reading.kind == DATE:
@@ -447,11 +445,23 @@ def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: Category
 
 # --- targets
 
-_MAX_DISTINCT = 10_000  # values that are collected: enough to decide whether text or numbers prevail
+MAX_DISTINCT = 10_000  # values that are collected: enough to decide whether text or numbers prevail
 
 
-def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
-    """Whether the values of a target are labels.
+def task_of(blocks: Sequence[NDArray[Any]], n_rows: int) -> tuple[bool, str]:
+    """Whether a target is labels, and what numbers with marks are read as; "" where there are none.
+
+    The blocks have its values, of so many rows, or these without repetition.
+    """
+    has_labels, read_as = is_classification(blocks, n_rows), example_of_marks(blocks)
+    if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
+        targets, odd = read_targets(np.concatenate(blocks))
+        has_labels = not odd and not np.isnan(targets).any() and is_classification([targets], n_rows)
+    return has_labels, read_as
+
+
+def is_classification(blocks: Sequence[NDArray[Any]], n_rows: int) -> bool:
+    """Whether the values of a target of so many rows are labels.
 
     Text, booleans and codes such as 007 are; so are integers with few distinct values.  Some text among many distinct
     numbers is taken for an error.  Several targets per row are numbers.
@@ -467,14 +477,14 @@ def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
             present = {str(cell) for cell in block.tolist() if not is_missing(str(cell))}
             new_texts = {cell for cell in present if not is_number(cell) or is_code(cell)}
             new_numbers = {float(cell) for cell in present - new_texts}
-            texts |= new_texts if len(texts) < _MAX_DISTINCT else set()
+            texts |= new_texts if len(texts) < MAX_DISTINCT else set()
         else:
             new_numbers = set(np.unique(block).astype(np.float64).tolist())
-        numbers |= new_numbers if len(numbers) < _MAX_DISTINCT else set()
+        numbers |= new_numbers if len(numbers) < MAX_DISTINCT else set()
     if texts:
         return len(numbers) <= max(MAX_INTEGER_LABELS, len(texts))
     finite = [number for number in numbers if np.isfinite(number)]
-    few = len(finite) <= min(MAX_INTEGER_LABELS, sum(map(len, blocks)) // 2)
+    few = len(finite) <= min(MAX_INTEGER_LABELS, n_rows // 2)
     return few and all(number.is_integer() for number in finite)
 
 

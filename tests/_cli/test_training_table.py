@@ -296,8 +296,8 @@ def words(*cells):
     (np.zeros((12, 2)), False), (np.array([0.0, 1.0, np.nan, 0.0, 1.0, 1.0]), True),
 ])
 def test_labels_or_numbers(cells, expected):
-    assert is_classification([cells]) is expected
-    assert is_classification([cells[:1], cells[1:]]) is expected
+    assert is_classification([cells], len(cells)) is expected
+    assert is_classification([cells[:1], cells[1:]], len(cells)) is expected
 
 
 def fit(folder, name, *options):
