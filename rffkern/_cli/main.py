@@ -314,6 +314,9 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     _add_labelled_rows(evaluate, "a .npz must contain arrays X and y")
     evaluate.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
+    evaluate.add_argument("--positive", action=_Once, metavar="LABEL",
+                          help="the class that average precision, ROC AUC and the table of probabilities are about, "
+                               "with its precision, recall and F1 (default: the second of two)")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
 
