@@ -376,7 +376,8 @@ class CsvParser:
     def _error(self, row: list[str]) -> RecordError | None:
         """What is wrong with a row, if anything is."""
         if len(row) != self.n_columns:
-            return None, f"expected {self.n_columns} columns, got {len(row)}"
+            return None, (f"expected {self.n_columns} columns, got {len(row)}: correct the row, or skip such rows with "
+                          "--reject FILE")
         for column, each in zip(self.selection.features, self.types, strict=True):
             reason = cell_error(row[column].strip(), each, self.decimal, self.delimiter)
             if reason is not None:
@@ -534,8 +535,10 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         most = "dates" if kind.kind == DATE else "numbers"
         hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
                "rows with --reject FILE, or list the column in --categorical"
+    elif kind.kind == NUMERIC and is_number(text):
+        hint = ": correct it, or skip such rows with --reject FILE"
     elif kind.nullable and _as_missing(text):
-        hint = f": {_as_missing(text)}"
+        hint = f": {_as_missing(text)}, or skip such rows with --reject FILE"
     return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 

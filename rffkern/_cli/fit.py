@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import inspect
+import itertools
 import json
 import operator
 import os
@@ -132,9 +133,13 @@ def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTa
         say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
             "gone on")
     column_map = getattr(model, "column_map_", None)
-    dropped = "" if column_map is None else words_on_dropped(column_map.describe())
+    dropped = "" if column_map is None else words_on_dropped(column_map.describe(), _shown)
     if dropped:
         say(f"columns not used: {dropped}")
+
+
+def _shown(column: Any) -> str:
+    return str(column) or "a column without a name"
 
 
 def open_training(arguments: argparse.Namespace, classify: bool | None,
@@ -452,7 +457,8 @@ def _losses(info: RoundInfo) -> str:
 
 def _report_contents(rows: TrainingTable, path: str) -> None:
     """Report the columns that are not complete numbers."""
-    columns = list(zip(rows.names or [f"column {j}" for j in rows.features], rows.columns, strict=True))
+    names = [name or f"column {j}" for name, j in zip(rows.names or itertools.repeat(""), rows.features, strict=False)]
+    columns = list(zip(names, rows.columns, strict=True))
     n_levels = [2 if column.boolean else len(column.levels) for column in rows.columns]
     facts = {
         "categories": [f"{name} ({n if n <= MAX_KEPT_LEVELS else f'more than {MAX_KEPT_LEVELS}'} levels)"

@@ -85,6 +85,11 @@ def column_roles(table: Table, target: str | None, weight: str | None, features:
                              f"{column_label(both[0], table.columns)} for both")
     taken = {j for option, columns in columns_of.items() if option != "--time" for j in columns}
     trained = sorted(columns_of["--features"]) or [j for j in range(table.n_columns) if j not in taken]
+    if table.n_columns == 1 and not table.has_labels:
+        shown = f", {table.columns[0]!r}" if table.columns else ""
+        raise InvalidInputError(f"{table.path}: expected columns to learn from beside the labels, got one column{shown}"
+                                ": if something else than a comma, semicolon, tab or bar separates the columns, pass "
+                                "--delimiter; if lines stand above the column names, remove them")
     if not trained or not (columns_of["--target"] or table.has_labels):
         options = ", ".join(option for option, columns in columns_of.items() if columns)
         raise InvalidInputError(f"{table.path}: expected at least one column besides the labels, got "
@@ -252,6 +257,10 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         else f"column {column_label(roles.target, None)}"
     if classify is None and len(words) > MAX_INTEGER_LABELS:
         refuse_dates(words, len(y), f"{table.path}: target {name}")
+    if has_labels and n_distinct == 1 and y.ndim == 1 < len(y):
+        advice = "" if y.dtype.kind == "U" else f"; to train a constant, pass --model {AUTOMATIC[1]}"
+        raise InvalidInputError(f"{table.path}: target {name} must hold at least two classes, got {y[0].item()!r} in "
+                                f"all {len(y)} rows: name the column of labels by --target{advice}")
     if MAX_INTEGER_LABELS < len(words) == len(y):  # of which no row says anything of another
         raise InvalidInputError(f"{table.path}: target {name} has another text in each of {len(y)} rows, such as "
                                 f"{words[0]!r}: name the column of labels by --target")

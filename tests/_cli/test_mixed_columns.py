@@ -105,10 +105,11 @@ def test_levels_that_are_new_and_gaps_where_there_were_none(command, folder, pas
 
 
 BAD = [(3, 1, "old", "data row 3 (line 4), column 1 (age): expected a finite number, got 'old': pass "
-        "--missing=old if it means a missing value"),
-       (5, 2, "1e999", "data row 5 (line 6), column 2 (fare): expected a finite number, got '1e999'"),
+        "--missing=old if it means a missing value, or skip such rows with --reject FILE"),
+       (5, 2, "1e999", "data row 5 (line 6), column 2 (fare): expected a finite number, got '1e999': correct "
+        "it, or skip such rows with --reject FILE"),
        (9, 5, "soon", "data row 9 (line 10), column 5 (joined): expected a date, such as 2024-03-01 or 2024-03-01 "
-        "12:30, got 'soon': pass --missing=soon if it means a missing value"),
+        "12:30, got 'soon': pass --missing=soon if it means a missing value, or skip such rows with --reject FILE"),
        (11, 2, "1,5", "data row 11 (line 12), column 2 (fare): expected a finite number, got '1,5': if it has a "
         "decimal comma, write a point, because commas separate the columns")]
 
@@ -157,7 +158,7 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     assert command("predict", "n.npz", "odd.csv", "--proba")[1] == told  # the model knows the words
     assert command("evaluate", "n.npz", "odd.csv")[0] == 0
     code, _, errors = command("predict", "e.npz", "odd.csv")
-    assert (code, "got 'unknown': pass --missing=unknown if it means a missing value [" in errors) == (65, True)
+    assert (code, "got 'unknown': pass --missing=unknown if it means a missing value, or " in errors) == (65, True)
     assert command("predict", "e.npz", "odd.csv", "--proba", "--missing=unknown,-")[1] == told
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column], "--missing=-")
     assert (code, f"{NAMES[column]} (" in errors.splitlines()[0]) == (0, True)

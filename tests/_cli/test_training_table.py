@@ -145,9 +145,9 @@ def test_a_table_is_held_once(tmp_path):
 
     The few are several blocks, as the many are, so that both have read all that is held beside the rows.
     """
-    line = ",".join(["0.25"] * 100) + ",a\n"
-    (tmp_path / "few.csv").write_text(line * 25_000)
-    (tmp_path / "many.csv").write_text(line * 125_000)
+    lines = "".join(",".join(["0.25"] * 100) + f",{label}\n" for label in "ab")
+    (tmp_path / "few.csv").write_text(lines * 12_500)
+    (tmp_path / "many.csv").write_text(lines * 62_500)
     done = subprocess.run([sys.executable, "-c", MEASURE], cwd=tmp_path, capture_output=True, text=True,
                           timeout=PATIENCE, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     held, taken = map(int, done.stdout.split())
