@@ -535,10 +535,9 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         most = "dates" if kind.kind == DATE else "numbers"
         hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
                "rows with --reject FILE, or list the column in --categorical"
-    elif kind.kind == NUMERIC and is_number(text):
-        hint = ": correct it, or skip such rows with --reject FILE"
-    elif kind.nullable and _as_missing(text):
-        hint = f": {_as_missing(text)}, or skip such rows with --reject FILE"
+    else:
+        missing = _as_missing(text) if kind.nullable else ""
+        hint = f": {missing or 'correct it'}, or skip such rows with --reject FILE"
     return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 

@@ -177,7 +177,8 @@ def test_blocks(table, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("1,x,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'x'"),
+    ("1,x,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'x': correct it, or skip such rows "
+     "with --reject FILE"),
     ("1,inf,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'inf': correct it, or skip such rows "
      "with --reject FILE"),
     ("1,2", "data row 2 (line 4): expected 3 columns, got 2: correct the row, or skip such rows with --reject FILE"),
