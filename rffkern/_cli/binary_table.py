@@ -67,6 +67,9 @@ class ArrayTable:
     def _read_archive(self, archive: Any) -> NDArray[Any]:
         """X of a .npz; y and the column names are kept."""
         with archive:
+            if "header" in archive.files:
+                raise InvalidInputError(f"{self.path}: expected a table, got a model file: give the model where the "
+                                        "command takes MODEL, and rows as DATA")
             if "X" not in archive.files:
                 raise InvalidInputError(f"{self.path}: expected an array named X, got {archive.files}")
             X: NDArray[Any] = archive["X"]

@@ -27,7 +27,7 @@ from .._training.distributed.partition import partition_named
 from ..errors import ColumnWarning, InvalidInputError
 from .binary_table import check_has_columns
 from .csv_text import SEPARATOR_LINE
-from .open_table import input_files, is_empty, open_table, same_columns
+from .open_table import ending, input_files, is_empty, open_table, same_columns
 from .output import DASH, Progress, UsageError, output_path, printable, say
 from .table import Table, column_indices, csv_format, read_targets, refuse_dates_as_numbers, target_format
 from .training_table import (
@@ -113,11 +113,11 @@ def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:
     except ImportError as error:
         raise UsageError(_EXTRA) from error
     files = input_files(arguments.data)
-    endings = {os.path.splitext(file.lower())[1] for file in files}
+    endings = {ending(file) for file in files}
     if endings == {".parquet"}:
         _check_schemas(files)
         return open_table(files[0], csv_format(arguments)), dataframe.read_parquet(files), []
-    if not endings <= {".csv", ".gz"}:
+    if not endings <= {".csv", ".csv.gz"}:
         raise UsageError(f"--workers and --dask read .parquet or .csv files, got {', '.join(sorted(endings))}")
     files = [file for file in files if not is_empty(file)] or files
     table, headers = same_columns(files, csv_format(arguments))
