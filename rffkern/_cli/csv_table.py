@@ -533,6 +533,9 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         if other is not None and not read_column([text], Reading(DATE, other))[1]:
             return f"{expected} got {text!r}: if all dates of the column are so, pass --dates {other}"
         most = "dates" if kind.kind == DATE else "numbers"
+        if not kind.nullable:
+            return (f"{expected} got {truncated(text, 60)!r}: the column of --time must have {most} alone; correct it, "
+                    "or skip such rows with --reject FILE")
         hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
                "rows with --reject FILE, or list the column in --categorical"
     else:
