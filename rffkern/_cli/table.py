@@ -21,6 +21,7 @@ from .._column_map.cells import (
     padded_number,
     read_column,
     settled,
+    units_of_text,
 )
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
@@ -210,6 +211,9 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
             shown = next(filter(None, map(str.strip, cells[k])))
             say(f"{path}: column {column_label(columns[k], names)} has dates such as {shown}, in which day and month "
                 f"could be exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+        if reading == Reading() and (units := units_of_text(cells[k])):
+            say(f"{path}: column {column_label(columns[k], names)} has numbers with several units ({', '.join(units)})"
+                ", which are read as categories: to have numbers, write all of them in one unit")
         if reading.kind == NUMERIC and types[k].nullable:
             remark_codes(cells[k], columns[k], names, path)
 

@@ -261,6 +261,15 @@ def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form)
     assert load(folder / "p.npz").column_map_.describe()[0]["kind"] == "category"
 
 
+def test_numbers_of_several_units_are_said(command, folder):
+    (folder / "t.csv").write_text("volume,x,y\n" + "".join(
+        f"{k}.25{'M' if k % 3 else 'K'},{k % 7},{'up' if k % 2 else 'down'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    assert code == 0
+    assert ("t.csv: column 0 (volume) has numbers with several units (k, m), which are read as categories: to have "
+            "numbers, write all of them in one unit\n") in errors
+
+
 def test_gaps_of_arrays(command, folder, table):
     X, y = table[0].copy(), table[1]
     X[::3, 1] = np.nan

@@ -1,6 +1,7 @@
 """Tables of any package give the same columns."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pytest
@@ -67,6 +68,22 @@ def test_codes_that_are_read_as_numbers_are_warned_of(recwarn):
     model.predict({"code": codes, "month": ["01"] * 60})
     model.set_params(columns=ColumnMap(categorical_features=["code"])).fit({"code": codes, "x": [*range(60)]}, y)
     assert not recwarn
+
+
+@pytest.mark.parametrize(("form", "units"), [
+    (["{}.25K", "{}.5M"], ["k", "m"]), (["{}.25K", "{}"], ["k"]), (["{} kg", "{} lb", "{}kg"], ["kg", "lb"]),
+    (["{}a", "{}b", "{}c", "{}d", "{}e", "{}"], []), (["{}"] * 21 + ["{}a", "{}b", "{}c"], []),
+    (["x{}"], []), (["{} kg"], None)])
+def test_numbers_of_several_units_are_warned_of(form, units):
+    """They are categories; letters of codes are no units."""
+    cells = [form[k % len(form)].format(k) for k in range(120)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        (column,) = read_table({"volume": cells}).columns
+    assert column.kind == ("numeric" if units is None else "category")
+    assert [str(each.message) for each in found] == ([] if not units else [
+        f"column 'volume' of X has numbers with several units ({', '.join(units)}), which are read as categories: to "
+        "have numbers, write all of them in one unit"])
 
 
 def test_a_series_is_no_table():
