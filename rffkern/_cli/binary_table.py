@@ -274,7 +274,7 @@ class ArrowTable:
         types, kind = self._types, column.type
         if types.is_null(kind):
             return np.full(len(column), np.nan)
-        if types.is_duration(kind):
+        if types.is_duration(kind) or types.is_time(kind):
             return self._raw_column(column, j, NUMERIC).values
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
             text = truncated(next(filter(None, _texts(column)), ""), 60)
@@ -392,7 +392,8 @@ def _checked(block: Block, selection: Selection, start: int, table: Table, unlab
     rejected = []
     for i in np.flatnonzero(~complete).tolist():
         if usable[i].all():
-            column, reason = selection.target, "expected a label or target, got none"
+            column, reason = selection.target, "expected a label or target, got none: fill it in, or skip such rows " \
+                                              "with --reject FILE"
         else:
             j = int(usable[i].argmin())
             value = float(X[i, j])
