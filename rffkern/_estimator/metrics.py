@@ -236,9 +236,13 @@ def _of_class(codes: Indices, predicted: Indices, positive: int, w: Double) -> M
     either = np.asarray(is_so + 0.0 + is_said)
     mean = float(np.average(either, weights=w))
     f1 = 2 * float(np.average(is_so & is_said, weights=w)) / mean if mean else 0.0
-    influence = (2.0 * (is_so & is_said) - f1 * either) / (mean or 1.0)
-    return {**{name: each or Metric(0.0, np.zeros(len(w)), w) for name, each in shares.items()},
-            "f1": Metric(f1, influence, w)}
+    nothing = Metric(0.0, np.zeros(len(w)), w)
+    found = {name: each or nothing for name, each in shares.items()}
+    if not mean:
+        return {**found, "f1": nothing}
+    influence = (2.0 * (is_so & is_said) - f1 * either) / mean
+    return {**found, "f1": Metric(f1, influence, w, None, (is_so | is_said).astype(np.intp),  # others say nothing of it
+                                  np.array([[0.0, 0.0], [1 - f1, -f1]]), _ADDED["share"])}
 
 
 def is_of_second(codes: Indices, n_classes: int, weights: Any = None) -> bool:

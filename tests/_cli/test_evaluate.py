@@ -279,6 +279,17 @@ def test_a_class_that_is_never_predicted_has_a_precision_of_0(command, folder, t
     assert (found["precision"], found["recall"], found["f1"]) == (0, 0, 0)
 
 
+def test_few_rows_that_are_all_right_do_not_show_that_all_are():
+    codes = np.arange(60) % 3 % 2
+    some = classification_metrics(codes, np.eye(2)[codes], None, 1)
+    assert [some[name].value for name in ("precision", "recall", "f1")] == [1, 1, 1]
+    errors = [some[name].standard_error for name in ("precision", "recall", "f1")]
+    assert errors == [pytest.approx(2 / 24)] * 3
+    none = classification_metrics(np.zeros(9, dtype=int), np.eye(2)[[0] * 9], None, 1)  # nor any that none is
+    assert [none[name].value for name in ("precision", "recall", "f1")] == [0, 0, 0]
+    assert none["f1"].standard_error == 0
+
+
 def test_errors_of_precision_recall_and_f1_are_those_of_drawn_tables(rng):
     """Standard errors of 200 rows, and the spread over tables."""
     found = []
