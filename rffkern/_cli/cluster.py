@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._column_map.cells import NUMERIC, Reading, infer_reading, is_missing, is_number
+from .._column_map.cells import CATEGORY, NUMERIC, Reading, infer_reading, is_missing, is_number
 from .._column_map.column_map import ColumnMap
 from .._estimator.monitor import listening
 from .._estimator.registry import AUTOMATIC
@@ -29,13 +29,24 @@ from .binary_table import check_has_columns
 from .csv_text import SEPARATOR_LINE
 from .open_table import ending, input_files, is_empty, open_table, same_columns
 from .output import DASH, Progress, UsageError, output_path, printable, say
-from .table import Table, column_indices, csv_format, read_targets, refuse_dates_as_numbers, target_format
+from .table import (
+    UNKNOWN,
+    ColumnType,
+    Selection,
+    Table,
+    column_indices,
+    csv_format,
+    read_targets,
+    refuse_dates_as_numbers,
+    target_format,
+)
 from .training_table import (
     MAX_DISTINCT,
     MAX_INTEGER_LABELS,
     column_roles,
     example_of_marks,
     refuse_dates,
+    report_dropped,
     task_of,
     to_labels,
     with_categories,
@@ -90,17 +101,45 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
             weight = names[roles.weight]
             weights = frame[weight].map_partitions(_numbers, f"column {weight!r}", meta=(weight, np.float64))
         started = time.perf_counter()
-        with warnings.catch_warnings(), Progress("training", None) as bar, listening(bar.show):
-            warnings.simplefilter("ignore", ColumnWarning)
+        _remark_columns(table, roles.features, column_indices(table, categorical))
+        with _words_said(), Progress("training", None) as bar, listening(bar.show):
             model.fit(X, y, weights)
         seconds = time.perf_counter() - started
     shown = "standard output" if arguments.output == DASH else arguments.output
     given = {"target": str(names[roles.target]), "target_format": kind.format or None, "rows": kind.n_rows,
              "note": arguments.note, "date": arguments.date}
-    save(model.to_local(), output_path(arguments.output), metadata={
+    trained = model.to_local()
+    save(trained, output_path(arguments.output), metadata={
         key: value for key, value in given.items() if value is not None})
     say(printable(f"trained {type(local).__name__} on {kind.n_rows} rows of {len(roles.features)} columns in "
                   f"{frame.npartitions} partitions on {n_workers} workers in {seconds:.2f} s: {shown}"))
+    report_dropped(trained)
+
+
+def _remark_columns(table: Table, features: Sequence[int], categorical: Sequence[int]) -> None:
+    """Say of the columns what `fit` says of rows in one process, which the first of them show."""
+    types = [ColumnType(CATEGORY if j in categorical else UNKNOWN, nullable=True) for j in features]
+    raw_blocks, parse = table.read(Selection(features, types=types, reject=True))
+    with contextlib.suppress(InvalidInputError, StopIteration):  # which training says, or takes otherwise
+        parse(next(raw_blocks))
+
+
+@contextlib.contextmanager
+def _words_said() -> Iterator[None]:
+    """Say which cells of numbers and dates count as missing; what else Python is warned of is said by itself."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def say_words(message: Warning | str, category: type[Warning], *others: Any) -> None:
+            text = str(message)
+            if not issubclass(category, ColumnWarning):
+                show(message, category, *others)
+            elif "they count as missing" in text:
+                say(text.replace("name it in categorical_features", "list it in --categorical"))
+
+        warnings.simplefilter("always", ColumnWarning)
+        warnings.showwarning = say_words  # type: ignore[assignment]
+        yield
 
 
 def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.column_map import ColumnMap
-from .._column_map.learning import MAX_KEPT_LEVELS, words_on_dropped
+from .._column_map.learning import MAX_KEPT_LEVELS
 from .._estimator.evaluation import Evaluation, Predictions, metric_lines, predictions_of, sentence
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
@@ -39,6 +39,7 @@ from .training_table import (
     matching_roles,
     read_eval,
     read_training,
+    report_dropped,
     with_categories,
 )
 
@@ -132,14 +133,7 @@ def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTa
     if getattr(model, "timed_out_", False):
         say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
             "gone on")
-    column_map = getattr(model, "column_map_", None)
-    dropped = "" if column_map is None else words_on_dropped(column_map.describe(), _shown)
-    if dropped:
-        say(f"columns not used: {dropped}")
-
-
-def _shown(column: Any) -> str:
-    return str(column) or "a column without a name"
+    report_dropped(model)
 
 
 def open_training(arguments: argparse.Namespace, classify: bool | None,

@@ -27,7 +27,7 @@ from .._column_map.cells import (
 )
 from .._column_map.column_map import ColumnMap
 from .._column_map.copies import copies_in_memory
-from .._column_map.learning import MAX_KEPT_LEVELS
+from .._column_map.learning import MAX_KEPT_LEVELS, words_on_dropped
 from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers, recoded
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
@@ -118,6 +118,18 @@ def with_categories(model: Any, columns: Any, categorical: Sequence[Any]) -> Any
     if categorical and isinstance(columns, ColumnMap):
         columns = ColumnMap(**{**columns.get_params(), "categorical_features": categorical})
     return columns
+
+
+def report_dropped(model: Any) -> None:
+    """Say which columns a trained model does not use, and why."""
+    column_map = getattr(model, "column_map_", None)
+    dropped = "" if column_map is None else words_on_dropped(column_map.describe(), _shown)
+    if dropped:
+        say(f"columns not used: {dropped}")
+
+
+def _shown(column: Any) -> str:
+    return str(column) or "a column without a name"
 
 
 class ColumnContents(NamedTuple):

@@ -112,6 +112,22 @@ def test_targets_are_read_as_by_one_process(address, tmp_path, capsys, form):
         np.testing.assert_allclose(expected, there.predict(rows[["x"]]), rtol=0.03)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_is_said_of_columns(address, frame, tmp_path, capsys, ending):
+    """Codes, dates of two orders, words that count as missing, and what is not used, with what the shell takes."""
+    n = len(frame)
+    size = frame["size"].round(3).astype(str).where(np.arange(n) % 50 != 7, "unknown")
+    folder = write(frame.assign(size=size, country="US", zip=[f"{k:05d}" for k in range(n)],
+                                day=[f"{1 + k % 12}/{1 + k % 11}/2024" for k in range(n)]), tmp_path / "rows", ending)
+    assert main(["fit", folder, "-o", str(tmp_path / "m.npz"), "--dask", address, "--target", "buys", "--set",
+                 "n_estimators=5", "--set", "n_bags=2"]) == 0
+    said = capsys.readouterr().err
+    for text in ("columns not used: country (constant: leave the column out)\n", "codes, pass --categorical zip\n",
+                 "with the month first; --dates dmy or --dates mdy settles it\n", "such as 'unknown': they count as "
+                 "missing; if the column has categories, list it in --categorical\n"):
+        assert said.count(text) == 1, said
+
+
 def test_processes_here(frame, tmp_path):
     folder, output = write(frame, tmp_path / "rows", "parquet"), str(tmp_path / "m.npz")
     assert main(["fit", folder, "-o", output, "--workers", "1", "--target", "buys", "--model", "gbrff2"]) == 0
