@@ -13,6 +13,9 @@ from .scaling import standardised_targets, target_scaling
 from .validation import check_known_labels, check_labels, check_names, check_targets
 from .weights import RowWeights, check_weights
 
+# Classes that are not too many for any number of rows.
+_MANY_CLASSES = 20
+
 
 class LabelledRows(NamedTuple):
     """Checked rows with one class index and one weight each; rows of weight 0 are gone, unless they are streamed."""
@@ -98,6 +101,7 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
 
 def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
     _warn_of_blanks(classes, rows.codes)
+    _warn_of_many(classes, len(rows.codes))
     one = np.ones(rows.n_outputs)
     return Training(names, rows, np.zeros(rows.n_outputs), one, one, classes)
 
@@ -115,6 +119,15 @@ def _warn_of_blanks(classes: NDArray[Any], codes: Indices) -> None:
                              for code in group)
         warn(f"y has labels that differ in the blanks around them alone, and are classes of their own: {shown}; if "
              "they mean the same, pass y=[label.strip() for label in y]", DataConversionWarning)
+
+
+def _warn_of_many(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn of labels of which most rows have one of their own, as numbers and dates have."""
+    if len(classes) > max(_MANY_CLASSES, n_rows / 2):
+        what = "if they are numbers, train a regressor" if classes.dtype.kind in "iuf" else \
+            "if they are dates or numbers in text, make numbers of them and train a regressor"
+        warn(f"y has {len(classes)} classes, such as {str(classes[0])!r}, in {n_rows} rows, of which a classifier can "
+             f"learn little: {what}", DataConversionWarning)
 
 
 def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: NDArray[Any] | None) -> Training:

@@ -339,7 +339,10 @@ def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
     if array.shape[0] != n_samples:
         raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
     array = np.ascontiguousarray(array.reshape(n_samples, -1), dtype=np.float64)
-    check_finite(array, name)
+    try:
+        check_finite(array, name)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}: correct it, or leave out such rows") from error
     return array
 
 

@@ -38,6 +38,18 @@ def test_labels_that_differ_in_blanks_alone_are_named(recwarn):
     assert check_labelled(X, [label.strip() for label in y], None).classes.tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(("labels", "advice"), [
+    (np.arange(60) * 10, "if they are numbers, train a regressor"),
+    (np.datetime64("2024-01-01") + np.arange(60), "if they are dates or numbers in text, make numbers")])
+def test_labels_that_are_numbers_or_dates_are_warned_of(recwarn, labels, advice):
+    rows = np.zeros((60, 1))
+    with pytest.warns(DataConversionWarning, match=f"y has 60 classes, such as .* in 60 rows, .*: {advice}"):
+        check_labelled(rows, labels, None)
+    check_labelled(rows, labels[np.arange(60) // 2], None)
+    check_labelled(rows[:20], labels[:20], None)
+    assert not recwarn
+
+
 def test_rows_without_weight_are_gone_unless_they_are_streamed():
     """A class that only they have is gone with them."""
     weight = (LETTERS != "c").astype(float)
