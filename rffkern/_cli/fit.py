@@ -27,7 +27,7 @@ from .._files.checkpoint import checkpoint
 from .._files.model_files import save
 from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
-from ..errors import ColumnWarning, InvalidInputError
+from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
 from .output import DASH, Progress, UsageError, check_outputs, given_once, open_rejected, output_path, say
@@ -438,7 +438,8 @@ def train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: Train
     with warnings.catch_warnings(), Progress(label, n_rounds or 1) as bar, listening(bar.show):
         if n_rounds is not None:
             options["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
-        warnings.simplefilter("ignore", ColumnWarning)  # what it says is said in a line of its own
+        warnings.simplefilter("ignore", ColumnWarning)  # what these say is said in lines of their own
+        warnings.filterwarnings("ignore", r"y has \d+ classes", DataConversionWarning)
         model.fit(X, rows.y, **options)
 
 
