@@ -67,6 +67,9 @@ class ArrayTable:
     def _read_archive(self, archive: Any) -> NDArray[Any]:
         """X of a .npz; y and the column names are kept."""
         with archive:
+            if "header" in archive.files:
+                raise InvalidInputError(f"{self.path}: expected a table, got a model file: give the model where the "
+                                        "command takes MODEL, and rows as DATA")
             if "X" not in archive.files:
                 raise InvalidInputError(f"{self.path}: expected an array named X, got {archive.files}")
             X: NDArray[Any] = archive["X"]
@@ -86,7 +89,7 @@ class ArrayTable:
             and self.X.flags.c_contiguous and list(features) == list(range(self.n_columns))
 
     def read(self, selection: Selection) -> tuple[Iterator[Block], Callable[[Block], Block]]:
-        """All rows; labels come from the column `target` or else from y, as they are."""
+        """All rows; labels come from the column `target` or else from y, text without the blanks around it."""
         return self._blocks(selection), _unchanged
 
     def _blocks(self, selection: Selection) -> Iterator[Block]:
@@ -97,6 +100,8 @@ class ArrayTable:
             rows = self.X[start : start + BLOCK_ROWS]
             labels = rows[:, selection.target] if selection.target is not None \
                 else self.y[start : start + BLOCK_ROWS] if self.y is not None else None
+            if labels is not None and labels.dtype.kind == "U":
+                labels = np.char.strip(labels)  # as in .csv
             done = self.X.itemsize * self.n_columns * min(start + BLOCK_ROWS, self.X.shape[0])
             kept: list[Any] = [rows[:, j] for j in selection.kept]
             if selection.kept_as_text:
@@ -233,7 +238,7 @@ class ArrowTable:
                n_rows: int) -> Block:
         features = selection.features
         cells = {k: _texts(columns[j]) for k, j in enumerate(features) if types[k].kind == UNKNOWN and self._is_text(j)}
-        infer_types(types, cells, lambda k: column_label(features[k], self.columns), self.path, self._dates)
+        infer_types(types, cells, features, self.columns, self.path, self._dates)
         X = np.empty((n_rows, len(features)))
         levels, rounded = {}, []
         for k, (j, each) in enumerate(zip(features, types, strict=True)):
@@ -258,8 +263,9 @@ class ArrowTable:
         if selection.kept_as_text:
             kept = [*map(_texts, kept)]
         unlabelled = []
-        if target is not None and selection.needs_labels and target.null_count:
-            unlabelled = np.flatnonzero(target.is_null().to_numpy(zero_copy_only=False)).tolist()
+        if target is not None and labels is not None and selection.needs_labels:
+            missing = labels == "" if labels.dtype.kind == "U" else target.is_null().to_numpy(zero_copy_only=False)
+            unlabelled = np.flatnonzero(missing).tolist()
         block = Block(X, labels, start + n_rows, kept, types=types, levels=levels, rounded=rounded)
         return _checked(block, selection, start, self, unlabelled)
 
@@ -268,7 +274,7 @@ class ArrowTable:
         types, kind = self._types, column.type
         if types.is_null(kind):
             return np.full(len(column), np.nan)
-        if types.is_duration(kind):
+        if types.is_duration(kind) or types.is_time(kind):
             return self._raw_column(column, j, NUMERIC).values
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
             text = truncated(next(filter(None, _texts(column)), ""), 60)
@@ -302,7 +308,7 @@ class ArrowTable:
             if column.null_count:
                 column = column.cast(self._double, safe=False)  # nan for null
             return column.to_numpy(zero_copy_only=False)
-        return np.array(_texts(column), dtype=np.str_)
+        return np.array([*map(str.strip, _texts(column))], dtype=np.str_)  # as in .csv
 
 
 def import_pyarrow() -> Any:
@@ -384,7 +390,8 @@ def _checked(block: Block, selection: Selection, start: int, table: Table, unlab
     rejected = []
     for i in np.flatnonzero(~complete).tolist():
         if usable[i].all():
-            column, reason = selection.target, "expected a label or target, got none"
+            column, reason = selection.target, "expected a label or target, got none: fill it in, or skip such rows " \
+                                              "with --reject FILE"
         else:
             j = int(usable[i].argmin())
             value = float(X[i, j])

@@ -10,24 +10,47 @@ import re
 import signal
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._column_map.cells import is_integer, is_missing, is_number
+from .._column_map.cells import CATEGORY, NUMERIC, Reading, infer_reading, is_missing, is_number
+from .._column_map.column_map import ColumnMap
 from .._estimator.monitor import listening
+from .._estimator.registry import AUTOMATIC
 from .._files.model_files import save
 from .._native.array_types import NDArray
 from .._training.distributed.partition import partition_named
 from ..errors import ColumnWarning, InvalidInputError
 from .binary_table import check_has_columns
 from .csv_text import SEPARATOR_LINE
-from .open_table import input_files, is_empty, open_table, same_columns
+from .open_table import ending, input_files, is_empty, open_table, same_columns
 from .output import DASH, Progress, UsageError, output_path, printable, say
-from .table import Table, column_indices, csv_format
-from .training_table import MAX_INTEGER_LABELS, column_roles, with_categories
+from .table import (
+    UNKNOWN,
+    ColumnType,
+    Selection,
+    Table,
+    column_indices,
+    csv_format,
+    read_targets,
+    refuse_dates_as_numbers,
+    target_format,
+)
+from .training_table import (
+    MAX_DISTINCT,
+    MAX_INTEGER_LABELS,
+    column_roles,
+    example_of_marks,
+    refuse_dates,
+    report_dropped,
+    task_of,
+    to_labels,
+    with_categories,
+)
 
 # Options of `fit` that need all rows in one process.
 _REFUSED = ("eval", "holdout", "cv", "checkpoint", "time", "groups", "reject", "missing")
@@ -46,6 +69,9 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     for name in _REFUSED:
         if getattr(arguments, name):
             raise UsageError(f"--{name} needs all rows in one process: leave it out, or --workers and --dask")
+    if arguments.decimal != ".":
+        raise UsageError("--decimal needs all rows in one process: leave it out if cells such as 1,5 show the decimal "
+                         "comma, which is then found, or leave out --workers and --dask")
     require_dask()
     from .. import dask as on_dask
 
@@ -58,34 +84,62 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
     names = frame.columns.tolist()
     roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
     with open_cluster(arguments) as (client, n_workers), _file_named(arguments.data, files):
-        target = frame[names[roles.target]]
-        kind = _kind_of_target(client, target, f"column {names[roles.target]!r}")
-        has_labels = kind.has_labels if len(models) > 1 else next(iter(models))
-        if kind.is_text and not has_labels:
-            raise InvalidInputError(f"{arguments.data}: column {names[roles.target]!r} is the target of a regression, "
-                                    "and holds text that is no number")
-        local = models[has_labels]
+        target, name = frame[names[roles.target]], f"column {names[roles.target]!r}"
+        kind = _target_of(client, target, name, None if len(models) > 1 else next(iter(models)))
+        local = models[kind.has_labels]
         params = local.get_params(deep=False)
         chosen = [names[j] for j in column_indices(table, categorical)]
         params["columns"] = with_categories(local, local.columns, chosen)
-        model = classes[has_labels](client=client, **params)
+        if arguments.dates is not None and params["columns"] not in (None, "search"):
+            columns = local._default_map() if params["columns"] == "auto" else params["columns"]
+            params["columns"] = ColumnMap(**{**columns.get_params(), "dates": arguments.dates})
+        model = classes[kind.has_labels](client=client, **params)
         X = frame[[names[j] for j in roles.features]]
-        y = target.map_partitions(_converted, kind, meta=(names[roles.target], kind.dtype))
+        y = target.map_partitions(_converted, kind, name, meta=(names[roles.target], kind.dtype))
         weights = None
         if roles.weight is not None:
-            name = names[roles.weight]
-            weights = frame[name].map_partitions(_numbers, f"column {name!r}", meta=(name, np.float64))
+            weight = names[roles.weight]
+            weights = frame[weight].map_partitions(_numbers, f"column {weight!r}", meta=(weight, np.float64))
         started = time.perf_counter()
-        with warnings.catch_warnings(), Progress("training", None) as bar, listening(bar.show):
-            warnings.simplefilter("ignore", ColumnWarning)
+        _remark_columns(table, roles.features, column_indices(table, categorical))
+        with _words_said(), Progress("training", None) as bar, listening(bar.show):
             model.fit(X, y, weights)
         seconds = time.perf_counter() - started
     shown = "standard output" if arguments.output == DASH else arguments.output
-    given = {"target": str(names[roles.target]), "rows": kind.n_rows, "note": arguments.note, "date": arguments.date}
-    save(model.to_local(), output_path(arguments.output), metadata={
+    given = {"target": str(names[roles.target]), "target_format": kind.format or None, "rows": kind.n_rows,
+             "note": arguments.note, "date": arguments.date}
+    trained = model.to_local()
+    save(trained, output_path(arguments.output), metadata={
         key: value for key, value in given.items() if value is not None})
     say(printable(f"trained {type(local).__name__} on {kind.n_rows} rows of {len(roles.features)} columns in "
                   f"{frame.npartitions} partitions on {n_workers} workers in {seconds:.2f} s: {shown}"))
+    report_dropped(trained)
+
+
+def _remark_columns(table: Table, features: Sequence[int], categorical: Sequence[int]) -> None:
+    """Say of the columns what `fit` says of rows in one process, which the first of them show."""
+    types = [ColumnType(CATEGORY if j in categorical else UNKNOWN, nullable=True) for j in features]
+    raw_blocks, parse = table.read(Selection(features, types=types, reject=True))
+    with contextlib.suppress(InvalidInputError, StopIteration):  # which training says, or takes otherwise
+        parse(next(raw_blocks))
+
+
+@contextlib.contextmanager
+def _words_said() -> Iterator[None]:
+    """Say which cells of numbers and dates count as missing; what else Python is warned of is said by itself."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def say_words(message: Warning | str, category: type[Warning], *others: Any) -> None:
+            text = str(message)
+            if not issubclass(category, ColumnWarning):
+                show(message, category, *others)
+            elif "they count as missing" in text:
+                say(text.replace("name it in categorical_features", "list it in --categorical"))
+
+        warnings.simplefilter("always", ColumnWarning)
+        warnings.showwarning = say_words  # type: ignore[assignment]
+        yield
 
 
 def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:
@@ -98,11 +152,11 @@ def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:
     except ImportError as error:
         raise UsageError(_EXTRA) from error
     files = input_files(arguments.data)
-    endings = {os.path.splitext(file.lower())[1] for file in files}
+    endings = {ending(file) for file in files}
     if endings == {".parquet"}:
         _check_schemas(files)
         return open_table(files[0], csv_format(arguments)), dataframe.read_parquet(files), []
-    if not endings <= {".csv", ".gz"}:
+    if not endings <= {".csv", ".csv.gz"}:
         raise UsageError(f"--workers and --dask read .parquet or .csv files, got {', '.join(sorted(endings))}")
     files = [file for file in files if not is_empty(file)] or files
     table, headers = same_columns(files, csv_format(arguments))
@@ -209,37 +263,48 @@ def require_dask() -> Any:
     return dask_workers
 
 
-class _TargetKind(NamedTuple):
-    """What the targets of all partitions, or of one, are."""
+class _Target(NamedTuple):
+    """What the targets of all partitions are, and how they are read."""
 
     n_rows: int
-    n_missing: int
-    is_text: bool  # some are no numbers
-    is_whole: bool  # all are integers
-    distinct: frozenset[Any]  # some of them, if there are many
-
-    @property
-    def dtype(self) -> Any:
-        """Of the targets as the model takes them."""
-        return np.dtype(object if self.is_text else np.int64 if self.is_whole else np.float64)
-
-    @property
-    def has_labels(self) -> bool:
-        """Whether they are labels, by the rule of `fit` for rows in one process."""
-        few = len(self.distinct) <= min(MAX_INTEGER_LABELS, self.n_rows // 2)
-        return self.is_text or (self.is_whole and few)
+    has_labels: bool
+    dtype: Any  # as the model takes them
+    format: str  # of numbers in text, as in `Reading`
 
 
-def _kind_of_target(client: Any, target: Any, name: str) -> _TargetKind:
-    """What the targets are, by all partitions."""
+def _target_of(client: Any, target: Any, name: str, has_labels: bool | None) -> _Target:
+    """How targets are read, by all partitions and by the rules of `fit` for rows in one process; None: they decide."""
     described = client.compute(target.map_partitions(_describe, meta=(None, object)))
-    found: list[_TargetKind] = list(require_dask().gather(client, [described])[0])
+    found: list[_Described] = list(require_dask().gather(client, [described])[0])
+    blocks, n_rows = [each.distinct for each in found if len(each.distinct)], sum(each.n_rows for each in found)
+    read_as, chosen = "", has_labels is None
+    if has_labels is None:
+        has_labels, read_as = task_of(blocks, n_rows) if blocks else (True, "")
+    for number, each in enumerate(found):
+        n_missing = each.n_empty if has_labels else each.n_missing
+        with partition_named(number):
+            if n_missing:
+                raise InvalidInputError(f"{name}: expected a target in each row, got {n_missing} rows without one")
+    if not blocks:
+        raise InvalidInputError(f"{name}: expected a target in each row, got no rows")
+    cells = np.concatenate(blocks)
+    if has_labels:
+        labels = to_labels(blocks, name)
+        words = list(dict.fromkeys(labels.tolist())) if labels.dtype.kind == "U" else []
+        if chosen and len(words) > MAX_INTEGER_LABELS:
+            refuse_dates(words, n_rows, name)
+        return _Target(n_rows, True, np.dtype(object) if labels.dtype.kind == "U" else labels.dtype, "")
+    format_ = target_format(cells)
+    if cells.dtype.kind == "U":
+        refuse_dates_as_numbers(cells.tolist(), infer_reading(cells.tolist()), name)
+        read_as = read_as or example_of_marks(blocks)
+    reading = Reading(NUMERIC, format_)
     for number, each in enumerate(found):
         with partition_named(number):
-            if each.n_missing:
-                raise InvalidInputError(f"{name}: expected a target in each row, got {each.n_missing} rows without one")
-    return _TargetKind(sum(each.n_rows for each in found), 0, any(each.is_text for each in found),
-                       all(each.is_whole for each in found), frozenset().union(*(each.distinct for each in found)))
+            _targets(each.distinct, reading, name)
+    if chosen or read_as:
+        say(f"{name} has numbers: regression{read_as}")
+    return _Target(n_rows, False, np.dtype(np.float64), format_)
 
 
 def _blocks(file: str, encoding: str) -> Sequence[int | None]:
@@ -304,30 +369,71 @@ def _cells(data: bytes, names: Sequence[Any], columns: list[Any], delimiter: str
     return frame[columns]
 
 
+class _Described(NamedTuple):
+    """What the targets of a partition are."""
+
+    n_rows: int
+    n_empty: int
+    n_missing: int  # with words such as NA, which may be labels
+    distinct: NDArray[Any]  # text, numbers or booleans; some of them, if there are many
+
+
+def _values_of(target: Any) -> NDArray[Any]:
+    """The targets of a partition: numbers, booleans, or text without blanks around it; nan or "" where missing."""
+    from pandas.api import types
+
+    missing = target.isna().to_numpy(dtype=bool)
+    if types.is_numeric_dtype(target.dtype) and not missing.all():
+        exact = np.bool_ if types.is_bool_dtype(target.dtype) else np.uint64 if types.is_unsigned_integer_dtype(
+            target.dtype) else np.int64 if types.is_integer_dtype(target.dtype) else np.float64
+        values: NDArray[Any] = target.to_numpy(dtype=np.float64, na_value=np.nan) if missing.any() \
+            else target.to_numpy(dtype=exact)
+        return values
+    texts = target.astype(str).str.strip().to_numpy(dtype=object)
+    texts[missing] = ""
+    return texts.astype(np.str_)
+
+
 def _describe(target: Any) -> Any:
     """What the targets of a partition are, as a series of one."""
     import pandas as pd
 
-    texts = [str(value).strip() for value in target.dropna().unique().tolist()]
-    present = [text for text in texts if not is_missing(text)]
-    missing = {text for text in texts if is_missing(text)}
-    n_missing = int(target.isna().sum()) + int(target.astype(str).str.strip().isin(missing).sum() if missing else 0)
-    is_bool = target.dtype == bool
-    is_text = is_bool or not all(map(is_number, present))
-    is_whole = not is_text and all(is_integer(text) or float(text).is_integer() for text in present)
-    return pd.Series([_TargetKind(len(target), n_missing, is_text, is_whole,
-                                  frozenset(present[: MAX_INTEGER_LABELS + 1]))])
+    values = _values_of(target)
+    if values.dtype.kind == "U":
+        counts = Counter(values.tolist())
+        n_empty = counts.pop("", 0)
+        n_missing = n_empty + sum(count for text, count in counts.items() if is_missing(text))
+        distinct = np.array(list(counts)[:MAX_DISTINCT], dtype=np.str_)
+    else:
+        gone = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        n_empty = n_missing = int(gone.sum())
+        distinct = np.unique(values[~gone])[:MAX_DISTINCT]
+    return pd.Series([_Described(len(values), n_empty, n_missing, distinct)])
 
 
-def _converted(target: Any, kind: _TargetKind) -> Any:
-    """The targets of a partition as labels of text, integers or numbers."""
+def _targets(values: NDArray[Any], reading: Reading, name: str) -> NDArray[Any]:
+    """Targets of a regression as numbers."""
+    targets, odd = read_targets(values, reading)
+    if odd:
+        raise InvalidInputError(f"{name}: expected numbers as targets, got {odd[0]!r}: correct it or leave out its "
+                                f"row, or, if these are labels, train --model {AUTOMATIC[0]}")
+    return targets
+
+
+def _converted(target: Any, kind: _Target, name: str, partition_info: Any = None) -> Any:
+    """The targets of a partition, whose number Dask gives, as labels of text, integers or numbers."""
     import pandas as pd
 
-    texts = target.astype(str).str.strip()
-    values: NDArray[Any] = texts.to_numpy(dtype=object)
-    if not kind.is_text:
-        values = values.astype(np.float64).astype(kind.dtype)
-    return pd.Series(values, index=target.index, name=target.name, dtype=kind.dtype)
+    values = _values_of(target)
+    with partition_named(partition_info["number"]):
+        if not kind.has_labels:
+            values = _targets(values, Reading(NUMERIC, kind.format), name)
+        elif kind.dtype.kind in "iuf" and values.dtype.kind == "U":
+            cells, values = values, to_labels([values], name)
+            if values.dtype.kind == "U":
+                odd = [cell for cell in cells.tolist() if not is_number(cell)] or cells.tolist()
+                raise InvalidInputError(f"{name}: expected numbers as labels, as in most rows, got {odd[0]!r}")
+    return pd.Series(values.astype(kind.dtype), index=target.index, name=target.name)
 
 
 def _numbers(weights: Any, name: str, partition_info: Any = None) -> Any:

@@ -24,7 +24,7 @@ from .._native import solvers
 from .._native.array_types import Double, NDArray
 from .._rows.weights import check_weights
 from .._training.kernel_ridge.calibration import log_losses
-from ..errors import InvalidInputError, RFFKernError
+from ..errors import RFFKernError
 from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of
 from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
 from .output import Progress, UsageError, check_outputs, printable, say
@@ -59,9 +59,6 @@ def run(arguments: argparse.Namespace) -> None:
     check_outputs({"--reject": arguments.reject}, arguments.data)
     table, _, rows = open_training(arguments, None if arguments.task is None else arguments.task == "classification",
                                    arguments.categorical)
-    if rows.has_labels and len(labels := np.unique(rows.y)) < 2:
-        raise InvalidInputError(f"{table.path}: all rows have the label {str(labels[0])!r}: expected two labels or "
-                                "more, between which models can be compared")
     contestants = _contestants(rows, arguments)
     missing = [name for name in arguments.models or () if name not in contestants]
     if missing:

@@ -14,6 +14,7 @@ from .._column_map.cells import (
     DATE,
     EMPTY,
     NUMERIC,
+    PADDED,
     Reading,
     infer_reading,
     is_integer,
@@ -59,6 +60,7 @@ from .table import (
     check_column_names,
     column_label,
     infer_types,
+    remark_codes,
 )
 
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
@@ -264,13 +266,19 @@ class CsvParser:
         self.types = [each._replace(kind=NUMERIC, inferred=not each.is_target) if each.kind == UNKNOWN else each
                       for each in types]
         block = self._parse_simple(raw) if raw.simple and not raw.errors else None
-        if block is not None and not np.isnan(block.X).all(axis=0).any():
-            return  # all of them are numbers
-        self.types, features = list(types), self.selection.features
+        features = self.selection.features
+        if block is not None and not np.isnan(block.X).all(axis=0).any():  # all of them are numbers
+            mark = re.escape(self.delimiter)
+            if any(re.search(rf'(?:^|[{mark}"])\s*{PADDED}\s*(?:[{mark}"]|$)', text) for text in raw.texts):
+                for k in unknown:
+                    if self.types[k].nullable:
+                        remark_codes([row[features[k]] for row in self._rows(raw)], features[k], self.names, self.path)
+            return
+        self.types = list(types)
         valid = [text for i, text in enumerate(raw.texts) if i not in raw.errors]
         rows = [row for row in self._rows(raw._replace(texts=valid)) if len(row) == self.n_columns]
         infer_types(self.types, {k: [row[features[k]] for row in rows] for k in unknown},
-                    lambda k: column_label(features[k], self.names), self.path, self.dates, self.decimal)
+                    features, self.names, self.path, self.dates, self.decimal)
 
     def _rows(self, raw: RawBlock) -> list[list[str]]:
         """Cells of all records, with the blanks around them."""
@@ -368,7 +376,8 @@ class CsvParser:
     def _error(self, row: list[str]) -> RecordError | None:
         """What is wrong with a row, if anything is."""
         if len(row) != self.n_columns:
-            return None, f"expected {self.n_columns} columns, got {len(row)}"
+            return None, (f"expected {self.n_columns} columns, got {len(row)}: correct the row, or skip such rows with "
+                          "--reject FILE")
         for column, each in zip(self.selection.features, self.types, strict=True):
             reason = cell_error(row[column].strip(), each, self.decimal, self.delimiter)
             if reason is not None:
@@ -524,10 +533,14 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         if other is not None and not read_column([text], Reading(DATE, other))[1]:
             return f"{expected} got {text!r}: if all dates of the column are so, pass --dates {other}"
         most = "dates" if kind.kind == DATE else "numbers"
+        if not kind.nullable:
+            return (f"{expected} got {truncated(text, 60)!r}: the column of --time must have {most} alone; correct it, "
+                    "or skip such rows with --reject FILE")
         hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
                "rows with --reject FILE, or list the column in --categorical"
-    elif kind.nullable and _as_missing(text):
-        hint = f": {_as_missing(text)}"
+    else:
+        missing = _as_missing(text) if kind.nullable else ""
+        hint = f": {missing or 'correct it'}, or skip such rows with --reject FILE"
     return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 

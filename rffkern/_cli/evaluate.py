@@ -13,7 +13,7 @@ from .._native.array_types import NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
-from .output import Progress, check_outputs, open_rejected, printable, say
+from .output import Progress, UsageError, check_outputs, open_rejected, printable, say
 from .table import Block, ColumnType, Table, column_index, column_indices, column_label, csv_format, shortened
 
 
@@ -21,6 +21,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the metrics, as a table or as one JSON object."""
     check_outputs({"--reject": arguments.reject}, arguments.data, arguments.model)
     model = load_predictor(arguments.model, arguments.threads)
+    positive = _positive(model, arguments.positive)
     table = open_for(model, arguments)
     weight = None if arguments.weight is None else column_index(table, arguments.weight)
     dropped = [*column_indices(table, arguments.drop), *([] if weight is None else [weight])]
@@ -66,7 +67,20 @@ def run(arguments: argparse.Namespace) -> None:
     if unknown:
         names = [f"{label!r} ({count} row{'s' if count > 1 else ''})" for label, count in unknown.most_common()]
         say(f"{table.path}: labels that the model does not know: {shortened(names)}")
-    _report(arguments, table, target, n_rows, Evaluation.of(predictions))
+    _report(arguments, table, target, n_rows, Evaluation.of(predictions._replace(positive=positive)))
+
+
+def _positive(model: Any, text: str | None) -> int | None:
+    """The index of the class that metrics are asked of."""
+    if text is None:
+        return None
+    if not hasattr(model, "classes_"):
+        raise UsageError("--positive needs a classifier, and the model predicts numbers: leave it out")
+    labels = [*map(str, model.classes_.tolist())]
+    if text not in labels:
+        raise UsageError(f"--positive must be a label of the model, one of {shortened([*map(repr, labels)])}, got "
+                         f"{text!r}")
+    return labels.index(text)
 
 
 def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_rows: int,

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import inspect
+import itertools
 import json
 import operator
 import os
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
 from .._column_map.column_map import ColumnMap
-from .._column_map.learning import MAX_KEPT_LEVELS, words_on_dropped
+from .._column_map.learning import MAX_KEPT_LEVELS
 from .._estimator.evaluation import Evaluation, Predictions, metric_lines, predictions_of, sentence
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
@@ -26,7 +27,7 @@ from .._files.checkpoint import checkpoint
 from .._files.model_files import save
 from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
-from ..errors import ColumnWarning, InvalidInputError
+from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError
 from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
 from .open_table import open_table
 from .output import DASH, Progress, UsageError, check_outputs, given_once, open_rejected, output_path, say
@@ -38,6 +39,7 @@ from .training_table import (
     matching_roles,
     read_eval,
     read_training,
+    report_dropped,
     with_categories,
 )
 
@@ -131,10 +133,7 @@ def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTa
     if getattr(model, "timed_out_", False):
         say(f"training was ended by max_seconds={model.max_seconds:g} with the best rounds so far; it would have "
             "gone on")
-    column_map = getattr(model, "column_map_", None)
-    dropped = "" if column_map is None else words_on_dropped(column_map.describe())
-    if dropped:
-        say(f"columns not used: {dropped}")
+    report_dropped(model)
 
 
 def open_training(arguments: argparse.Namespace, classify: bool | None,
@@ -439,7 +438,8 @@ def train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: Train
     with warnings.catch_warnings(), Progress(label, n_rounds or 1) as bar, listening(bar.show):
         if n_rounds is not None:
             options["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
-        warnings.simplefilter("ignore", ColumnWarning)  # what it says is said in a line of its own
+        warnings.simplefilter("ignore", ColumnWarning)  # what these say is said in lines of their own
+        warnings.filterwarnings("ignore", r"y has \d+ classes", DataConversionWarning)
         model.fit(X, rows.y, **options)
 
 
@@ -452,7 +452,8 @@ def _losses(info: RoundInfo) -> str:
 
 def _report_contents(rows: TrainingTable, path: str) -> None:
     """Report the columns that are not complete numbers."""
-    columns = list(zip(rows.names or [f"column {j}" for j in rows.features], rows.columns, strict=True))
+    names = [name or f"column {j}" for name, j in zip(rows.names or itertools.repeat(""), rows.features, strict=False)]
+    columns = list(zip(names, rows.columns, strict=True))
     n_levels = [2 if column.boolean else len(column.levels) for column in rows.columns]
     facts = {
         "categories": [f"{name} ({n if n <= MAX_KEPT_LEVELS else f'more than {MAX_KEPT_LEVELS}'} levels)"

@@ -26,9 +26,9 @@ EXIT_USAGE, EXIT_DATA, EXIT_NO_INPUT, EXIT_IO = 2, 65, 66, 74  # as in argparse 
 
 _EXIT_CODES = "exit codes: 0 success, 2 usage error, 3 shift above --max-shift, 4 no match, 5 nothing to " \
               "verify with, 65 invalid data, 66 input not found, 74 input or output error; rffkern help 65 says more"
-_TABLE = ".csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a folder of " \
-         "such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe is read " \
-         "as .csv"
+_TABLE = ".csv, .tsv, .txt, .csv.gz, .npy, .npz, .parquet, .feather or .arrow file (the last three need pyarrow), a " \
+         "folder of such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe " \
+         "is read as .csv"
 _COLUMNS = "names or 0-based indices, separated by commas; may be repeated"
 
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
@@ -314,6 +314,9 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     _add_labelled_rows(evaluate, "a .npz must contain arrays X and y")
     evaluate.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
+    evaluate.add_argument("--positive", action=_Once, metavar="LABEL",
+                          help="the class that average precision, ROC AUC and the table of probabilities are about, "
+                               "with its precision, recall and F1 (default: the second of two)")
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
 
 

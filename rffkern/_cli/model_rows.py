@@ -215,9 +215,17 @@ def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any
         labels = np.array([number_level(text) if is_number(text) else text for text in labels.tolist()], dtype=str)
     elif classes.dtype.kind in "iuf" and labels.dtype.kind not in "iu":
         labels = as_numbers(labels)
+    elif labels.dtype.kind == "U" and any(str(label) != str(label).strip() for label in classes.tolist()):
+        labels = _with_blanks(labels, classes)
     elif classes.dtype.kind == "U" or (classes.dtype.kind == "b" and labels.dtype.kind != "b"):
         labels = _booleans_as(labels, classes)
     return labels, missing
+
+
+def _with_blanks(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels, which are read without the blanks around them, as classes that have such are written."""
+    written = {label.strip(): label for label in map(str, reversed(classes.tolist()))}
+    return np.array([written.get(text, text) for text in labels.tolist()], dtype=str)
 
 
 def _booleans_as(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:

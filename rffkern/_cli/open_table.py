@@ -13,6 +13,9 @@ from .csv_text import BINARY_MARKS
 from .output import DASH, say
 from .table import Block, CsvFormat, Selection, Table, column_index
 
+# Files of text, whatever separates their columns; each may be compressed, as .csv.gz.
+TEXT_ENDINGS = (".csv", ".tsv", ".txt")
+
 # First bytes of files, and the ending that such a file should have.
 _MARKS = {**BINARY_MARKS, b"\x1f\x8b": ".csv.gz"}
 _FORMATS = {".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".npy": "NumPy", ".csv.gz": "gzip"}
@@ -58,9 +61,12 @@ def input_files(path: str) -> list[str]:
 
 
 def ending(path: str) -> str:
-    """The end of a name that says the format, in lower case."""
+    """The end of a name that says the format, in lower case; ".csv" of all text."""
     lower = path.lower()
-    return ".csv.gz" if lower.endswith(".csv.gz") else os.path.splitext(lower)[1]
+    base, last = os.path.splitext(lower)
+    if last in TEXT_ENDINGS:
+        return ".csv"
+    return ".csv.gz" if last == ".gz" and base.endswith(TEXT_ENDINGS) else last
 
 
 def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
@@ -79,8 +85,9 @@ def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
         return CsvTable(path, form, names)
     if not os.path.exists(path):
         raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
-    raise InvalidInputError(f"{path}: the name must end in .csv, .csv.gz, .npy, .npz, .parquet, .feather or .arrow, or "
-                            "be - for standard input, a folder, or a pattern such as 'part-*.csv'")
+    raise InvalidInputError(f"{path}: the name must end in .csv, .tsv, .txt, .csv.gz, .npy, .npz, .parquet, .feather "
+                            "or .arrow, or be - for standard input, a folder, or a pattern such as 'part-*.csv'; save "
+                            "tables of other programs, such as .xlsx, as .csv")
 
 
 def _format_of_content(path: str) -> str | None:

@@ -58,7 +58,8 @@ def score_on_cluster(arguments: argparse.Namespace, files: Sequence[str], table:
     names = list(getattr(scorer.model, "feature_names_in_", ()))
     setup, totals = (path, files, form, names, selection, scorer), scorer.totals()
     base = path if os.path.isdir(path) else os.path.commonpath([os.path.dirname(file) for file in files])
-    parts = [part if ending(part) == last else part + last for part in (os.path.relpath(file, base) for file in files)]
+    parts = [part if part.lower().endswith(last) else part + last
+             for part in (os.path.relpath(file, base) for file in files)]
     sizes, started = [*map(os.path.getsize, files)], time.monotonic()
     with _whole_folder(arguments.output) as folder, open_cluster(arguments) as (client, n_workers):
         for part in parts:

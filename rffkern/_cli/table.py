@@ -4,19 +4,34 @@ There are three readers: `CsvTable`, `ArrayTable` (.npy, .npz) and `ArrowTable` 
 """
 
 import argparse
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_missing, is_number, read_column, settled
+from .._column_map.cells import (
+    DATE,
+    NUMERIC,
+    Reading,
+    infer_reading,
+    is_missing,
+    is_number,
+    padded_number,
+    read_column,
+    settled,
+    units_of_text,
+)
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
 from .output import RejectedRow, UsageError, say
 
 BLOCK_ROWS = 8192
 _MOST_LISTED = 12
+
+# What to do with a target of dates.
+NUMBERS_OF_DATES = "write them as numbers, such as days since the first one"
 
 UNKNOWN = "unknown"  # the kind of a column in which no value has been read yet
 
@@ -167,8 +182,8 @@ def warn_rounded(table: Table, columns: Sequence[int], remedy: str) -> None:
             f"they are identifiers, {remedy}")
 
 
-def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], labels: Callable[[int], str], path: str,
-                dates: str | None, decimal: str = ".") -> None:
+def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], columns: Sequence[int],
+                names: Sequence[str] | None, path: str, dates: str | None, decimal: str = ".") -> None:
     """Set the types of columns of text from their cells, as far as they have any that are not missing.
 
     Cells that are no values of such a type are errors from then on, wherever they are.  A target of a regressor is of
@@ -178,12 +193,13 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
         if types[k].is_target:
+            refuse_dates_as_numbers(cells[k], reading, f"{path}: target {column_label(columns[k], names)}")
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
             marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
             (value,), odd = read_column([marked], types[k].reading)
             if marked and not odd and decimal == ".":
-                say(f"{path}: target {labels(k)}: {marked!r} is read as {value:.15g}")
+                say(f"{path}: target {column_label(columns[k], names)}: {marked!r} is read as {value:.15g}")
             continue
         if reading is None:
             continue
@@ -193,8 +209,30 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], lab
                               odd=reading.words)
         if reading.ambiguous:
             shown = next(filter(None, map(str.strip, cells[k])))
-            say(f"{path}: column {labels(k)} has dates such as {shown}, in which day and month could be "
-                f"exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+            say(f"{path}: column {column_label(columns[k], names)} has dates such as {shown}, in which day and month "
+                f"could be exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+        if reading == Reading() and (units := units_of_text(cells[k])):
+            say(f"{path}: column {column_label(columns[k], names)} has numbers with several units ({', '.join(units)})"
+                ", which are read as categories: to have numbers, write all of them in one unit")
+        if reading.kind == NUMERIC and types[k].nullable:
+            remark_codes(cells[k], columns[k], names, path)
+
+
+def refuse_dates_as_numbers(cells: Sequence[str], reading: Reading | None, name: str) -> None:
+    """Refuse a target of a regressor whose cells are read as dates."""
+    if reading is not None and reading.kind == DATE:
+        shown = next(filter(None, map(str.strip, cells)))
+        raise InvalidInputError(f"{name}: expected numbers, got dates such as {shown!r}: {NUMBERS_OF_DATES}, or name "
+                                "another column by --target")
+
+
+def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:
+    """Say that a column of numbers has leading zeros, as codes have."""
+    code = padded_number(cells)
+    if code:
+        name = shlex.quote(names[column] if names else str(column))
+        say(f"{path}: column {column_label(column, names)} has numbers with leading zeros, such as {code}, which are "
+            f"read as numbers; if they are codes, pass --categorical {name}")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

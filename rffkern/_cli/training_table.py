@@ -27,7 +27,7 @@ from .._column_map.cells import (
 )
 from .._column_map.column_map import ColumnMap
 from .._column_map.copies import copies_in_memory
-from .._column_map.learning import MAX_KEPT_LEVELS
+from .._column_map.learning import MAX_KEPT_LEVELS, words_on_dropped
 from .._column_map.tables import RawColumn, RawTable, category, category_of_numbers, recoded
 from .._estimator.registry import AUTOMATIC
 from .._rows.row_blocks import RowBlocks, block_size
@@ -37,6 +37,7 @@ from .binary_table import ArrayTable
 from .output import Progress, RejectedRows, UsageError, say
 from .table import (
     BLOCK_ROWS,
+    NUMBERS_OF_DATES,
     UNKNOWN,
     Block,
     ColumnType,
@@ -84,6 +85,11 @@ def column_roles(table: Table, target: str | None, weight: str | None, features:
                              f"{column_label(both[0], table.columns)} for both")
     taken = {j for option, columns in columns_of.items() if option != "--time" for j in columns}
     trained = sorted(columns_of["--features"]) or [j for j in range(table.n_columns) if j not in taken]
+    if table.n_columns == 1 and not table.has_labels:
+        shown = f", {table.columns[0]!r}" if table.columns else ""
+        raise InvalidInputError(f"{table.path}: expected columns to learn from beside the labels, got one column{shown}"
+                                ": if something else than a comma, semicolon, tab or bar separates the columns, pass "
+                                "--delimiter; if lines stand above the column names, remove them")
     if not trained or not (columns_of["--target"] or table.has_labels):
         options = ", ".join(option for option, columns in columns_of.items() if columns)
         raise InvalidInputError(f"{table.path}: expected at least one column besides the labels, got "
@@ -112,6 +118,18 @@ def with_categories(model: Any, columns: Any, categorical: Sequence[Any]) -> Any
     if categorical and isinstance(columns, ColumnMap):
         columns = ColumnMap(**{**columns.get_params(), "categorical_features": categorical})
     return columns
+
+
+def report_dropped(model: Any) -> None:
+    """Say which columns a trained model does not use, and why."""
+    column_map = getattr(model, "column_map_", None)
+    dropped = "" if column_map is None else words_on_dropped(column_map.describe(), _shown)
+    if dropped:
+        say(f"columns not used: {dropped}")
+
+
+def _shown(column: Any) -> str:
+    return str(column) or "a column without a name"
 
 
 class ColumnContents(NamedTuple):
@@ -233,9 +251,7 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     X, labels = read.X, read.labels
     has_labels, read_as = classify is True, ""
     if classify is None:
-        has_labels, read_as = is_classification(labels), example_of_marks(labels)
-        if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
-            has_labels = is_classification([_chosen_targets(labels, table.path)])
+        has_labels, read_as = task_of(labels, len(X))
     if has_labels:
         y = to_labels(labels, table.path)
     elif classify is False:
@@ -251,6 +267,12 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     n_distinct = len(words or np.unique(y)) if has_labels or is_chosen else 0
     name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
         else f"column {column_label(roles.target, None)}"
+    if classify is None and len(words) > MAX_INTEGER_LABELS:
+        refuse_dates(words, len(y), f"{table.path}: target {name}")
+    if has_labels and n_distinct == 1 and y.ndim == 1 < len(y):
+        advice = "" if y.dtype.kind == "U" else f"; to train a constant, pass --model {AUTOMATIC[1]}"
+        raise InvalidInputError(f"{table.path}: target {name} must hold at least two classes, got {y[0].item()!r} in "
+                                f"all {len(y)} rows: name the column of labels by --target{advice}")
     if MAX_INTEGER_LABELS < len(words) == len(y):  # of which no row says anything of another
         raise InvalidInputError(f"{table.path}: target {name} has another text in each of {len(y)} rows, such as "
                                 f"{words[0]!r}: name the column of labels by --target")
@@ -265,6 +287,15 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     names = [table.columns[j] for j in roles.features] if table.columns else None
     return TrainingTable(X, y, names, read.columns, roles.features, has_labels, read.weights, read.times, read.groups,
                          read.target_format).in_order()
+
+
+def refuse_dates(words: Sequence[str], n_rows: int, name: str) -> None:
+    """Refuse a target of many dates, of which nobody asked to make classes."""
+    reading = infer_reading(words)
+    if reading is not None and reading.kind == DATE:
+        as_classes = "" if len(words) == n_rows else f"; if each date is a class, pass --model {AUTOMATIC[0]}"
+        raise InvalidInputError(f"{name} has {len(words)} different dates, such as {words[0]!r}: {NUMBERS_OF_DATES}, "
+                                f"or name another column by --target{as_classes}")
 
 
 def _remark_cases(y: NDArray[Any], words: Sequence[str], path: str) -> None:
@@ -435,11 +466,23 @@ def _contents(X: NDArray[Any], types: Sequence[ColumnType], categories: Category
 
 # --- targets
 
-_MAX_DISTINCT = 10_000  # values that are collected: enough to decide whether text or numbers prevail
+MAX_DISTINCT = 10_000  # values that are collected: enough to decide whether text or numbers prevail
 
 
-def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
-    """Whether the values of a target are labels.
+def task_of(blocks: Sequence[NDArray[Any]], n_rows: int) -> tuple[bool, str]:
+    """Whether a target is labels, and what numbers with marks are read as; "" where there are none.
+
+    The blocks have its values, of so many rows, or these without repetition.
+    """
+    has_labels, read_as = is_classification(blocks, n_rows), example_of_marks(blocks)
+    if read_as and has_labels:  # few numbers stay labels, as they are written: "5 kg"
+        targets, odd = read_targets(np.concatenate(blocks))
+        has_labels = not odd and not np.isnan(targets).any() and is_classification([targets], n_rows)
+    return has_labels, read_as
+
+
+def is_classification(blocks: Sequence[NDArray[Any]], n_rows: int) -> bool:
+    """Whether the values of a target of so many rows are labels.
 
     Text, booleans and codes such as 007 are; so are integers with few distinct values.  Some text among many distinct
     numbers is taken for an error.  Several targets per row are numbers.
@@ -455,14 +498,14 @@ def is_classification(blocks: Sequence[NDArray[Any]]) -> bool:
             present = {str(cell) for cell in block.tolist() if not is_missing(str(cell))}
             new_texts = {cell for cell in present if not is_number(cell) or is_code(cell)}
             new_numbers = {float(cell) for cell in present - new_texts}
-            texts |= new_texts if len(texts) < _MAX_DISTINCT else set()
+            texts |= new_texts if len(texts) < MAX_DISTINCT else set()
         else:
             new_numbers = set(np.unique(block).astype(np.float64).tolist())
-        numbers |= new_numbers if len(numbers) < _MAX_DISTINCT else set()
+        numbers |= new_numbers if len(numbers) < MAX_DISTINCT else set()
     if texts:
         return len(numbers) <= max(MAX_INTEGER_LABELS, len(texts))
     finite = [number for number in numbers if np.isfinite(number)]
-    few = len(finite) <= min(MAX_INTEGER_LABELS, sum(map(len, blocks)) // 2)
+    few = len(finite) <= min(MAX_INTEGER_LABELS, n_rows // 2)
     return few and all(number.is_integer() for number in finite)
 
 

@@ -26,6 +26,9 @@ _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf
                      re.IGNORECASE | re.ASCII)  # not the dotless i, which `float` refuses
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _CODE = re.compile(r"[+-]?0[0-9].*")
+# Of two digits are months and hours as well.
+PADDED = "0[0-9]{2,}"
+_PADDED = re.compile(rf"\s*({PADDED})\s*")
 
 # No and yes, in English, German, French, Spanish and Italian.
 BOOLEANS = ("False", "True")
@@ -36,6 +39,9 @@ _LEVEL_OF_WORD = {word: level for words in _BOOLEAN_WORDS[::-1] for level, word 
 
 # A column is text if this share of its cells is neither numbers nor dates, or if some are and it has few values.
 _SHARE_OF_TEXT, _FEW_VALUES = 0.1, 32
+
+# Units that numbers of a column may have so that they are said, and the share of cells with each of two of them.
+_MOST_UNITS, _SHARE_OF_UNIT = 4, 0.05
 
 # Words at most that a column of numbers or dates has in place of a value.
 MOST_WORDS = 32
@@ -75,6 +81,11 @@ def is_integer(text: str) -> bool:
 def is_code(text: str) -> bool:
     """Whether a number has a leading zero, as codes such as 007 have."""
     return _CODE.fullmatch(text) is not None
+
+
+def padded_number(cells: Iterable[str]) -> str:
+    """The first cell of three digits or more that begin with 0, as those of codes do; "" if there is none."""
+    return next((found[1] for cell in cells if (found := _PADDED.fullmatch(cell))), "")
 
 
 def is_missing(text: str) -> bool:
@@ -440,6 +451,26 @@ def _inferred(texts: _Texts, dates: str | None, decimal: str) -> Reading | None:
         words = tuple(sorted(texts.texts[k] for k in odd.tolist() if not is_unbounded(texts.texts[k])))
         return Reading() if len(words) > MOST_WORDS else best._replace(words=words)
     return best
+
+
+def units_of_text(cells: Sequence[str]) -> list[str]:
+    """The units of cells that are numbers, but text because they have several; as 5K and 2M, or 3 kg and 7 lb.
+
+    Empty where the column has few values, which may be sizes or classes, and where many units, or rare ones, are
+    letters of codes, as 12a and 14b.
+    """
+    texts = _Texts(cells)
+    if len(texts.texts) <= _FEW_VALUES:
+        return []
+    parsed = [(_number_shape(shape), int(texts.counts[places].sum()))
+              for shape, places in by_shape(normal_texts(texts.texts)).items()]
+    counts: Counter[str] = Counter()
+    for shape, count in parsed:
+        if shape is not None:
+            counts[shape.unit] += count
+    common = [unit for unit, count in counts.items() if count >= _SHARE_OF_UNIT * texts.n_cells]
+    are_numbers = counts.total() >= (1 - _SHARE_OF_TEXT) * texts.n_cells
+    return sorted(filter(None, counts)) if are_numbers and 1 < len(common) <= len(counts) <= _MOST_UNITS else []
 
 
 def _are_plain(texts: Sequence[str]) -> bool:

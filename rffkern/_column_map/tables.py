@@ -44,8 +44,10 @@ from .cells import (
     is_unbounded,
     level_text,
     levels_of_texts,
+    padded_number,
     read_column,
     settled,
+    units_of_text,
 )
 
 # The first integer whose neighbour is not a double.
@@ -356,6 +358,13 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
         if isinstance(each, list):
             if j not in known and reading is not None:
                 report_reading(reading, text, next(filter(None, map(str.strip, each)), ""))
+                if reading == Reading() and (units := units_of_text(each)):
+                    warn(f"{text} has numbers with several units ({', '.join(units)}), which are read as categories: "
+                         "to have numbers, write all of them in one unit", ColumnWarning)
+                if reading.kind == NUMERIC and (code := padded_number(each)):
+                    warn(f"{text} has numbers with leading zeros, such as {code!r}, which are read as numbers; if they "
+                         "are codes, name the column in categorical_features, or make it a category, as "
+                         'frame[column].astype("category") does', ColumnWarning)
             each = of_texts(each, reading, text)
         found.append(category_of_numbers(each) if j in marked else each)
     lengths = {len(column.values) for column in found}

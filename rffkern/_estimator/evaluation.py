@@ -33,7 +33,9 @@ _MOST_LABELS = 20  # of a confusion table, and confusions of more labels
 _DOUBT = "; these rows do not show that the model is better than a guess"
 
 _NAMES = {"roc_auc": "ROC AUC", "r2": "R^2", "mae": "mean absolute error", "rmse": "root mean squared error",
-          "brier": "Brier score", "pinball": "pinball loss", "d2": "D^2", "deviance": "mean deviance"}
+          "brier": "Brier score", "f1": "F1", "pinball": "pinball loss", "d2": "D^2", "deviance": "mean deviance"}
+
+_OF_CLASS = ("average_precision", "precision", "recall", "f1")
 
 # What is best without looking at rows, by the metric that judges numbers; and the share that is explained of it.
 _GUESSES = {"rmse": "guessing the mean", "deviance": "guessing the mean", "mae": "guessing the median",
@@ -52,11 +54,12 @@ class Predictions(NamedTuple):
     groups: NDArray[Any] | None = None  # of rows that are alike; their names
     metric: str = "rmse"  # of numbers that are no quantiles: what the model minimises
     power: float | None = None  # of the "deviance"
+    positive: int | None = None  # the index of a class that metrics are asked of
 
     def metrics(self) -> Metrics:
         """Metrics of the model."""
         if self.classes is not None:
-            return classification_metrics(self.truth, self.predicted, self.weights)
+            return classification_metrics(self.truth, self.predicted, self.weights, self.positive)
         if self.quantiles is not None:
             return quantile_metrics(self.truth, self.predicted, self.quantiles, self.weights)
         return regression_metrics(self.truth, self.predicted, self.weights, self.power)
@@ -96,8 +99,10 @@ class Predictions(NamedTuple):
         return of_constants([np.average(y, weights=w) for y in targets]) | {
             "mae": of_constants([weighted_quantile(y, w, 0.5) for y in targets])["mae"]}
 
-    def positive(self) -> Any:
-        """The class that metrics of one of two classes are about, which is the second; None where there is none."""
+    def judged_class(self) -> Any:
+        """The class that metrics of one class are about, the second of two by default; None where there is none."""
+        if self.classes is not None and self.positive is not None:
+            return self.classes[self.positive].item()
         if self.classes is None or not is_of_second(self.truth, len(self.classes), self.weights):
             return None
         return self.classes[1].item()
@@ -165,17 +170,18 @@ class Evaluation(NamedTuple):
     def tables(self) -> dict[str, Any]:
         """The confusion table, and how probabilities compare with shares; empty without classes.
 
-        "positive" is the one of two classes that "average_precision" and "reliability" are about.
+        "positive" is the class that "average_precision" and "reliability" are about: that which is asked for, or the
+        second of two.
         """
-        truth, proba, weights, classes, *_ = self.predictions
+        truth, proba, weights, classes, *_, asked = self.predictions
         if classes is None:
             return {}
         counts = confusion(truth, proba, weights)
-        positive = self.predictions.positive()
+        positive = self.predictions.judged_class()
         return {**({} if positive is None else {"positive": positive}),
                 "confusion": {"labels": classes.tolist(), "counts": counts[:-1].tolist(),
                               "unknown_labels": counts[-1].tolist()},
-                "reliability": reliability(truth, proba, weights)}
+                "reliability": reliability(truth, proba, weights, asked)}
 
     def n_unknown(self) -> int:
         """How many of the rows that count have labels that the model does not know."""
@@ -197,8 +203,9 @@ class Evaluation(NamedTuple):
 
     def lines(self, with_shares: bool = True) -> list[str]:
         """A table of the metrics; of a classifier the confusion table, and how probabilities compare with shares."""
-        lines = metric_lines(self.figures(), self.predictions.positive())
-        truth, proba, weights, classes, *_ = self.predictions
+        judged = self.predictions.judged_class()
+        lines = metric_lines(self.figures(), judged)
+        truth, proba, weights, classes, *_, asked = self.predictions
         if classes is None:
             return lines
         lines += ["", *self._confusion_lines(classes)]
@@ -206,8 +213,8 @@ class Evaluation(NamedTuple):
             return lines
         rows = [["probability", "share", "rows"]]
         rows += [[f"{each['probability']:.3f}", f"{each['share']:.3f}", str(each["rows"])]
-                 for each in reliability(truth, proba, weights)]
-        what = f"of {str(classes[1])!r}" if is_of_second(truth, len(classes), weights) else "of the most likely label"
+                 for each in reliability(truth, proba, weights, asked)]
+        what = "of the most likely label" if judged is None else f"of {str(judged)!r}"
         return [*lines, "", f"probability {what}, and the share of rows of which it came true:", *aligned(rows)]
 
     def _confusion_lines(self, classes: NDArray[Any]) -> list[str]:
@@ -273,15 +280,15 @@ def names_of_metrics(figures: Mapping[str, Any]) -> list[str]:
 
 
 def metric_lines(figures: Mapping[str, Any], positive: Any = None) -> list[str]:
-    """A table of the metrics; `positive` is the class that those of one of two classes are about."""
+    """A table of the metrics; `positive` is the class that those of one class are about."""
     return aligned([["", "model", "constant"], *([metric_name(name, positive), _pair(figures, name), _short(
         figures["constant"][name])] for name in names_of_metrics(figures))])
 
 
 def metric_name(name: str, positive: Any = None) -> str:
-    """The name of a metric in words, with the class where it depends on which of two classes is meant."""
-    if positive is not None and name == "average_precision":
-        return f"average precision of {str(positive)!r}"
+    """The name of a metric in words, with the class where it depends on which one is meant."""
+    if positive is not None and name in _OF_CLASS:
+        return f"{_NAMES.get(name, name.replace('_', ' '))} of {str(positive)!r}"
     return _NAMES.get(name, name.replace("below_", "share below quantile ").replace("_", " "))
 
 

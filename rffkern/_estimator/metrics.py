@@ -94,7 +94,7 @@ class Metric(NamedTuple):
 Metrics: TypeAlias = dict[str, Metric]
 
 # Metrics of which more is better; less is of all others.
-ASCENDING = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "d2", "r2")
+ASCENDING = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "precision", "recall", "f1", "d2", "r2")
 
 
 def _mean(values: Double, weights: Double) -> Metric:
@@ -168,7 +168,7 @@ def most_likely(proba: Double) -> Indices:
     return (proba[:, 1] > 0.5).astype(np.intp) if proba.shape[1] == 2 else proba.argmax(axis=1)
 
 
-def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -> Metrics:
+def classification_metrics(codes: Indices, proba: Double, weights: Any = None, positive: int | None = None) -> Metrics:
     """Metrics of class probabilities.
 
     Parameters
@@ -177,6 +177,8 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
         Indices of the classes of the rows; -1 for a label that the model does not know.
     proba : array of shape (n_samples, n_classes)
     weights : array of shape (n_samples,) or None
+    positive : int or None
+        Index of a class that the last metrics are about, in place of the second of two, or of all in turn.
 
     Returns
     -------
@@ -185,7 +187,8 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
         "brier", the squared error of the probability of the second of two classes, or of more its sum over classes;
         "calibration_error", the mean over `reliability` of |probability - share|; "roc_auc" and "average_precision", of
         the second of two classes, or of more the mean over classes, each against the rest.  The last two are missing
-        where the rows have one class alone.
+        where the rows have one class alone.  With `positive` also "precision", "recall" and "f1", which are 0 where
+        nothing is predicted to be of the class, as in scikit-learn.
 
     A label that the model does not know is one more class, of probability 0: no probability that the model may give to
     its own classes is right there.  Two classes are then judged as more are, each against the rest, because the second
@@ -207,14 +210,39 @@ def classification_metrics(codes: Indices, proba: Double, weights: Any = None) -
         "brier": _mean(brier, w),
         "calibration_error": _calibration_error(codes, proba, w),
     }
-    positive = [1] if is_of_second(codes, n_classes, w) else range(n_classes)
-    each_against_rest = [*((is_class[:, k], proba[:, k]) for k in positive), (codes < 0, np.zeros(n_rows))]
+    judged = [1] if is_of_second(codes, n_classes, w) else range(n_classes)
+    each_against_rest = [*((is_class[:, k], proba[:, k]) for k in judged), (codes < 0, np.zeros(n_rows))]
+    if positive is not None:
+        each_against_rest = [(is_class[:, positive], proba[:, positive])]
     present = [(of_class, p) for of_class, p in each_against_rest if 0 < w[of_class].sum() < w.sum()]
     if present:
         metrics["roc_auc"] = mean_of([_roc_auc(of_class, p, w, codes + 1) for of_class, p in present])
         metrics["average_precision"] = mean_of([_average_precision(of_class, p, w, codes + 1)
                                                 for of_class, p in present])
+    if positive is not None:
+        metrics |= _of_class(codes, most_likely(proba), positive, w)
     return metrics
+
+
+def _of_class(codes: Indices, predicted: Indices, positive: int, w: Double) -> Metrics:
+    """Precision, recall and F1 of a class.
+
+    F1 is 2 E[t] / E[p + y] with indicators of rows that are predicted to be of the class (p), are of it (y), and both
+    (t); its derivative along a row is (2 t - F1 (p + y)) / E[p + y].
+    """
+    is_so, is_said = codes == positive, predicted == positive
+    shares = {"precision": _share_within(is_so, is_said, w, predicted) if w[is_said].any() else None,
+              "recall": _share_within(is_said, is_so, w, codes + 1) if w[is_so].any() else None}
+    either = np.asarray(is_so + 0.0 + is_said)
+    mean = float(np.average(either, weights=w))
+    f1 = 2 * float(np.average(is_so & is_said, weights=w)) / mean if mean else 0.0
+    nothing = Metric(0.0, np.zeros(len(w)), w)
+    found = {name: each or nothing for name, each in shares.items()}
+    if not mean:
+        return {**found, "f1": nothing}
+    influence = (2.0 * (is_so & is_said) - f1 * either) / mean
+    return {**found, "f1": Metric(f1, influence, w, None, (is_so | is_said).astype(np.intp),  # others say nothing of it
+                                  np.array([[0.0, 0.0], [1 - f1, -f1]]), _ADDED["share"])}
 
 
 def is_of_second(codes: Indices, n_classes: int, weights: Any = None) -> bool:
@@ -268,12 +296,15 @@ def _average_precision(positive: NDArray[np.bool_], scores: Double, w: Double, c
     return Metric(value, (along - value * (y - share)) / share, w, None, classes, added, _ADDED["average_precision"])
 
 
-def _bins(codes: Indices, proba: Double, w: Double) -> tuple[Indices, Double, Double]:
+def _bins(codes: Indices, proba: Double, w: Double, positive: int | None = None) -> tuple[Indices, Double, Double]:
     """The bin of each row, its probability, and whether it came true.
 
-    The probability is that of the second of two classes, if it stands for both, or else of the most likely one.
+    The probability is that of the class that is asked for, or of the second of two classes, if it stands for both, or
+    else of the most likely one.
     """
-    if is_of_second(codes, proba.shape[1], w):
+    if positive is not None:
+        probability, came_true = proba[:, positive], codes == positive
+    elif is_of_second(codes, proba.shape[1], w):
         probability, came_true = proba[:, 1], codes == 1
     else:
         chosen = proba.argmax(axis=1)
@@ -291,14 +322,15 @@ def _calibration_error(codes: Indices, proba: Double, w: Double) -> Metric:
     return _mean(signs[place] * errors, w)
 
 
-def reliability(codes: Indices, proba: Double, weights: Any = None) -> list[dict[str, float]]:
+def reliability(codes: Indices, proba: Double, weights: Any = None, positive: int | None = None
+                ) -> list[dict[str, float]]:
     """Mean probability and observed share in bins of equal numbers of rows; of arguments of `classification_metrics`.
 
     Of two classes it is the probability of the second; of more, or where labels are none of them, that of the most
     likely.
     """
     w = _weights(weights, len(codes))
-    place, probability, came_true = _bins(codes, proba, w)
+    place, probability, came_true = _bins(codes, proba, w, positive)
     bins = [place == k for k in np.unique(place[w > 0])]
     return [{"rows": int((chosen & (w > 0)).sum()),
              "probability": float(np.average(probability[chosen], weights=w[chosen])),

@@ -182,7 +182,7 @@ def validation(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     _need_targets(rows, source)
     found = rows.evaluation.figures()
     kept = kept_figures(rows.model)
-    positive = rows.evaluation.predictions.positive()
+    positive = rows.evaluation.predictions.judged_class()
     return found | ({} if positive is None else {"positive": positive}) | ({"in_the_model_file": kept} if kept else {})
 
 

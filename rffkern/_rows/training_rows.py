@@ -6,11 +6,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
-from ..errors import InvalidInputError
+from .._protocol.warning import warn
+from ..errors import DataConversionWarning, InvalidInputError
 from .row_blocks import RowBlocks, check_rows
 from .scaling import standardised_targets, target_scaling
 from .validation import LARGEST_VALUE, check_known_labels, check_labels, check_names, check_targets
 from .weights import RowWeights, check_weights
+
+# Classes that are not too many for any number of rows.
+_MANY_CLASSES = 20
 
 
 class LabelledRows(NamedTuple):
@@ -96,8 +100,34 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
 
 
 def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:
+    _warn_of_blanks(classes, rows.codes)
+    _warn_of_many(classes, len(rows.codes))
     one = np.ones(rows.n_outputs)
     return Training(names, rows, np.zeros(rows.n_outputs), one, one, classes)
+
+
+def _warn_of_blanks(classes: NDArray[Any], codes: Indices) -> None:
+    """Warn of labels of text that differ in the blanks around them alone."""
+    alike: dict[str, list[int]] = {}
+    for code, label in enumerate(classes.tolist()):
+        if isinstance(label, str):
+            alike.setdefault(label.strip(), []).append(code)
+    group = next((each for each in alike.values() if len(each) > 1), None)
+    if group is not None:
+        counts = np.bincount(codes, minlength=len(classes))
+        shown = " and ".join(f"{classes.tolist()[code]!r} ({counts[code]} row{'' if counts[code] == 1 else 's'})"
+                             for code in group)
+        warn(f"y has labels that differ in the blanks around them alone, and are classes of their own: {shown}; if "
+             "they mean the same, pass y=[label.strip() for label in y]", DataConversionWarning)
+
+
+def _warn_of_many(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn of labels of which most rows have one of their own, as numbers and dates have."""
+    if len(classes) > max(_MANY_CLASSES, n_rows / 2):
+        what = "if they are numbers, train a regressor" if classes.dtype.kind in "iuf" else \
+            "if they are dates or numbers in text, make numbers of them and train a regressor"
+        warn(f"y has {len(classes)} classes, such as {str(classes[0])!r}, in {n_rows} rows, of which a classifier can "
+             f"learn little: {what}", DataConversionWarning)
 
 
 def check_more_labels(X: Any, y: Any, classes: Any, sample_weight: Any, known: NDArray[Any] | None) -> Training:

@@ -145,11 +145,24 @@ def as_numeric(data: Any, name: str, hint: str = "") -> NDArray[Any]:
             array = array.astype(np.float64)
         except (ValueError, TypeError, OverflowError) as error:
             kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
-            raise kind(f"{name} must be numeric, got an object array: {error}{hint}") from error
+            text = next((each for each in array.ravel().tolist() if isinstance(each, str)), "")
+            raise kind(f"{name} must be numeric, got an object array: {error}{_of_numbers(text, hint)}") from error
     elif array.dtype.kind != "f":
+        if array.dtype.kind in "Mm":
+            spans = f"({name} - {name}.min())" if array.dtype.kind == "M" else name
+            hint = f': pass a number of days, {spans} / numpy.timedelta64(1, "D")'
+        elif array.dtype.kind in "UT" and array.size:
+            hint = _of_numbers(str(array.flat[0]), hint)
         hint = hint if array.dtype.names is None else OF_RECORDS
         raise InvalidInputError(f"{name} must be numeric, got dtype {array.dtype}{hint}")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _of_numbers(text: str, hint: str) -> str:
+    """What to do with text in place of numbers, where there is a hint for words."""
+    if not hint or not any(map(str.isdecimal, text)):
+        return hint
+    return f"; make numbers of text such as {text!r}, as pandas.read_csv does with decimal and thousands{hint}"
 
 
 def check_finite(array: NDArray[Any], name: str) -> None:
@@ -326,7 +339,10 @@ def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
     if array.shape[0] != n_samples:
         raise InvalidInputError(f"{name} must have one entry per row of X ({n_samples}), got {array.shape[0]}")
     array = np.ascontiguousarray(array.reshape(n_samples, -1), dtype=np.float64)
-    check_finite(array, name)
+    try:
+        check_finite(array, name)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}: correct it, or leave out such rows") from error
     return array
 
 

@@ -13,6 +13,7 @@ from rffkern._cli import binary_table
 from rffkern._cli.binary_table import ArrayTable
 from rffkern._cli.open_table import open_table
 from rffkern._cli.output import UsageError
+from rffkern._cli.table import UNKNOWN, ColumnType
 
 
 @pytest.fixture
@@ -163,6 +164,25 @@ def test_types_of_labels(saved, labels, kind):
     (block,) = blocks_of(saved({"a": [1.0, 2.0], "y": labels}), [0], 1)
     assert block.labels.dtype.kind == kind
     assert block.labels.tolist() == (labels if kind != "U" else list(map(str, labels)))
+
+
+def test_labels_have_no_blanks_around_them_as_in_csv(saved, arrays):
+    columns = {"a": [1.0, 2.0, 3.0], "y": ["u ", " ", "\tu"]}
+    (block,) = blocks_of(saved(columns), [0], 1, reject=True)
+    assert (block.X.tolist(), block.labels.tolist()) == ([[1.0], [3.0]], ["u", "u"])
+    with pytest.raises(InvalidInputError, match=r"data row 2, column 1 \(y\): expected a label or target, got none: "
+                                                r"fill it in, or skip such rows with --reject FILE"):
+        blocks_of(saved(columns), [0], 1)
+    (block,) = blocks_of(arrays(X=np.zeros((2, 1)), y=np.array(["u", "u "])), [0])
+    assert block.labels.tolist() == ["u", "u"]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_day_are_seconds(saved, pyarrow, unit):
+    times = pyarrow.array([datetime.time(1, 30), None, datetime.time(0, 0, 2)], pyarrow.time64("us")).cast(
+        pyarrow.time32(unit) if unit in ("s", "ms") else pyarrow.time64(unit))
+    (block,) = blocks_of(saved({"a": times}), [0], types=[ColumnType(UNKNOWN, nullable=True)])
+    np.testing.assert_array_equal(block.X[:, 0], [5400, np.nan, 2])
 
 
 def test_categories_are_words(saved, pyarrow):

@@ -86,6 +86,48 @@ def test_numbers_are_a_regression(address, frame, tmp_path, options, name):
     assert model.score(frame[["size", "colour"]], frame["price"]) > 0.5
 
 
+@pytest.mark.parametrize("form", ["{:.1f} €", "{:,.1f}", "1.{:03.0f},5", "{:.0f} %", "{:.0f} kg", "{:.2f}", "{:03.0f}",
+                                  "{:.0f}", "low{:.0f} "])
+def test_targets_are_read_as_by_one_process(address, tmp_path, capsys, form):
+    """Which are labels, and which number or label a text means; both models say the same of both."""
+    few = form in ("{:.0f}", "low{:.0f} ", "{:.0f} kg", "{:03.0f}")
+    values = [(7.0 * k) % (5 if few else 97) + 901.25 * (not few) for k in range(300)]
+    cells = [form.format(value % 1000 if form[0] == "1" else 3 * value).strip(" " * (k % 2))
+             for k, value in enumerate(values)]
+    rows = pandas.DataFrame({"x": values, "y": cells})
+    folder, models = write(rows, tmp_path / "rows", "csv"), []
+    for options in (["--dask", address], ["--cv", "0"]):
+        assert main(["fit", folder, "-o", str(tmp_path / "m.npz"), "--seed", "0", "--set", "n_estimators=200", "--set",
+                     "n_bags=2", *options]) == 0
+        models.append(rffkern.load(tmp_path / "m.npz"))
+    here, there = models
+    assert type(here) is type(there)
+    assert here.metadata_ | {"rows": 300} == there.metadata_
+    expected = here.predict(rows[["x"]])
+    if few:
+        assert here.classes_.dtype == there.classes_.dtype
+        assert here.classes_.tolist() == there.classes_.tolist()
+        assert (expected == there.predict(rows[["x"]])).mean() > 0.9
+    else:
+        np.testing.assert_allclose(expected, there.predict(rows[["x"]]), rtol=0.03)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_is_said_of_columns(address, frame, tmp_path, capsys, ending):
+    """Codes, dates of two orders, words that count as missing, and what is not used, with what the shell takes."""
+    n = len(frame)
+    size = frame["size"].round(3).astype(str).where(np.arange(n) % 50 != 7, "unknown")
+    folder = write(frame.assign(size=size, country="US", zip=[f"{k:05d}" for k in range(n)],
+                                day=[f"{1 + k % 12}/{1 + k % 11}/2024" for k in range(n)]), tmp_path / "rows", ending)
+    assert main(["fit", folder, "-o", str(tmp_path / "m.npz"), "--dask", address, "--target", "buys", "--set",
+                 "n_estimators=5", "--set", "n_bags=2"]) == 0
+    said = capsys.readouterr().err
+    for text in ("columns not used: country (constant: leave the column out)\n", "codes, pass --categorical zip\n",
+                 "with the month first; --dates dmy or --dates mdy settles it\n", "such as 'unknown': they count as "
+                 "missing; if the column has categories, list it in --categorical\n"):
+        assert said.count(text) == 1, said
+
+
 def test_processes_here(frame, tmp_path):
     folder, output = write(frame, tmp_path / "rows", "parquet"), str(tmp_path / "m.npz")
     assert main(["fit", folder, "-o", output, "--workers", "1", "--target", "buys", "--model", "gbrff2"]) == 0
@@ -96,7 +138,11 @@ def test_processes_here(frame, tmp_path):
     (["--holdout", "0.2"], 2, "--holdout needs all rows in one process"),
     (["--model", "rffnet"], 2, "cluster: choose fourier_boosting, gbrff, kernel_ridge or a"),
     (["--target", "empty"], 65, "part-0.csv: column 'empty': expected a target in each row, got 5 rows without one"),
-    (["--target", "colour", "--model", "fourier_boosting_regressor"], 65, "holds text that is no number")])
+    (["--target", "colour", "--model", "fourier_boosting_regressor"], 65,
+     "part-0.csv: column 'colour': expected numbers as targets, got '"),
+    (["--target", "day"], 65, "column 'day' has 400 different dates, such as '2024-01-01': write them as numbers"),
+    (["--target", "day", "--model", "fourier_boosting_regressor"], 65, "expected numbers, got dates such as '2024-"),
+    (["--target", "price", "--decimal", ","], 2, "--decimal needs all rows in one process")])
 def test_what_is_refused(address, frame, tmp_path, capsys, options, code, expected):
     folder = write(frame.assign(empty=[""] * 5 + ["a"] * 395), tmp_path / "rows", "csv")
     assert main(["fit", folder, "-o", str(tmp_path / "m.npz"), "--dask", address, *options]) == code

@@ -113,7 +113,7 @@ def test_a_table_of_one_class(command, people):
     np.savez("one.npz", X=X, y=np.array(["yes"] * 40))
     code, _, errors = command("compare", "one.npz", "--models", "constant")
     assert code == 65
-    assert "all rows have the label 'yes': expected two labels or more" in errors
+    assert "one.npz: target y must hold at least two classes, got 'yes' in all 40 rows" in errors
 
 
 @pytest.mark.parametrize(("options", "code", "message"), [

@@ -177,10 +177,13 @@ def test_blocks(table, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("1,x,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'x'"),
-    ("1,inf,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'inf'"),
-    ("1,2", "data row 2 (line 4): expected 3 columns, got 2"),
-    ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4"),
+    ("1,x,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'x': correct it, or skip such rows "
+     "with --reject FILE"),
+    ("1,inf,a", "data row 2 (line 4), column 1 (q): expected a finite number, got 'inf': correct it, or skip such rows "
+     "with --reject FILE"),
+    ("1,2", "data row 2 (line 4): expected 3 columns, got 2: correct the row, or skip such rows with --reject FILE"),
+    ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4: correct the row, or skip such rows with --reject "
+     "FILE"),
     ("1,2,", "data row 2 (line 4), column 2 (r): expected a label or target, got an empty cell: fill it in, or skip "
      "such rows with --reject FILE"),
     ('1,2,"a', "data row 2 (line 4): a quoted cell is not closed before the end of the file: close it, or "

@@ -242,6 +242,73 @@ def test_booleans_are_the_same_labels_in_text_and_in_types(command, folder, tabl
             assert f"accuracy on {300 - first} rows: {100 * right[first:].mean():.2f} %" in said
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("positive", ["no", "yes"])
+def test_metrics_of_the_class_that_is_meant(command, folder, table, rng, n_classes, positive):
+    """Those of scikit-learn with pos_label; `unclear` is a third class."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    X, y = table
+    y = np.where(rng.random(len(y)) < 0.15, "yes", y)
+    y = np.where(X[:, 2] > 0.8, "unclear", y) if n_classes == 3 else y
+    model = GBRFF2Classifier(20, random_state=0).fit(X, y)
+    save(model, folder / "p.npz")
+    write_csv(folder / "p.csv", X, y)
+    found = evaluated(command, "p.npz", "p.csv", "--positive", positive)
+    of_class, said = y == positive, model.predict(X) == positive
+    scores = model.predict_proba(X)[:, model.classes_.tolist().index(positive)]
+    for name, expected in (("precision", metrics.precision_score(of_class, said)),
+                           ("recall", metrics.recall_score(of_class, said)), ("f1", metrics.f1_score(of_class, said)),
+                           ("average_precision", metrics.average_precision_score(of_class, scores)),
+                           ("roc_auc", metrics.roc_auc_score(of_class, scores))):
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+        assert 0 < found["standard_errors"][name] < 0.2
+    assert found["positive"] == positive
+    assert {name: value for name, value in evaluated(command, "p.npz", "p.csv").items()
+            if name in ("accuracy", "log_loss", "brier")}.items() <= found.items()
+    out = command("evaluate", "p.npz", "p.csv", "--positive", positive)[1]
+    assert f"recall of {positive!r} " in out
+    assert f"probability of {positive!r}, and the share" in out
+    assert "recall" not in command("evaluate", "p.npz", "p.csv")[1]
+
+
+def test_a_class_that_is_never_predicted_has_a_precision_of_0(command, folder, table):
+    X, y = table
+    save(GBRFF2Classifier(1, random_state=0).fit(X, np.where(np.arange(len(y)) < 3, "rare", "usual")), folder / "p.npz")
+    write_csv(folder / "p.csv", X, np.where(np.arange(len(y)) % 9, "usual", "rare"))
+    found = evaluated(command, "p.npz", "p.csv", "--positive", "rare")
+    assert (found["precision"], found["recall"], found["f1"]) == (0, 0, 0)
+
+
+def test_few_rows_that_are_all_right_do_not_show_that_all_are():
+    codes = np.arange(60) % 3 % 2
+    some = classification_metrics(codes, np.eye(2)[codes], None, 1)
+    assert [some[name].value for name in ("precision", "recall", "f1")] == [1, 1, 1]
+    errors = [some[name].standard_error for name in ("precision", "recall", "f1")]
+    assert errors == [pytest.approx(2 / 24)] * 3
+    none = classification_metrics(np.zeros(9, dtype=int), np.eye(2)[[0] * 9], None, 1)  # nor any that none is
+    assert [none[name].value for name in ("precision", "recall", "f1")] == [0, 0, 0]
+    assert none["f1"].standard_error == 0
+
+
+def test_errors_of_precision_recall_and_f1_are_those_of_drawn_tables(rng):
+    """Standard errors of 200 rows, and the spread over tables."""
+    found = []
+    for _ in range(400):
+        codes = (rng.random(200) < 0.3).astype(int)
+        p = np.clip(0.35 * codes + rng.random(200) * 0.6, 0, 1)
+        some = classification_metrics(codes, np.column_stack([1 - p, p]), None, 1)
+        found.append([(some[name].value, some[name].standard_error) for name in ("precision", "recall", "f1")])
+    values, errors = np.moveaxis(np.array(found), 2, 0)
+    np.testing.assert_allclose(errors.mean(axis=0), values.std(axis=0), rtol=0.15)
+
+
+def test_labels_are_found_in_a_model_whose_labels_have_blanks(command, folder, table):
+    X, y = table
+    save(GBRFF2Classifier(5, random_state=0).fit(X, np.where(y == "no", "no ", y)), folder / "b.npz")
+    write_csv(folder / "b.csv", X, y)
+    assert evaluated(command, "b.npz", "b.csv")["rows"] == len(y)
+
+
 def test_labels_that_are_numbers(command, folder, table):
     X, y = table
     model = GBRFF2Classifier(20, random_state=0).fit(X, (y == "yes") + 3)
@@ -260,6 +327,8 @@ def test_labels_that_are_numbers(command, folder, table):
     (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "column 3 (answer): expected a finite"),
     (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
     (("m.npz", "test.csv", "--target", "x"), 65, "no column 'x'"),
+    (("m.npz", "test.csv", "--positive", "maybe"), 2, "a label of the model, one of 'no', 'yes', got 'maybe'"),
+    (("r.npz", "test.csv", "--positive", "yes"), 2, "--positive needs a classifier, and the model predicts numbers"),
     (("m.npz", "test.csv", "--reject", "test.csv"), 2, "must not be an input")])
 def test_wrong_arguments(command, folder, table, arguments, code, message):
     write_csv(folder / "two.csv", np.column_stack([table[0], table[0][:, 0]]), table[1],
@@ -267,6 +336,7 @@ def test_wrong_arguments(command, folder, table, arguments, code, message):
     write_csv(folder / "features.csv", table[0])
     model = load(folder / "m.npz")
     save(model, folder / "p.npz", metadata={})
+    save(GBRFFRegressor(1, random_state=0).fit(table[0], table[0][:, 0]), folder / "r.npz")
     write_csv(folder / "none.csv", table[0][:9], [""] * 9)
     found, _, errors = command("evaluate", *arguments)
     assert (found, message in errors) == (code, True), errors

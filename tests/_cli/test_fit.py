@@ -45,10 +45,13 @@ def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ("a,b,c\n", "no rows below its header"), ("1\n2\n", "at least one column besides"),
+    ("a,b,c\n", "no rows below its header"), ("1\n2\n", "beside the labels, got one column: if something"),
+    ("# of a tool\na,b\n1,x\n2,y\n", "got one column, '# of a tool': if something else"),
     ("2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may be column names"),
     ("2019,2020,2021\n1,2,3\n3,4,5\n5,6,1\n", "row 1 (line 1) may be column names or data"),
-    ("1,a\n2,a\n", "at least two classes")])
+    ("1,a\n2,a\n", "must hold at least two classes, got 'a' in all 2 rows: name the column of labels by --target "),
+    ("a,b\n1,5\n2,5\n", "target 'b' must hold at least two classes, got 5 in all 2 rows: name the column of labels by "
+     "--target; to train a constant, pass --model fourier_boosting_regressor")])
 def test_tables_that_cannot_be_trained_on(folder, content, message):
     (folder / "t.csv").write_text(content)
     assert message in run("fit", "t.csv", "-o", "new.npz", cwd=folder, expect=65).stderr
@@ -180,3 +183,12 @@ def test_columns_with_an_order_and_additive_models(folder):
 def test_wrong_constraints(folder, options, message, capsys):
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "n.npz"), *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_column_without_a_name_is_shown(folder, table):
+    """As spreadsheets write it where rows end with a delimiter."""
+    lines = [",".join([*map(str, row), label, ""]) for row, label in zip(*table, strict=True)]
+    (folder / "t.csv").write_text("\n".join(["length,width,depth,answer,", *lines]) + "\n")
+    done = run("fit", "t.csv", "-o", "new.npz", "--target", "answer", cwd=folder)
+    assert "t.csv: empty columns: column 4\n" in done.stderr
+    assert "columns not used: a column without a name (all values are missing: leave the column out)\n" in done.stderr

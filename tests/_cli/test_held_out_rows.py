@@ -205,3 +205,15 @@ def test_copies_of_rows_are_held_out_together(command, folder, options):
     assert code == 0, errors
     assert "these rows do not show that the model is better than a guess" in errors
     assert "--cv" not in options or "5-fold cross-validation with all copies of a row in one fold" in errors
+
+
+def test_a_cell_of_the_times_that_is_none(command, folder):
+    """It cannot count as missing, nor be a category."""
+    days = ["unknown" if k == 40 else str(np.datetime64("2024-01-01") + k) for k in range(90)]
+    (folder / "t.csv").write_text("when,x,y\n" + "".join(f"{day},{k % 7},{k % 5}.5\n" for k, day in enumerate(days)))
+    for options in ((), ("--missing=unknown",)):
+        code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--time", "when", *FAST, *options)
+        assert code == 65
+        assert ("got 'unknown': the column of --time must have dates alone; correct it, or skip such rows with "
+                "--reject FILE [") in errors
+    assert command("fit", "t.csv", "-o", "p.npz", "--time", "when", *FAST, "--reject", "r.csv")[0] == 0

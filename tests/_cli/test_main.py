@@ -170,7 +170,8 @@ def test_a_bad_row_after_rows_that_are_written(folder, table):
     (folder / "big.csv").write_text("length,width,depth\n" + f"{rows}\n" * 60 + "1,2,x\n")
     done = run("predict", "m.npz", "big.csv", cwd=folder, expect=65)
     assert done.stderr == ("rffkern: error: big.csv: data row 18001 (line 18002), column 2 (depth): expected a "
-                           "finite number, got 'x'; the predictions of the 16384 rows before this block were written "
+                           "finite number, got 'x': correct it, or skip such rows with --reject FILE; "
+                           "the predictions of the 16384 rows before this block were written "
                            "[rffkern help E65]\n")
     assert len(done.stdout.splitlines()) == 16385
     assert "were written" not in run("predict", "m.npz", "big.csv", "-o", "o.csv", cwd=folder, expect=65).stderr

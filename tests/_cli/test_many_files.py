@@ -195,3 +195,28 @@ def test_an_export_by_another_name(command, folder):
     assert "m.c: the file has the format sql; a better name is m.sql" in command("export", "m.npz", "--to", "sql", "-o",
                                                                                 "m.c")[2]
     assert command("export", "m.npz", "--to", "sql", "-o", "m.sql")[2] == ""
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.TXT", "t.tsv.gz"])
+def test_text_of_other_names_is_read_as_csv(command, folder, name):
+    """Whatever separates its columns, and beside files of .csv in a folder."""
+    rows = rows_of(0)
+    write(folder / "t.csv", rows)
+    text = (folder / "t.csv").read_text().replace(",", "\t").encode()
+    (folder / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert command("fit", name, "-o", "t.npz", "--seed", "0")[0] == 0
+    assert command("fit", "t.csv", "-o", "c.npz", "--seed", "0")[0] == 0
+    assert (folder / "t.npz").read_bytes() == (folder / "c.npz").read_bytes()
+    (folder / "two").mkdir()
+    write(folder / "two" / "a.csv", rows)
+    shutil.copy(folder / name, folder / "two" / f"b{name}")
+    (folder / "two" / "a.csv").write_text((folder / "two" / "a.csv").read_text().replace(",", "\t"))
+    assert open_table(str(folder / "two")).n_columns == 4
+
+
+def test_what_is_no_table_says_what_to_do(command, folder):
+    (folder / "t.xlsx").write_bytes(b"PK\x03\x04")
+    code, _, errors = command("fit", "t.xlsx", "-o", "t.npz")
+    assert (code, "save tables of other programs, such as .xlsx, as .csv" in errors) == (65, True)
+    code, _, errors = command("fit", "m.npz", "-o", "t.npz")
+    assert (code, "m.npz: expected a table, got a model file" in errors) == (65, True)

@@ -105,10 +105,11 @@ def test_levels_that_are_new_and_gaps_where_there_were_none(command, folder, pas
 
 
 BAD = [(3, 1, "old", "data row 3 (line 4), column 1 (age): expected a finite number, got 'old': pass "
-        "--missing=old if it means a missing value"),
-       (5, 2, "1e999", "data row 5 (line 6), column 2 (fare): expected a finite number, got '1e999'"),
+        "--missing=old if it means a missing value, or skip such rows with --reject FILE"),
+       (5, 2, "1e999", "data row 5 (line 6), column 2 (fare): expected a finite number, got '1e999': correct "
+        "it, or skip such rows with --reject FILE"),
        (9, 5, "soon", "data row 9 (line 10), column 5 (joined): expected a date, such as 2024-03-01 or 2024-03-01 "
-        "12:30, got 'soon': pass --missing=soon if it means a missing value"),
+        "12:30, got 'soon': pass --missing=soon if it means a missing value, or skip such rows with --reject FILE"),
        (11, 2, "1,5", "data row 11 (line 12), column 2 (fare): expected a finite number, got '1,5': if it has a "
         "decimal comma, write a point, because commas separate the columns")]
 
@@ -157,7 +158,7 @@ def test_a_word_among_numbers_or_dates(command, folder, passengers, column, most
     assert command("predict", "n.npz", "odd.csv", "--proba")[1] == told  # the model knows the words
     assert command("evaluate", "n.npz", "odd.csv")[0] == 0
     code, _, errors = command("predict", "e.npz", "odd.csv")
-    assert (code, "got 'unknown': pass --missing=unknown if it means a missing value [" in errors) == (65, True)
+    assert (code, "got 'unknown': pass --missing=unknown if it means a missing value, or " in errors) == (65, True)
     assert command("predict", "e.npz", "odd.csv", "--proba", "--missing=unknown,-")[1] == told
     code, _, errors = command("fit", "odd.csv", "-o", "n.npz", "--categorical", NAMES[column], "--missing=-")
     assert (code, f"{NAMES[column]} (" in errors.splitlines()[0]) == (0, True)
@@ -223,6 +224,50 @@ def test_numbers_that_are_categories(command, folder):
         assert model.columns.categorical_features == ("code",)
         assert list(model.column_map_._fitted.columns[0].levels) == levels
         assert command("predict", "n.npz", "t.csv", "--target", "y", "-o", "o.csv")[0] == 0
+
+
+@pytest.mark.parametrize("form", ["plain", "quoted", "no header", "words", "parquet"])
+def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form):
+    """Not those of months, and of no column that is a category already."""
+    zips = ["10117" if k < 9 else f"{70 * k:05d}" for k in range(60)]
+    rows = [[zips[k], f"{k % 12 + 1:02d}", f"{k % 7}.5", f"{k}", "up" if k % 2 else "down"] for k in range(60)]
+    names, which, name = ["zip code", "month", "x", "n", "y"], "0 (zip code)", "zip code"
+    if form == "quoted":
+        rows = [[f'"{cell}"' for cell in row] for row in rows]
+    if form == "no header":
+        rows, which, name = [row[:4] for row in rows], "0 (the first is 0)", "0"
+    if form == "words":
+        rows = [[*row[:2], "" if k % 9 == 0 else row[2], *row[3:]] for k, row in enumerate(rows)]
+    lines = rows if form == "no header" else [names, *rows]
+    (folder / "t.csv").write_text("".join(",".join(row) + "\n" for row in lines))
+    path = "t.csv"
+    if form == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        path = "t.parquet"
+        parquet.write_table(pyarrow.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))),
+                            folder / path)
+    code, _, errors = command("fit", path, "-o", "p.npz", "--set", "n_estimators=5", *(
+        ("--model", "gbrff_regressor") if form == "no header" else ()))
+    assert code == 0, errors
+    quoted = f"'{name}'" if " " in name else name
+    assert errors.count("leading zeros") == 1
+    assert (f"{path}: column {which} has numbers with leading zeros, such as 00630, which are read as numbers; if they "
+            f"are codes, pass --categorical {quoted}\n") in errors
+    code, _, errors = command("fit", path, "-o", "p.npz", "--set", "n_estimators=5", "--categorical", name, *(
+        ("--model", "gbrff_regressor") if form == "no header" else ()))
+    assert (code, "leading zeros" in errors) == (0, False)
+    assert load(folder / "p.npz").column_map_.describe()[0]["kind"] == "category"
+
+
+def test_numbers_of_several_units_are_said(command, folder):
+    (folder / "t.csv").write_text("volume,x,y\n" + "".join(
+        f"{k}.25{'M' if k % 3 else 'K'},{k % 7},{'up' if k % 2 else 'down'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    assert code == 0
+    assert ("t.csv: column 0 (volume) has numbers with several units (k, m), which are read as categories: to have "
+            "numbers, write all of them in one unit\n") in errors
 
 
 def test_gaps_of_arrays(command, folder, table):

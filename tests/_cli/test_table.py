@@ -18,9 +18,9 @@ def test_the_ending_tells(tmp_path):
     assert found.columns == ["a", "b"]
     np.save(tmp_path / "t.npy", np.zeros((2, 2)))
     assert isinstance(open_table(str(tmp_path / "t.npy")), ArrayTable)
-    (tmp_path / "t.txt").touch()
-    with pytest.raises(InvalidInputError, match=r"t\.txt: the name must end in \.csv, \.csv\.gz, \.npy"):
-        open_table(str(tmp_path / "t.txt"))
+    (tmp_path / "t.xml").touch()
+    with pytest.raises(InvalidInputError, match=r"t\.xml: the name must end in \.csv, \.tsv, \.txt, \.csv\.gz, \.npy"):
+        open_table(str(tmp_path / "t.xml"))
     for name in ("nowhere.csv", "nowhere"):
         with pytest.raises(FileNotFoundError):
             open_table(str(tmp_path / name))

@@ -145,9 +145,9 @@ def test_a_table_is_held_once(tmp_path):
 
     The few are several blocks, as the many are, so that both have read all that is held beside the rows.
     """
-    line = ",".join(["0.25"] * 100) + ",a\n"
-    (tmp_path / "few.csv").write_text(line * 25_000)
-    (tmp_path / "many.csv").write_text(line * 125_000)
+    lines = "".join(",".join(["0.25"] * 100) + f",{label}\n" for label in "ab")
+    (tmp_path / "few.csv").write_text(lines * 12_500)
+    (tmp_path / "many.csv").write_text(lines * 62_500)
     done = subprocess.run([sys.executable, "-c", MEASURE], cwd=tmp_path, capture_output=True, text=True,
                           timeout=PATIENCE, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     held, taken = map(int, done.stdout.split())
@@ -296,8 +296,8 @@ def words(*cells):
     (np.zeros((12, 2)), False), (np.array([0.0, 1.0, np.nan, 0.0, 1.0, 1.0]), True),
 ])
 def test_labels_or_numbers(cells, expected):
-    assert is_classification([cells]) is expected
-    assert is_classification([cells[:1], cells[1:]]) is expected
+    assert is_classification([cells], len(cells)) is expected
+    assert is_classification([cells[:1], cells[1:]], len(cells)) is expected
 
 
 def fit(folder, name, *options):
@@ -590,6 +590,27 @@ def test_labels_that_differ_in_case_alone_are_named(command, folder, capsysbinar
     assert "'No' (30 rows) (and 1 more such group);" in fitted(capsysbinary)
     (folder / "t.csv").write_text(text.replace("no", "No"))
     assert "differ in case" not in fitted(capsysbinary)
+
+
+@pytest.mark.parametrize("form", ["2024-{:02d}-{:02d}", "{1}/{0}/2024"])
+def test_a_target_of_many_dates_is_refused(command, folder, form):
+    """With what to do; few dates are labels, and many where the user asks for a classifier."""
+    days = [(1 + k % 2, 1 + k % 28) for k in range(84)]
+    rows = [f"{k % 17},{form.format(*each)}\n" for k, each in enumerate(days)]
+    (folder / "t.csv").write_text("".join(["x,when\n", *rows]))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "auto")
+    assert code == 65
+    assert (f"t.csv: target 'when' has 28 different dates, such as {form.format(1, 1)!r}: write them as numbers, such "
+            "as days since the first one, or name another column by --target; if each date is a class, pass --model "
+            "fourier_boosting ") in errors
+    assert command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff2", "--set", "n_estimators=2")[0] == 0
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff_regressor")
+    assert code == 65
+    assert f"t.csv: target 1 (when): expected numbers, got dates such as {form.format(1, 1)!r}: write them" in errors
+    (folder / "t.csv").write_text("".join(["x,when\n", *rows[:28]]))  # no date twice
+    assert "--model" not in command("fit", "t.csv", "-o", "p.npz", "--model", "auto")[2]
+    (folder / "t.csv").write_text("".join(["x,when\n", *rows[:8] * 3]))
+    assert command("fit", "t.csv", "-o", "p.npz", "--model", "auto", "--set", "n_estimators=2")[0] == 0
 
 
 def test_a_target_of_another_text_in_each_row_is_refused(command, folder):

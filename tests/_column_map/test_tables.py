@@ -1,12 +1,13 @@
 """Tables of any package give the same columns."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pytest
 from helpers.tables import CONTENT, TABLES, same_table, table_of
 
-from rffkern import InvalidInputError, RowBlocks
+from rffkern import ColumnMap, ColumnWarning, GBRFF2Classifier, InvalidInputError, RowBlocks
 from rffkern._column_map.cells import CATEGORY, Reading
 from rffkern._column_map.tables import check_table, is_complete_numeric, read_table
 from rffkern.errors import InvalidTypeError
@@ -53,6 +54,36 @@ def test_numbers_that_are_categories():
         read_table(CONTENT, categorical=[6])
     with pytest.raises(InvalidInputError, match="the table has no names"):
         read_table([[1.0]], categorical=["a"])
+
+
+def test_codes_that_are_read_as_numbers_are_warned_of(recwarn):
+    """Once in a fit, and not where the column is a category, as the message says."""
+    codes = [f"{k % 13:03d}" for k in range(60)]
+    y = ["a" if k % 2 else "b" for k in range(60)]
+    model = GBRFF2Classifier(2, random_state=0)
+    with pytest.warns(ColumnWarning, match="'code' of X has numbers with leading zeros, such as '000', which are read "
+                                           "as numbers; if they are codes, name the column in categorical_f") as found:
+        model.fit({"code": codes, "month": [f"{k % 12 + 1:02d}" for k in range(60)]}, y)
+    assert len(found) == 1
+    model.predict({"code": codes, "month": ["01"] * 60})
+    model.set_params(columns=ColumnMap(categorical_features=["code"])).fit({"code": codes, "x": [*range(60)]}, y)
+    assert not recwarn
+
+
+@pytest.mark.parametrize(("form", "units"), [
+    (["{}.25K", "{}.5M"], ["k", "m"]), (["{}.25K", "{}"], ["k"]), (["{} kg", "{} lb", "{}kg"], ["kg", "lb"]),
+    (["{}a", "{}b", "{}c", "{}d", "{}e", "{}"], []), (["{}"] * 21 + ["{}a", "{}b", "{}c"], []),
+    (["x{}"], []), (["{} kg"], None)])
+def test_numbers_of_several_units_are_warned_of(form, units):
+    """They are categories; letters of codes are no units."""
+    cells = [form[k % len(form)].format(k) for k in range(120)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        (column,) = read_table({"volume": cells}).columns
+    assert column.kind == ("numeric" if units is None else "category")
+    assert [str(each.message) for each in found] == ([] if not units else [
+        f"column 'volume' of X has numbers with several units ({', '.join(units)}), which are read as categories: to "
+        "have numbers, write all of them in one unit"])
 
 
 def test_a_series_is_no_table():

@@ -6,6 +6,7 @@ from helpers.families import same_state
 
 from rffkern import (
     ColumnMap,
+    DataConversionWarning,
     GBRFF2Classifier,
     GBRFFRegressor,
     InvalidInputError,
@@ -270,7 +271,9 @@ def test_no_rows_of_targets_are_refused_too():
 
 
 def test_rare_classes_do_not_disturb():
-    assert boosted(n_estimators=2).fit(SKEWED[:70], np.arange(70)).column_map_ is None  # no class has two rows
+    with pytest.warns(DataConversionWarning, match="y has 70 classes") as found:
+        assert boosted(n_estimators=2).fit(SKEWED[:70], np.arange(70)).column_map_ is None  # no class has two rows
+    assert len(found) == 1
     labels = np.where(np.arange(700) < 2, "rare", LABELS)
     model = boosted().fit(SKEWED, labels)
     assert forms(model) is not None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffkern import InvalidInputError, RowBlocks
+from rffkern import DataConversionWarning, InvalidInputError, RowBlocks
 from rffkern._rows.training_rows import check_labelled, check_more_labels, check_with_targets, with_eval_set
 
 X = np.arange(12.0).reshape(6, 2)
@@ -24,6 +24,30 @@ def test_more_classes_have_an_output_each():
     signs = np.column_stack(list(rows.targets()))
     assert signs.dtype == np.int8
     np.testing.assert_array_equal(signs, 2 * np.eye(3)[rows.codes] - 1)
+
+
+def test_labels_that_differ_in_blanks_alone_are_named(recwarn):
+    """And what the message says helps."""
+    check_labelled(X, LETTERS, None)
+    assert not recwarn
+    y = ["a", "a ", "b", "a", "b", "c"]
+    with pytest.warns(DataConversionWarning, match=r"'a' \(2 rows\) and 'a ' \(1 row\); if they mean the same, pass "
+                                                   r"y=\[label.strip\(\) for label in y\]"):
+        training = check_labelled(X, y, None)
+    assert training.classes.tolist() == ["a", "a ", "b", "c"]
+    assert check_labelled(X, [label.strip() for label in y], None).classes.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("labels", "advice"), [
+    (np.arange(60) * 10, "if they are numbers, train a regressor"),
+    (np.datetime64("2024-01-01") + np.arange(60), "if they are dates or numbers in text, make numbers")])
+def test_labels_that_are_numbers_or_dates_are_warned_of(recwarn, labels, advice):
+    rows = np.zeros((60, 1))
+    with pytest.warns(DataConversionWarning, match=f"y has 60 classes, such as .* in 60 rows, .*: {advice}"):
+        check_labelled(rows, labels, None)
+    check_labelled(rows, labels[np.arange(60) // 2], None)
+    check_labelled(rows[:20], labels[:20], None)
+    assert not recwarn
 
 
 def test_rows_without_weight_are_gone_unless_they_are_streamed():

@@ -353,7 +353,13 @@ def test_relatives_of_arrays():
 @pytest.mark.parametrize(("y", "message"), [
     ("left", "y must have one entry per row of X, got 'left': take the column itself, not its name"),
     (np.array("left"), "y must have one entry per row of X, got 'left'"),
-    (["yes", "no", "no"], "y must be numeric, got dtype <U3; for labels take a classifier, such as Fourier")])
+    (["yes", "no", "no"], "y must be numeric, got dtype <U3; for labels take a classifier, such as Fourier"),
+    (["2.883,44", "1,0", "5,0"], "got dtype <U8; make numbers of text such as '2.883,44', as pandas.read_csv does with "
+                                 "decimal and thousands; for labels take a classifier"),
+    (np.array([None, "1,5", "2"], dtype=object), "make numbers of text such as '1,5', as pandas"),
+    (np.array(["2024-01-01", "2024-01-02", "2024-01-04"], "M8[D]"),
+     r'y must be numeric, got dtype datetime64\[D\]: pass a number of days, \(y - y.min\(\)\) / numpy.timedelta64\(1'),
+    (np.array([1, 2, 4], "m8[h]"), r'timedelta64\[h\]: pass a number of days, y / numpy.timedelta64\(1, "D"\)')])
 def test_what_a_regressor_refuses_of_y(y, message):
     with pytest.raises(InvalidInputError, match=message):
         FourierBoostingRegressor().fit({"a": [1.0, 2.0, 4.0], "left": [3.0, 2.0, 1.0]}, y)

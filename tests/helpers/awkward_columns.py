@@ -66,7 +66,8 @@ def _numbers():
         yield Column(f"per cent {blank}%", [f"{value:.2f}{blank}%" for value in _NUMBERS], "numeric", percent)
         yield Column(f"per cent with comma {blank}%", [f"{value:.2f}{blank}%".replace(".", ",") for value in _NUMBERS],
                      "numeric", percent)
-    yield Column("codes with zeros", [f"{k:05d}" for k in range(ROWS)], "numeric", [*map(float, range(ROWS))])
+    yield Column("codes with zeros", [f"{k:05d}" for k in range(ROWS)], "numeric", [*map(float, range(ROWS))],
+                 remark="leading zeros, such as '00000'")
     yield Column("lakhs", [f"{1 + k},23,456.75" for k in range(9)] * 4, "numeric",
                  [123456.75 + 100_000 * k for k in range(9)] * 4)
     yield Column("integers of thousands", [f"{k},500" for k in range(1, ROWS)], "numeric",
@@ -77,7 +78,7 @@ def _numbers():
                        ("litres", "{} l/h"), ("Chinese thousands", "{}千"), ("zeros before", "000{}"),
                        ("exponent", "{}E+00")):
         yield Column(f"whole numbers {name}", [form.format(k) for k in range(ROWS)], "numeric",
-                     [*map(float, range(ROWS))])
+                     [*map(float, range(ROWS))], "leading zeros, such as '0000'" if name == "zeros before" else "")
     for name, form in (("before currency", "-${:.2f}"), ("after currency", "$-{:.2f}"), ("brackets", "(${:.2f})")):
         yield Column(f"minus {name}", [form.format(k) for k in range(1, ROWS)], "numeric",
                      [-float(k) for k in range(1, ROWS)])
