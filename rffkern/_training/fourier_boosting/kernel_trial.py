@@ -26,7 +26,6 @@ from ..kernel_ridge.likelihood import KernelSearch
 from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, Division, divide_by_sizes
 from .parameters import (
     CROSS_FITTED_STANDARD_ERRORS,
-    LEAST_CROSS_FITTED_SHARE,
     LEAST_SHARE,
     MOST_CROSS_FITTED,
     STANDARD_ERRORS,
@@ -102,15 +101,10 @@ class Gain(NamedTuple):
         """Its standard error."""
         return self.standard_error / max(self.without, np.finfo(np.float64).tiny)
 
-    def is_least(self, share: float, standard_errors: float) -> bool:
-        """Whether it is at least this share of the loss without it, and so many standard errors."""
+    def is_enough(self, standard_errors: float = STANDARD_ERRORS) -> bool:
+        """Whether this is enough to keep it: the least share, and so many standard errors."""
         gain = self.without - self.stacked
-        return gain > 0 and gain >= share * self.without and gain >= standard_errors * self.standard_error
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether this is enough to keep it."""
-        return self.is_least(LEAST_SHARE, STANDARD_ERRORS)
+        return gain > 0 and gain >= LEAST_SHARE * self.without and gain >= standard_errors * self.standard_error
 
     @property
     def may_be_enough(self) -> bool:
@@ -154,11 +148,10 @@ class RidgeRows(NamedTuple):
         return (len(self.rows) <= MOST_CROSS_FITTED and self.n_folds > 0
                 and not (self.are_labels or self.keeps_folds))
 
-    def is_enough(self, gain: Gain) -> bool:
-        """Whether a regression that gains this is to be used."""
-        if self.is_cross_fitted:
-            return gain.is_least(LEAST_CROSS_FITTED_SHARE, CROSS_FITTED_STANDARD_ERRORS)
-        return gain.is_enough
+    @property
+    def standard_errors(self) -> float:
+        """That a gain must have for a regression to be used."""
+        return CROSS_FITTED_STANDARD_ERRORS if self.is_cross_fitted else STANDARD_ERRORS
 
     def searchable(self) -> Indices:
         """Places in random order, without rows of hardly any weight."""
@@ -247,7 +240,7 @@ class KernelTrial:
                 before, gain = gain, measured
                 steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
                 expected = self._expected(gain, before, size)
-                is_enough = self._rows.is_enough(expected)
+                is_enough = expected.is_enough(self._rows.standard_errors)
                 possible = expected.share + STANDARD_ERRORS * gain.error_of_share
                 is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
                 budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
@@ -340,7 +333,7 @@ class KernelTrial:
         if not best:
             return None
         of_terms, of_equal = best[0][0], best[-1][0]
-        allowed = _ERRORS_OF_EQUAL * of_terms.error_of_share if of_equal.is_enough else 0.0
+        allowed = _ERRORS_OF_EQUAL * of_terms.error_of_share if of_equal.is_enough() else 0.0
         gain, self.shape, self.choice = best[-1 if of_equal.share >= of_terms.share - allowed else 0]
         return gain
 

@@ -21,11 +21,8 @@ LossName: TypeAlias = Literal["squared_error", "absolute_error", "huber", "quant
 Link: TypeAlias = Literal["softmax", "log", "identity"]
 
 # Kernel ridge regression is kept where it lowers the validation loss by this share, and by so many standard errors of
-# the mean difference.  The out-of-fold scores are those of single bags, whose mean is better by itself.
-LEAST_SHARE, STANDARD_ERRORS = 0.03, 1.0
-
-# The same where relevances and length scales, too, are those of other rows than the loss is of (cross-fitting).
-LEAST_CROSS_FITTED_SHARE, CROSS_FITTED_STANDARD_ERRORS = 0.01, 0.5
+# the mean difference: the fewer where length scales, too, are those of other rows than the loss is of (cross-fitting).
+LEAST_SHARE, STANDARD_ERRORS, CROSS_FITTED_STANDARD_ERRORS = 0.01, 1.0, 0.5
 MOST_CROSS_FITTED = 600  # rows: more have length scales of a part of them, which can do less harm to the rest
 
 # Fewer rows cannot be divided into folds.
@@ -401,9 +398,9 @@ PARAMETERS = (
               'r^2 the sum over columns of ((x_l - x_il) / length_scale_l)^2, and k(r) either exp(-r) or '
               'exp(-r^2 / 2), whichever predicts held-out rows better.  If "auto", it is tried on tables of at least '
               f'{FEWEST_ROWS} rows and at most {MOST_NUMBERS:,} numbers after mapping, and kept if it lowers the loss '
-              f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error; for '
-              f'values of at most {MOST_CROSS_FITTED} rows, whose length scales are then chosen without these rows, '
-              f'too, by {LEAST_CROSS_FITTED_SHARE:.0%} and half of one.  If '
+              f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error, or '
+              f'by half of one for values of at most {MOST_CROSS_FITTED} rows, whose length scales are then chosen '
+              'without these rows, too.  If '
               'True, it is kept however little it gains; if False, the model is the bags alone.  A model with it holds '
               f'its training rows, takes longer to score, and of more than {MOST_ROWS:,} rows has a regression for '
               'each region of the columns.  For values and two classes r may be a Mahalanobis distance; the model then '

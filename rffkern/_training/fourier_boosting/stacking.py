@@ -167,7 +167,7 @@ def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOr
         covered = regression.covers(rows)
         predictions = regression.predict(rows[covered])
         terms, kernels, shifts, gain = weighed(covered, predictions)
-        if not kernels.any() or not (is_forced or ridge_rows.is_enough(gain)):
+        if not kernels.any() or not (is_forced or gain.is_enough(ridge_rows.standard_errors)):
             return without(Reason.LITTLE, gain, regression.choice)
         intercepts = ridge_rows.intercepts
         return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(used, gain, regression.choice),
