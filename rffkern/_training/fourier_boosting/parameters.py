@@ -23,7 +23,10 @@ Link: TypeAlias = Literal["softmax", "log", "identity"]
 # Kernel ridge regression is kept where it lowers the validation loss by this share, and by so many standard errors of
 # the mean difference: the fewer where length scales, too, are those of other rows than the loss is of (cross-fitting).
 LEAST_SHARE, STANDARD_ERRORS, CROSS_FITTED_STANDARD_ERRORS = 0.01, 1.0, 0.5
-MOST_CROSS_FITTED = 600  # rows: more have length scales of a part of them, which can do less harm to the rest
+
+# Length scales of values are searched on so many rows at most.  Of a table that has no more, the search has seen all
+# rows that could judge it: these tables are cross-fitted.
+MOST_SEARCHED = 600
 
 # Fewer rows cannot be divided into folds.
 FEWEST_ROWS = 10
@@ -399,7 +402,7 @@ PARAMETERS = (
               'exp(-r^2 / 2), whichever predicts held-out rows better.  If "auto", it is tried on tables of at least '
               f'{FEWEST_ROWS} rows and at most {MOST_NUMBERS:,} numbers after mapping, and kept if it lowers the loss '
               f'of rows that neither it nor the bags were trained on by {LEAST_SHARE:.0%} and by a standard error, or '
-              f'by half of one for values of at most {MOST_CROSS_FITTED} rows, whose length scales are then chosen '
+              f'by half of one for values of at most {MOST_SEARCHED} rows, whose length scales are then chosen '
               'without these rows, too.  If '
               'True, it is kept however little it gains; if False, the model is the bags alone.  A model with it holds '
               f'its training rows, takes longer to score, and of more than {MOST_ROWS:,} rows has a regression for '

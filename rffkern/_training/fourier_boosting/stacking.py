@@ -299,7 +299,7 @@ def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
 
 
 def _relevances_without(ridge_rows: RidgeRows, bags: Sequence[Bag], orders: Sequence[RowOrder]) -> list[Double]:
-    """Relevances of columns by the bags that have held out a fold, for each fold; rows in none are in all bags."""
+    """Relevances of columns by the bags that have held out a fold, for each fold; by all bags where none has."""
     found = []
     for fold in range(ridge_rows.n_folds):
         held_out = ridge_rows.rows[ridge_rows.folds == fold]
