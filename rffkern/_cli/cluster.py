@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import signal
+import threading
 import time
 import warnings
 from collections import Counter
@@ -232,12 +233,23 @@ def open_cluster(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
 
 @contextlib.contextmanager
 def _no_log_of_interrupts() -> Iterator[None]:
-    """After Ctrl-C the process says one line and ends: threads of Dask log tracebacks of what they could not finish."""
+    """From Ctrl-C on nothing is logged, as threads of Dask do of what they could not finish; the process says one line.
+
+    They may do so before the exception has left the block, which cancels tasks on its way.
+    """
+    def interrupt(*_: Any) -> None:
+        logging.disable()
+        raise KeyboardInterrupt
+
+    is_ours = threading.current_thread() is threading.main_thread()  # no other may set it
+    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # which may be ignored
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
     try:
         yield
-    except KeyboardInterrupt:
-        logging.disable()
-        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextlib.contextmanager

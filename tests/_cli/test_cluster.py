@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import gzip
 import json
+import logging
 import os
 import re
 import signal
@@ -288,6 +289,23 @@ def test_ctrl_c_leaves_nothing_behind(address, frame, model, tmp_path, command, 
     assert sorted(os.listdir(tmp_path)) == before
     with distributed.Client(address, set_as_default=False) as client:
         assert wait_until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
+def test_nothing_is_logged_from_ctrl_c_on(caplog):
+    """Dask logs an error of its own where a task is interrupted before it has started."""
+    @cluster._no_log_of_interrupts()
+    def work():
+        try:
+            logging.error("before")
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            logging.error("while tasks are cancelled")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    logging.disable(logging.NOTSET)
+    assert caplog.messages == ["before"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def is_alive(group):
