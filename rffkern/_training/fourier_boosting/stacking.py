@@ -340,7 +340,8 @@ class StackedRegression:
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
         self._learner = RegionLearner(X, RowWeights(len(X)), ridge_rows.weights, ridge_rows.targets,
-                                      ridge_rows.folds, ridge_rows.n_folds, ridge_rows.shuffled, units,
+                                      ridge_rows.folds, ridge_rows.n_folds if cross_fitted is None else 0,
+                                      ridge_rows.shuffled, units,
                                       choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS,
                                       _tolerance(choice.loss), _MAX_ITER, MOST_ROWS, n_jobs)
         self._learned: dict[int, Regressions] = {}

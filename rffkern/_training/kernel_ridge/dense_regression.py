@@ -16,7 +16,7 @@ from ..._native.array_types import Double, Indices, Mask
 from ..._rows.tiles import DOUBLE
 from ..._rows.weights import row_products
 from ...errors import InvalidInputError
-from .kernel_matrix import DenseKernels, DenseSystem, precision_beside
+from .kernel_matrix import DenseKernels, DenseSystem, Real, precision_beside
 from .length_scales import Choice, ChoiceRows, descend, lambdas_for
 
 # Lambda over the weight of a row at most: beside it the row has no effect, and single precision holds its square root.
@@ -39,17 +39,17 @@ class DenseRegression:
     shape : "gaussian" or "exponential"
     """
 
+    coefficients: Double  # a, (n_outputs, n_rows), from `fit` on
+
     def __init__(self, rows: ChoiceRows, shape: str) -> None:
         self.rows, self._shape = rows, shape
-        self._inverse, self.coefficients = np.empty((0, 0)), np.empty((0, 0))
-        self._lengths = np.empty(0)
         self._kernels: DenseKernels | None = None
 
     def fit(self, choice: Choice) -> bool:
         """Learn from the rows; return whether the matrix was positive definite."""
-        X, targets, weights, n_threads, _ = self.rows
+        X, n_threads = self.rows.X, self.rows.n_threads
         with np.errstate(over="ignore"):
-            noise = np.minimum(choice.reg_lambda / weights, _LARGEST_NOISE)
+            noise = np.minimum(choice.reg_lambda / self.rows.weights, _LARGEST_NOISE)
         dtype = precision_beside("single", float(noise.min()), 1.0)
         self._lengths = choice.inverse
         system = DenseSystem(len(X), n_threads, dtype)
@@ -59,14 +59,21 @@ class DenseRegression:
         system.matrix.flat[:: len(X) + 1] += noise.astype(dtype)
         if not system.factorise():
             return False
-        self.coefficients = system.solve(targets.T).T
-        self._inverse = np.empty_like(system.matrix)
-        system.invert(self._inverse)
+        self.coefficients, self._system = system.solve(self.rows.targets.T).T, system
+        self._inverse: Real | None = None
         return bool(np.isfinite(self.coefficients).all())
+
+    def inverse(self) -> Real:
+        """A^-1, which errors of rows that are left out take, and predictions of others do not."""
+        if self._inverse is None:
+            self._inverse = np.empty_like(self._system.matrix)
+            self._system.invert(self._inverse)
+            del self._system  # which has taken four times the memory
+        return self._inverse
 
     def residuals(self) -> Double:
         """Of each row without it alone, (n_outputs, n_rows)."""
-        return self.coefficients / self._inverse.diagonal()
+        return self.coefficients / self.inverse().diagonal()
 
     def signal_variance(self) -> Double:
         """The variance s^2 of a Gaussian process with the covariance s^2 k, (n_outputs,).
@@ -75,7 +82,7 @@ class DenseRegression:
         expects: that of row i has the variance s^2 / (A^-1)_ii (S. Sundararajan and S. Keerthi, 2001, "Predictive
         approaches for choosing hyperparameters in Gaussian processes", equation 10).
         """
-        return (self.coefficients**2 / self._inverse.diagonal()).mean(axis=1)
+        return (self.coefficients**2 / self.inverse().diagonal()).mean(axis=1)
 
     def residuals_without(self, folds: Indices) -> Double:
         """Of each row without its fold, (n_outputs, n_rows); targets of rows in the fold -1."""
@@ -83,7 +90,7 @@ class DenseRegression:
         for fold in np.unique(folds[folds >= 0]):
             rows = np.flatnonzero(folds == fold)
             block = DenseSystem(len(rows), self.rows.n_threads, DOUBLE)
-            block.matrix[:] = self._inverse[np.ix_(rows, rows)]
+            block.matrix[:] = self.inverse()[np.ix_(rows, rows)]
             if block.factorise():
                 residuals[:, rows] = block.solve(self.coefficients[:, rows].T).T
         return residuals

@@ -5,7 +5,7 @@ import pytest
 
 from rffkern._rows.tiles import DOUBLE, SINGLE
 from rffkern._training.kernel_ridge.dense_regression import DenseRegression, choose_on
-from rffkern._training.kernel_ridge.kernel_matrix import DenseKernels
+from rffkern._training.kernel_ridge.kernel_matrix import DenseKernels, DenseSystem
 from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, lambdas_for
 
 RNG = np.random.default_rng(0)
@@ -75,6 +75,21 @@ def test_folds_that_no_row_is_in_leave_out_one_row_after_the_other():
     every, none = np.ones(90, bool), np.full(90, -1)
     assert choose_on([regression(folds=none)], [every], choice(), 4.0, True) == choose_on(
         [regression()], [every], choice(), 4.0, True)
+
+
+def test_an_inverse_is_computed_once_where_rows_are_left_out(monkeypatch):
+    """Predictions of other rows, as of those of a fold, take none."""
+    computed, invert = [], DenseSystem.invert
+    monkeypatch.setattr(DenseSystem, "invert", lambda system, out: computed.append(1) or invert(system, out))
+    found = regression()
+    for scale in (1.0, 2.0):
+        computed.clear()
+        assert found.fit(choice(scale))
+        found.predict(X)
+        assert not computed
+        found.residuals_without(FOLDS)
+        np.testing.assert_array_equal(found.residuals(), found.coefficients / np.diag(found.inverse()))
+        assert computed == [1]
 
 
 def test_weights_of_any_size():
