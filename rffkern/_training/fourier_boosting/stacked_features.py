@@ -175,17 +175,6 @@ def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
     return np.tril(system.matrix) if system.factorise() else None
 
 
-def predict_others(ridge_rows: RidgeRows, distance: Mahalanobis, rows: Indices) -> tuple[Indices, Double]:
-    """Places of rows that M was not searched on, and predictions of them, (n_outputs, n_places), by those it was."""
-    columns, (searched, _) = np.flatnonzero(ridge_rows.relevances), _halves(ridge_rows)
-    places = np.flatnonzero(~np.isin(rows, ridge_rows.rows[searched]))
-    places = places[:: -(-len(places) // _COMPARED)]
-    regression = distance.regression(_some(ridge_rows, searched, columns))
-    regression.fit(distance.choice)
-    X = ridge_rows.columns.values[np.ix_(columns, rows[places])].T.astype(np.float64, order="C")
-    return places, regression.predict(distance.rotated(X)) + ridge_rows.intercepts[:, None]
-
-
 def _halves(ridge_rows: RidgeRows) -> tuple[Indices, Indices]:
     """Places of rows that a matrix is searched on, and of others."""
     places = ridge_rows.searchable()
@@ -221,21 +210,35 @@ class StackedFeatures:
     ridge_rows : RidgeRows
     distance : Mahalanobis
         Over the columns that have a relevance.
-    n_landmarks, tol, max_iter : as of `solve_systems`
     """
 
-    def __init__(self, ridge_rows: RidgeRows, distance: Mahalanobis, n_landmarks: int, tol: float,
-                 max_iter: int) -> None:
-        self._rows, self._columns, n_rows = ridge_rows, np.flatnonzero(ridge_rows.relevances), len(ridge_rows.rows)
+    def __init__(self, ridge_rows: RidgeRows, distance: Mahalanobis) -> None:
+        self._rows, self._distance, self._columns = ridge_rows, distance, np.flatnonzero(ridge_rows.relevances)
         self._searched, _ = _halves(ridge_rows)
-        some = _some(ridge_rows, self._searched, self._columns)
-        # An order of rows that is drawn anew draws other omegas.
-        omegas = draw_omegas_by_amplitude(some, distance, _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS,
-                                          np.random.default_rng(ridge_rows.shuffled[:8]))
-        rows = _some(ridge_rows, np.arange(n_rows), self._columns)._replace(folds=ridge_rows.folds)
-        self._regression = regress(rows, omegas, distance.reg_lambda, ridge_rows.n_folds,
-                                   np.sort(ridge_rows.shuffled[:n_landmarks]), tol, max_iter)
+        self._searched_rows = _some(ridge_rows, self._searched, self._columns)
+        self._of_searched = distance.regression(self._searched_rows)  # with the kernel itself
+        self._of_searched.fit(distance.choice)
         self.choice = Choice(ridge_rows.relevances, 0.0, distance.reg_lambda, distance.loss)  # no scale of relevances
+
+    def predict_others(self, rows: Indices) -> tuple[Indices, Double]:
+        """Places of rows that M was not searched on, and predictions of them, (n_outputs, n_places), by those it was.
+
+        They tell what the regression on the features gains before it is learned.
+        """
+        places = np.flatnonzero(self.covers(rows))
+        places = places[:: -(-len(places) // _COMPARED)]
+        X = self._rows.columns.values[np.ix_(self._columns, rows[places])].T.astype(np.float64, order="C")
+        return places, self._of_searched.predict(self._distance.rotated(X)) + self._rows.intercepts[:, None]
+
+    def learn(self, n_landmarks: int, tol: float, max_iter: int) -> None:
+        """Learn from all rows; landmarks, tol and max_iter are those of `solve_systems`."""
+        n_rows, shuffled = len(self._rows.rows), self._rows.shuffled
+        n_omegas = _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS
+        rng = np.random.default_rng(shuffled[:8])  # an order of rows that is drawn anew draws other omegas
+        omegas = draw_omegas_by_amplitude(self._searched_rows.X, self._of_searched, self._distance, n_omegas, rng)
+        rows = _some(self._rows, np.arange(n_rows), self._columns)._replace(folds=self._rows.folds)
+        self._learned = regress(rows, omegas, self._distance.reg_lambda, self._rows.n_folds,
+                                np.sort(shuffled[:n_landmarks]), tol, max_iter)
 
     def covers(self, rows: Indices) -> Mask:
         """Whether predictions of rows say how well it predicts: not of those that the matrix was searched on."""
@@ -243,32 +246,29 @@ class StackedFeatures:
 
     def predict(self, rows: Indices) -> Double:
         """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows)."""
-        return self._rows.predictions(rows, self._rows.rows, self._regression.out_of_fold, self.part)
+        return self._rows.predictions(rows, self._rows.rows, self._learned.out_of_fold, self.part)
 
     def part(self, scaling: Scaling, factors: Double) -> FourierTerms:
         """The regression times a factor for each output, as a function of unscaled rows less their center."""
-        omegas = np.zeros((len(self._regression.omegas), len(scaling.center)))
-        omegas[:, self._columns] = self._regression.omegas
-        return fourier_terms(omegas * scaling.inverse_scale, self._regression.amplitudes, factors)
+        omegas = np.zeros((len(self._learned.omegas), len(scaling.center)))
+        omegas[:, self._columns] = self._learned.omegas
+        return fourier_terms(omegas * scaling.inverse_scale, self._learned.amplitudes, factors)
 
 
-def draw_omegas_by_amplitude(rows: ChoiceRows, distance: Mahalanobis, n_omegas: int,
+def draw_omegas_by_amplitude(X: Double, regression: DenseRegression, distance: Mahalanobis, n_omegas: int,
                              rng: "np.random.Generator") -> Double:
     """Omegas (n_omegas, n_features) of the normal distribution of covariance M, more of those that matter.
 
     Of `_N_CANDIDATES` that are drawn from it as many are taken, without repetition, each with a chance in proportion to
-    |sum_i a_i exp(i omega . x_i)|, its amplitude in the regression on the rows with the kernel itself.  So the features
+    |sum_i a_i exp(i omega . x_i)|, its amplitude in a regression on rows X with the kernel itself.  So the features
     are not of this kernel: their spectral density is its density times the amplitude, nearly.  Half as many omegas
     then predict as well.
     """
     normal = rng.standard_normal((_N_CANDIDATES, len(distance.root)))
     omegas: Double = np.einsum("mk,jk->mj", normal, distance.root)
-    regression = distance.regression(rows)
-    if not regression.fit(distance.choice):
-        return omegas[:n_omegas]
     squares = np.empty(len(omegas))
     for start in range(0, len(omegas), _IN_BLOCK):  # features of all at once would take far more memory than the rest
-        features = FeatureMatrix(rows.X, omegas[start : start + _IN_BLOCK], rows.n_threads)
+        features = FeatureMatrix(X, omegas[start : start + _IN_BLOCK], regression.rows.n_threads)
         cosines_and_sines = features.correlate(features.padded(regression.coefficients)).reshape(-1, _IN_BLOCK, 2)
         squares[start : start + _IN_BLOCK] = (cosines_and_sines**2).sum(axis=(0, 2))
     amplitudes = np.sqrt(squares) + np.finfo(np.float64).tiny

@@ -39,7 +39,7 @@ from .parameters import (
     Reason,
     report_numbers,
 )
-from .stacked_features import StackedFeatures, predict_others, search_matrix
+from .stacked_features import StackedFeatures, search_matrix
 from .training_rows import Columns, RowOrder, Table
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
@@ -210,10 +210,14 @@ def _learn_features(ridge_rows: RidgeRows, start: Choice, work: float, rows: Ind
     A lower error than with length scales may be a lower one of what the bags know.  So the rows that the matrix is
     searched on must do: what they gain on others must, but for chance, be enough.
     """
-    found = search_matrix(ridge_rows, start, work)
-    if found is None or not gain_of(*predict_others(ridge_rows, found, rows)).may_be_enough:
+    distance = search_matrix(ridge_rows, start, work)
+    if distance is None:
         return None
-    return StackedFeatures(ridge_rows, found, _N_LANDMARKS, _tolerance(found.loss), _MAX_ITER)
+    features = StackedFeatures(ridge_rows, distance)
+    if not gain_of(*features.predict_others(rows)).may_be_enough:
+        return None
+    features.learn(_N_LANDMARKS, _tolerance(distance.loss), _MAX_ITER)
+    return features
 
 
 def _stack_kernels(regression: "StackedRegression", rows: Indices, stack: Callable[..., Stack],

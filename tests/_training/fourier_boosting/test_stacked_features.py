@@ -295,11 +295,17 @@ def test_gradients_of_constant_targets_say_nothing():
     assert learn_by_gradients(rows, start, False) is start
 
 
+def fitted(distance, rows):
+    regression = distance.regression(rows)
+    assert regression.fit(distance.choice)
+    return regression
+
+
 def test_omegas_are_drawn_by_their_amplitudes():
     """Each is one of the normal candidates, and more are where the function has its amplitudes."""
     rows = rows_of(300, 2, np.array([3.0, 0.0]))
     found = with_scale(rows, Mahalanobis(np.eye(2), 0.01), False)
-    omegas = draw_omegas_by_amplitude(rows, found, 500, np.random.default_rng(1))
+    omegas = draw_omegas_by_amplitude(rows.X, fitted(found, rows), found, 500, np.random.default_rng(1))
     candidates = np.random.default_rng(1).standard_normal((8192, 2)) @ found.root.T
     assert omegas.shape == (500, 2)
     assert len(np.unique(omegas, axis=0)) == 500
@@ -348,7 +354,8 @@ def test_memory_of_draws_and_columns():
     """Far less than that of the features of all candidates, or of columns in double precision."""
     rows = rows_of(1000, 4, np.ones(4))
     found = with_scale(rows, Mahalanobis(np.eye(4), 0.1), False)
-    peak = peak_of(lambda: draw_omegas_by_amplitude(rows, found, 1024, np.random.default_rng(1)))
+    peak = peak_of(lambda: draw_omegas_by_amplitude(rows.X, fitted(found, rows), found, 1024,
+                                                    np.random.default_rng(1)))
     assert peak < 0.5 * 8192 * 2 * 1000 * 4
     X, omegas = np.random.default_rng(0).standard_normal((4000, 2)), np.ones((16, 2))
     matrix = FeatureMatrix(X, omegas, 1)
