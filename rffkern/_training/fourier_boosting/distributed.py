@@ -38,7 +38,7 @@ from .fit import describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, resolve_hyperparameters
-from .stacking import reason_not_to_stack, stack_kernel_ridge
+from .stacking import OutOfFoldRows, reason_not_to_stack, stack_kernel_ridge
 from .terms import Term
 from .training_rows import (
     Columns,
@@ -150,8 +150,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                         [seed for _, seed, _ in bag_folds])
         is_counted = held.weights[rows] > 0
         rows, means = rows[is_counted], means[:, is_counted]
-    stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, (rows, means.astype(np.float32)), factor,
-                               limit, training.solve)
+    out_of_fold = OutOfFoldRows(held.data, rows, means.astype(np.float32), held.weights[rows], factor)
+    stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, out_of_fold, limit, training.solve)
     rows, means = rows[stack.judged], means[:, stack.judged]
     timed_out = timed_out or stack.timed_out
     if not evaluation:

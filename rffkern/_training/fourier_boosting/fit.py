@@ -39,7 +39,7 @@ from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import BASE_LEARNERS, Hyperparameters, resolve_hyperparameters, with_tree_bags
 from .sparse_columns import SparseColumns, dense_training
-from .stacking import Stack, reason_not_to_stack, stack_kernel_ridge
+from .stacking import OutOfFoldRows, Stack, reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
     Columns,
     LocalRows,
@@ -145,7 +145,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     rows, scores, unseen, shares, excess = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
     factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
     reason = reason_not_to_stack(model, loss, table.columns, len(table.learned), was_stopped or timed_out)
-    stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, (rows, scores), factor, limit)
+    out_of_fold = OutOfFoldRows(data, rows, scores, weights[rows], factor)
+    stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, out_of_fold, limit)
     timed_out = timed_out or stack.timed_out
     quantiles = quantile_shifts(data, scores, weights[rows])
     rows, scores, unseen = rows[stack.judged], scores[:, stack.judged], unseen[:, stack.judged]

@@ -213,7 +213,7 @@ class StackedFeatures:
     """
 
     def __init__(self, ridge_rows: RidgeRows, distance: Mahalanobis) -> None:
-        self._rows, self._distance, self._columns = ridge_rows, distance, np.flatnonzero(ridge_rows.relevances)
+        self.ridge_rows, self._distance, self._columns = ridge_rows, distance, np.flatnonzero(ridge_rows.relevances)
         self._searched, _ = _halves(ridge_rows)
         self._searched_rows = _some(ridge_rows, self._searched, self._columns)
         self._of_searched = distance.regression(self._searched_rows)  # with the kernel itself
@@ -227,26 +227,26 @@ class StackedFeatures:
         """
         places = np.flatnonzero(self.covers(rows))
         places = places[:: -(-len(places) // _COMPARED)]
-        X = self._rows.columns.values[np.ix_(self._columns, rows[places])].T.astype(np.float64, order="C")
-        return places, self._of_searched.predict(self._distance.rotated(X)) + self._rows.intercepts[:, None]
+        X = self.ridge_rows.columns.values[np.ix_(self._columns, rows[places])].T.astype(np.float64, order="C")
+        return places, self._of_searched.predict(self._distance.rotated(X)) + self.ridge_rows.intercepts[:, None]
 
     def learn(self, n_landmarks: int, tol: float, max_iter: int) -> None:
         """Learn from all rows; landmarks, tol and max_iter are those of `solve_systems`."""
-        n_rows, shuffled = len(self._rows.rows), self._rows.shuffled
+        n_rows, shuffled = len(self.ridge_rows.rows), self.ridge_rows.shuffled
         n_omegas = _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS
         rng = np.random.default_rng(shuffled[:8])  # an order of rows that is drawn anew draws other omegas
         omegas = draw_omegas_by_amplitude(self._searched_rows.X, self._of_searched, self._distance, n_omegas, rng)
-        rows = _some(self._rows, np.arange(n_rows), self._columns)._replace(folds=self._rows.folds)
-        self._learned = regress(rows, omegas, self._distance.reg_lambda, self._rows.n_folds,
+        rows = _some(self.ridge_rows, np.arange(n_rows), self._columns)._replace(folds=self.ridge_rows.folds)
+        self._learned = regress(rows, omegas, self._distance.reg_lambda, self.ridge_rows.n_folds,
                                 np.sort(shuffled[:n_landmarks]), tol, max_iter)
 
     def covers(self, rows: Indices) -> Mask:
         """Whether predictions of rows say how well it predicts: not of those that the matrix was searched on."""
-        return ~np.isin(rows, self._rows.rows[self._searched])
+        return ~np.isin(rows, self.ridge_rows.rows[self._searched])
 
     def predict(self, rows: Indices) -> Double:
         """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows)."""
-        return self._rows.predictions(rows, self._rows.rows, self._learned.out_of_fold, self.part)
+        return self.ridge_rows.predictions(rows, self.ridge_rows.rows, self._learned.out_of_fold, self.part)
 
     def part(self, scaling: Scaling, factors: Double) -> FourierTerms:
         """The regression times a factor for each output, as a function of unscaled rows less their center."""

@@ -10,7 +10,7 @@ regions first.
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,59 @@ _EQUAL_SHARE = 0.02
 
 # Rows that say that the weights of classes sum to 1, and that that of the regression is 0.
 _PRIOR_ROWS, _PRIOR_OF_KERNEL = 50.0, 1.0
+
+
+class OutOfFoldRows(NamedTuple):
+    """Rows that bags have held out, which judge regressions, with the scores that they have without these."""
+
+    data: LossData
+    rows: Indices
+    scores: Single  # (n_outputs, n_rows) of the bags; those of values are less the targets
+    weights: Double  # (n_rows,)
+    factor: float  # what scores of the bags are multiplied by without a regression
+
+    def weigh(self, which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
+        """The weights of the score terms H + kernels f + shifts, each (n_outputs,), and what it gains on some rows.
+
+        Of classes the score is w0 s H + w1 F, with s H the score of the bags and F = slope f + own shifts the kernel
+        ridge regression f, each as its own calibration makes it a score.  The weights have the largest likelihood, with
+        a prior: w0 + w1 is near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F
+        this prior is as weak for many classes of which all rows are right as for others: in units of f it held the
+        kernel ridge regression down there.  In units of H it held the stack away from s H, which it is compared with.
+        Of values the score is H + w (f - H), with w of least squares in [0, 1].
+
+        Parameters
+        ----------
+        which : mask or indices of some of the rows
+        predictions : array of shape (n_outputs, number of these rows)
+            Of kernel ridge regression, in units of its targets.
+        """
+        rows, weights = self.rows[which], self.weights[which]
+        margins = self.scores[:, which].astype(np.float64)
+        if self.data.loss.link == "identity":
+            share, loss_without, loss_with = stack_values(margins, predictions - regression_targets(self.data, rows),
+                                                          weights)
+            terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
+        else:
+            codes = self.data.codes(rows)
+            slope, own_shifts = calibrated(predictions, codes, weights)
+            own_scores = slope * predictions + own_shifts[:, None]
+            margins = self.factor * margins
+            of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
+            loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
+                margins, of_terms * margins + of_kernels * own_scores))
+            one = np.ones(len(margins))
+            terms, kernels = of_terms * self.factor * one, of_kernels * slope * one
+            shifts = of_kernels * own_shifts
+
+        improvements, total = loss_without - loss_with, weights.sum()
+        without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
+        standard_error = float(np.sqrt((weights**2 * (improvements - (without - stacked)) ** 2).sum()) / total)
+        return terms, kernels, shifts, Gain(len(rows), without, stacked, standard_error)
+
+    def gain(self, which: Any, predictions: Double) -> Gain:
+        """What the best weights of some rows gain on these."""
+        return self.weigh(which, predictions)[-1]
 
 
 class Stack(NamedTuple):
@@ -110,7 +163,7 @@ def reason_not_to_stack(model: Any, loss: Loss, columns: Columns, n_rows: int, w
 
 
 def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
-                       sizes: Hyperparameters, out_of_fold: tuple[Indices, Single], factor: float, limit: TimeLimit,
+                       sizes: Hyperparameters, out_of_fold: OutOfFoldRows, limit: TimeLimit,
                        solve: Solve = solve_here) -> Stack:
     """Train a kernel ridge regression, and stack it on the bags where it improves enough or is asked for.
 
@@ -122,90 +175,74 @@ def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Se
     table : Table
     bags, orders : one of each for each bag
     sizes : Hyperparameters
-    out_of_fold : rows and scores of `mix_bags`
-    factor : float
-        What scores of the bags are multiplied by without it.
+    out_of_fold : OutOfFoldRows
     limit : TimeLimit
         Reason.STOPPED where it ends the training of the regression, and no other has been trained before.
     solve : callable
         Gives the regressions of regions.
     """
-    data = table.data
-
-    def without(reason: Reason, gain: Gain | None = None, choice: Choice | None = None) -> Stack:
-        """The scores of the bags times the factor."""
-        zeros = np.zeros(len(data.intercept))
-        return Stack(np.full(len(zeros), factor), zeros, zeros, None, _report(reason, gain, choice))
-
     if reason is not None:
-        return without(reason)
+        return bags_alone(out_of_fold, reason)
     started = time.perf_counter()
     try:
         with printing(model.verbose), limit.ending_steps():
-            stack = _stack(model, table, bags, orders, sizes, out_of_fold, factor, without, solve)
+            stack = _best_stack(model, table, bags, orders, sizes, out_of_fold, solve)
     except OutOfTime:
-        stack = without(Reason.STOPPED)._replace(timed_out=True)
+        stack = bags_alone(out_of_fold, Reason.STOPPED)._replace(timed_out=True)
     if model.verbose:
         sentence = KernelRidgeReport.of_numbers(stack.report).reason
         print(f"kernel ridge {sentence}  {time.perf_counter() - started:.1f} s", file=sys.stderr)
     return stack
 
 
-def _stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder], sizes: Hyperparameters,
-           out_of_fold: tuple[Indices, Single], factor: float, without: Callable[..., Stack],
-           solve: Solve) -> Stack:
-    data, columns, weights, is_forced = table.data, table.columns, table.weights, model.kernel_ridge is True
-    rows, scores = out_of_fold
+def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder], sizes: Hyperparameters,
+                out_of_fold: OutOfFoldRows, solve: Solve) -> Stack:
+    """The bags with the regression that has length scales, with that on random Fourier features, or alone."""
+    rows, is_forced = out_of_fold.rows, model.kernel_ridge is True
     ridge_rows = _ridge_rows(model, table, bags, orders, rows)
-
-    def weighed(which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
-        """Weights of both by some of the out-of-fold rows."""
-        return weigh(data, rows[which], scores[:, which].astype(np.float64), predictions, weights[rows[which]], factor)
-
-    def stack(regression: "StackedRegression | StackedFeatures", used: Reason) -> Stack:
-        """By the out-of-fold rows in the regions that are learned."""
-        covered = regression.covers(rows)
-        predictions = regression.predict(rows[covered])
-        terms, kernels, shifts, gain = weighed(covered, predictions)
-        if not kernels.any() or not (is_forced or gain.is_enough(ridge_rows.standard_errors)):
-            return without(Reason.LITTLE, gain, regression.choice)
-        intercepts = ridge_rows.intercepts
-        return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(used, gain, regression.choice),
-                     gain, predictions - intercepts[:, None], covered)
-
-    def gain_of(which: Any, predictions: Double) -> Gain:
-        return weighed(which, predictions)[-1]
-
     n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
-    work = boosting_work(n_rounds, orders, columns, len(data.intercept))
-    trial = KernelTrial(ridge_rows, rows, gain_of)
+    work = boosting_work(n_rounds, orders, table.columns, len(table.data.intercept))
+    trial = KernelTrial(ridge_rows, rows, out_of_fold.gain)
     trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
     if is_promising:
         trial.choose_last()
         cross_fitted = (trial.cross_fit(_relevances_without(ridge_rows, bags, orders)) if ridge_rows.is_cross_fitted
                         else None)
         regression = StackedRegression(ridge_rows, trial.shape, trial.choice, solve, cross_fitted)
-        with_kernels = _stack_kernels(regression, rows, stack, is_forced)
+        with_kernels = _stack_kernels(regression, out_of_fold, is_forced)
     else:
-        with_kernels = without(Reason.LITTLE, trial_gain, trial.choice)
+        with_kernels = bags_alone(out_of_fold, Reason.LITTLE, trial_gain, trial.choice)
     try:
-        features = _learn_features(ridge_rows, trial.choice, work, rows, gain_of)
+        with_features = _stack_features(ridge_rows, out_of_fold, trial.choice, work)
     except OutOfTime:
         if with_kernels.regression is None:
             raise
         return with_kernels._replace(timed_out=True)
-    if features is not None:
-        with_features = stack(features, Reason.FEATURES)
-        judged, gain = with_features.judged, with_features.gain
-        if gain is not None and gain.is_clear and (with_kernels.regression is None or gain.stacked <= (
-                1 - LEAST_SHARE) * gain_of(judged, with_kernels.regression.predict(rows[judged])).stacked):
-            return with_features
-    return with_kernels
+    if with_features is None or with_features.gain is None or not with_features.gain.is_clear:
+        return with_kernels
+    if with_kernels.regression is not None:  # which is judged by the same rows
+        judged = with_features.judged
+        of_kernels = out_of_fold.gain(judged, with_kernels.regression.predict(rows[judged]))
+        if not with_features.gain.stacked <= (1 - LEAST_SHARE) * of_kernels.stacked:
+            return with_kernels
+    return with_features
 
 
-def _learn_features(ridge_rows: RidgeRows, start: Choice, work: float, rows: Indices,
-                    gain_of: Callable[[Indices, Double], Gain]) -> StackedFeatures | None:
-    """The regression on random Fourier features, where it is worth learning.
+def _stack_kernels(regression: "StackedRegression", out_of_fold: OutOfFoldRows, is_forced: bool) -> Stack:
+    """The regression of all regions, if that of the first ones gains enough or it is asked for."""
+    reason = Reason.ASKED if is_forced else Reason.GAINS
+    if regression.n_regions > 1 and not is_forced:
+        regression.learn(regression.trial_regions())
+        if regression.covers(out_of_fold.rows).sum() >= _FEWEST_TRIAL_ROWS:
+            stack_of_some = _stack(regression, out_of_fold, reason)
+            if stack_of_some.regression is None:
+                return stack_of_some
+    regression.learn(range(regression.n_regions))
+    return _stack(regression, out_of_fold, reason)
+
+
+def _stack_features(ridge_rows: RidgeRows, out_of_fold: OutOfFoldRows, start: Choice, work: float) -> Stack | None:
+    """The regression on random Fourier features; None where it is not worth learning.
 
     A lower error than with length scales may be a lower one of what the bags know.  So the rows that the matrix is
     searched on must do: what they gain on others must, but for chance, be enough.
@@ -214,24 +251,33 @@ def _learn_features(ridge_rows: RidgeRows, start: Choice, work: float, rows: Ind
     if distance is None:
         return None
     features = StackedFeatures(ridge_rows, distance)
-    if not gain_of(*features.predict_others(rows)).may_be_enough:
+    if not out_of_fold.gain(*features.predict_others(out_of_fold.rows)).may_be_enough:
         return None
     features.learn(_N_LANDMARKS, _tolerance(distance.loss), _MAX_ITER)
-    return features
+    return _stack(features, out_of_fold, Reason.FEATURES)
 
 
-def _stack_kernels(regression: "StackedRegression", rows: Indices, stack: Callable[..., Stack],
-                   is_forced: bool) -> Stack:
-    """The regression of all regions, if that of the first ones gains enough or it is asked for."""
-    reason = Reason.ASKED if is_forced else Reason.GAINS
-    if regression.n_regions > 1 and not is_forced:
-        regression.learn(regression.trial_regions())
-        if regression.covers(rows).sum() >= _FEWEST_TRIAL_ROWS:
-            stack_of_some = stack(regression, reason)
-            if stack_of_some.regression is None:
-                return stack_of_some
-    regression.learn(range(regression.n_regions))
-    return stack(regression, reason)
+def _stack(regression: "StackedRegression | StackedFeatures", out_of_fold: OutOfFoldRows, reason: Reason) -> Stack:
+    """The regression beside the bags, or these alone where it is not asked for and gains too little.
+
+    It is judged by the out-of-fold rows that it covers.
+    """
+    covered, ridge_rows = regression.covers(out_of_fold.rows), regression.ridge_rows
+    predictions = regression.predict(out_of_fold.rows[covered])
+    terms, kernels, shifts, gain = out_of_fold.weigh(covered, predictions)
+    is_enough = reason is Reason.ASKED or gain.is_enough(ridge_rows.standard_errors)
+    if not (is_enough and kernels.any()):
+        return bags_alone(out_of_fold, Reason.LITTLE, gain, regression.choice)
+    intercepts = ridge_rows.intercepts
+    return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(reason, gain, regression.choice),
+                 gain, predictions - intercepts[:, None], covered)
+
+
+def bags_alone(out_of_fold: OutOfFoldRows, reason: Reason, gain: Gain | None = None,
+               choice: Choice | None = None) -> Stack:
+    """The scores of the bags times the factor; the gain and the choice are those of a regression that is not used."""
+    zeros = np.zeros(len(out_of_fold.scores))
+    return Stack(np.full(len(zeros), out_of_fold.factor), zeros, zeros, None, _report(reason, gain, choice))
 
 
 def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
@@ -334,7 +380,7 @@ class StackedRegression:
 
     def __init__(self, ridge_rows: RidgeRows, shape: str, choice: Choice, solve: Solve = solve_here,
                  cross_fitted: Double | None = None) -> None:
-        self._rows, self.shape, self.choice, self._solve = ridge_rows, shape, choice, solve
+        self.ridge_rows, self.shape, self.choice, self._solve = ridge_rows, shape, choice, solve
         self._cross_fitted = cross_fitted
         n_jobs = ridge_rows.n_jobs
         X = np.ascontiguousarray(ridge_rows.columns.values[:, ridge_rows.rows].T)
@@ -361,7 +407,7 @@ class StackedRegression:
 
     def learn(self, wanted: Sequence[int]) -> None:
         """Learn some regions more."""
-        regions, rows, learner = self._division.regions, self._rows.rows, self._learner
+        regions, rows, learner = self._division.regions, self.ridge_rows.rows, self._learner
         new = [index for index in wanted if index not in self._learned and len(regions[index].own)]
         names = ["all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}" for index in new]
         found = self._solve(learner.part(regions[index], f"kernel ridge on {name}")
@@ -378,59 +424,17 @@ class StackedRegression:
         """The sum of kernels times a factor for each output, as a function of unscaled rows."""
         return kernel_terms(self.regressions, self._division, scaling,
                             self.choice.inverse * scaling.inverse_scale, self.shape,
-                            lambda centers: scaling.raw(self._rows.columns.values[:, centers].T), factors)
+                            lambda centers: scaling.raw(self.ridge_rows.columns.values[:, centers].T), factors)
 
     def covers(self, rows: Indices) -> Mask:
         """Whether rows fall into regions that are learned."""
         if len(self._learned) == sum(len(region.own) > 0 for region in self._division.regions):
             return np.ones(len(rows), dtype=bool)
-        return np.isin(self._division.of_rows(self._rows.columns.values[:, rows].T), [*self._learned])
+        return np.isin(self._division.of_rows(self.ridge_rows.columns.values[:, rows].T), [*self._learned])
 
     def predict(self, rows: Indices) -> Double:
         """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows)."""
-        return self._rows.predictions(rows, self.regressions.own, self.regressions.out_of_fold, self.part)
-
-
-def weigh(data: LossData, rows: Indices, margins: Double, predictions: Double, weights: Double,
-          factor: float) -> tuple[Double, Double, Double, Gain]:
-    """The weights of the score terms H + kernels f + shifts, each (n_outputs,), and what it gains on out-of-fold rows.
-
-    Of classes the score is w0 s H + w1 F, with s H the score of the bags and F = slope f + own shifts the kernel ridge
-    regression f, each as its own calibration makes it a score.  The weights have the largest likelihood, with a prior:
-    w0 + w1 is near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F this prior is
-    as weak for many classes of which all rows are right as for others: in units of f it held the kernel ridge
-    regression down there.  In units of H it held the stack away from s H, which it is compared with.  Of values the
-    score is H + w (f - H), with w of least squares in [0, 1].
-
-    Parameters
-    ----------
-    data : LossData
-    rows : indices of out-of-fold rows
-    margins, predictions : arrays of shape (n_outputs, n_rows)
-        Of these, of the bags, and of kernel ridge regression in units of its targets.
-    weights : array of shape (n_rows,)
-    factor : float
-        What scores of the bags are multiplied by without it.
-    """
-    if data.loss.link == "identity":
-        share, loss_without, loss_with = stack_values(margins, predictions - regression_targets(data, rows), weights)
-        terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
-    else:
-        codes = data.codes(rows)
-        slope, own_shifts = calibrated(predictions, codes, weights)
-        own_scores = slope * predictions + own_shifts[:, None]
-        margins = factor * margins
-        of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
-        loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
-            margins, of_terms * margins + of_kernels * own_scores))
-        one = np.ones(len(margins))
-        terms, kernels = of_terms * factor * one, of_kernels * slope * one
-        shifts = of_kernels * own_shifts
-
-    improvements, total = loss_without - loss_with, weights.sum()
-    without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
-    standard_error = float(np.sqrt((weights**2 * (improvements - (without - stacked)) ** 2).sum()) / total)
-    return terms, kernels, shifts, Gain(len(rows), without, stacked, standard_error)
+        return self.ridge_rows.predictions(rows, self.regressions.own, self.regressions.out_of_fold, self.part)
 
 
 def regression_targets(data: LossData, rows: Indices) -> Double:
