@@ -173,15 +173,14 @@ class Evaluation(NamedTuple):
         "positive" is the class that "average_precision" and "reliability" are about: that which is asked for, or the
         second of two.
         """
-        truth, proba, weights, classes, *_, asked = self.predictions
-        if classes is None:
+        of = self.predictions
+        if of.classes is None:
             return {}
-        counts = confusion(truth, proba, weights)
-        positive = self.predictions.judged_class()
+        counts, positive = confusion(of.truth, of.predicted, of.weights), of.judged_class()
         return {**({} if positive is None else {"positive": positive}),
-                "confusion": {"labels": classes.tolist(), "counts": counts[:-1].tolist(),
+                "confusion": {"labels": of.classes.tolist(), "counts": counts[:-1].tolist(),
                               "unknown_labels": counts[-1].tolist()},
-                "reliability": reliability(truth, proba, weights, asked)}
+                "reliability": reliability(of.truth, of.predicted, of.weights, of.positive)}
 
     def n_unknown(self) -> int:
         """How many of the rows that count have labels that the model does not know."""
