@@ -120,8 +120,7 @@ class RidgeRows(NamedTuple):
     targets: Double  # (n_outputs, n_training) less the intercepts
     intercepts: Double  # (n_outputs,)
     weights: Double  # (n_training,)
-    folds: Indices  # (n_training,)
-    n_folds: int  # folds that predictions leave out: 0, 1, ..
+    folds: Indices  # (n_training,) that predictions leave out, 0, 1, ..; -1 of rows that bags have not held out
     shuffled: Indices  # places of training rows in random order
     relevances: Double  # of columns, by the terms: 1 / length scale^2 in proportion to them
     equal_relevances: Double  # the same for all columns
@@ -132,10 +131,13 @@ class RidgeRows(NamedTuple):
     def some(self, places: Indices) -> ChoiceRows:
         """Some of the training rows."""
         X = self.columns.values[:, self.rows[places]].T.astype(np.float64, order="C")
-        folds = None
-        if self.keeps_folds:
-            folds = np.where(self.folds[places] < self.n_folds, self.folds[places], -1)
-        return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs, folds)
+        return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs,
+                          self.folds[places] if self.keeps_folds else None)
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.folds.max()) + 1
 
     @property
     def is_cross_fitted(self) -> bool:

@@ -34,7 +34,7 @@ from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.kernel_matrix import DenseSystem, TiledColumns
 from ..kernel_ridge.length_scales import Choice, ChoiceRows, gradients, rows_of_gradients
 from ..kernel_ridge.regions import MOST_ROWS
-from ..kernel_ridge.ridge_systems import ALL_ROWS, solve_systems
+from ..kernel_ridge.ridge_systems import solve_systems, systems_of_folds
 from .kernel_trial import MOST_COLUMNS, OF_REGRESSION, RidgeRows
 from .terms import fourier_terms
 
@@ -237,8 +237,7 @@ class StackedFeatures:
         rng = np.random.default_rng(shuffled[:8])  # an order of rows that is drawn anew draws other omegas
         omegas = draw_omegas_by_amplitude(self._searched_rows.X, self._of_searched, self._distance, n_omegas, rng)
         rows = _some(self.ridge_rows, np.arange(n_rows), self._columns)._replace(folds=self.ridge_rows.folds)
-        self._learned = regress(rows, omegas, self._distance.reg_lambda, self.ridge_rows.n_folds,
-                                np.sort(shuffled[:n_landmarks]), tol, max_iter)
+        self._learned = regress(rows, omegas, self._distance.reg_lambda, np.sort(shuffled[:n_landmarks]), tol, max_iter)
 
     def covers(self, rows: Indices) -> Mask:
         """Whether predictions of rows say how well it predicts: not of those that the matrix was searched on."""
@@ -283,9 +282,9 @@ class FeatureRegression(NamedTuple):
     out_of_fold: Double  # (n_outputs, n_samples) predictions of rows by regressions without their folds
 
 
-def regress(rows: ChoiceRows, omegas: Double, reg_lambda: float, n_folds: int, landmarks: Indices, tol: float,
+def regress(rows: ChoiceRows, omegas: Double, reg_lambda: float, landmarks: Indices, tol: float,
             max_iter: int) -> FeatureRegression:
-    """The ridge regression of all rows, and those without each of the first folds, by conjugate gradients.
+    """The ridge regression of all rows, and those without each fold, by conjugate gradients.
 
     Parameters
     ----------
@@ -293,15 +292,14 @@ def regress(rows: ChoiceRows, omegas: Double, reg_lambda: float, n_folds: int, l
         With the fold of each.
     omegas : array of shape (n_omegas, n_features)
     reg_lambda : float
-    n_folds : int
     landmarks : array of row indices, for the preconditioner
     tol, max_iter : float and int
         As of `solve_systems`.
     """
     assert rows.folds is not None
     matrix = FeatureMatrix(rows.X, omegas, rows.n_threads)
-    solutions = solve_systems(matrix, [(fold, reg_lambda) for fold in (*range(n_folds), ALL_ROWS)], rows.targets,
-                              rows.weights, rows.folds, landmarks, tol, max_iter, "random Fourier features")
+    solutions = solve_systems(matrix, systems_of_folds(rows.folds, reg_lambda), rows.targets, rows.weights, rows.folds,
+                              landmarks, tol, max_iter, "random Fourier features")
     sums = matrix.correlate(matrix.padded(solutions.coefficients[-1]))  # (n_outputs, 2 n_omegas)
     amplitudes = (sums / math.sqrt(len(omegas))).reshape(len(sums), -1, 2).transpose(1, 2, 0)
     return FeatureRegression(omegas, amplitudes, solutions.out_of_fold(rows.folds))

@@ -304,23 +304,23 @@ def relevances_of(bags: Sequence[Bag], columns: Columns) -> Double:
     return mixed
 
 
-def folds_of(orders: Sequence[RowOrder], training_rows: Indices, n_rows: int) -> tuple[Indices, int]:
-    """The fold of each training row, and the number of folds.
+def folds_of(orders: Sequence[RowOrder], training_rows: Indices, out_of_fold: Indices, n_rows: int) -> Indices:
+    """The fold of each training row, -1 of those that no bag has held out.
 
     They are the validation rows of one bag after the other, up to the first that has other rows, or rows again, and one
-    more of what is left.
+    more of what is left, if bags have held out some of that.
     """
-    n_folds, folds = 0, np.full(n_rows, -1)
-    folds[training_rows] = -2
+    n_folds, folds, is_left = 0, np.full(n_rows, -1), np.zeros(n_rows, dtype=bool)
+    is_left[training_rows] = True
     for order in orders:
         validation = order.validation_rows()
-        if not len(validation) or (folds[validation] != -2).any():
+        if not len(validation) or not is_left[validation].all():
             break
-        folds[validation] = n_folds
+        folds[validation], is_left[validation] = n_folds, False
         n_folds += 1
-    folds = folds[training_rows]
-    folds[folds < 0] = n_folds
-    return folds, n_folds
+    if is_left[out_of_fold].any():
+        folds[is_left] = n_folds
+    return folds[training_rows]
 
 
 def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder],
@@ -329,9 +329,7 @@ def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     columns, learned = table.columns, table.learned
     targets, weights = regression_targets(table.data, learned), table.weights[learned]
     intercepts = row_products(targets, weights) / weights.sum()
-    folds, n_folds = folds_of(orders, learned, len(table.weights))
-    if np.isin(learned[folds == n_folds], out_of_fold).any():
-        n_folds += 1  # what was left has scores of bags, too
+    folds = folds_of(orders, learned, out_of_fold, len(table.weights))
     used = orders[0].rows[orders[0].used]
     shuffled = np.searchsorted(learned, used[np.isin(used, learned)])
     some = shuffled[:FEW_ROWS]
@@ -344,8 +342,8 @@ def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     # The last rows or whole groups, which bags hold out, choose the scale of relevances and lambda too; otherwise rows
     # drawn at random do.
     keeps_folds = not table.evaluation and (model.validation == "last" or table.groups is not None)
-    return RidgeRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, n_folds, shuffled,
-                     relevances, equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
+    return RidgeRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, shuffled, relevances,
+                     equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
 def _relevances_without(ridge_rows: RidgeRows, bags: Sequence[Bag], orders: Sequence[RowOrder]) -> list[Double]:
@@ -382,18 +380,16 @@ class StackedRegression:
                  cross_fitted: Double | None = None) -> None:
         self.ridge_rows, self.shape, self.choice, self._solve = ridge_rows, shape, choice, solve
         self._cross_fitted = cross_fitted
-        n_jobs = ridge_rows.n_jobs
         X = np.ascontiguousarray(ridge_rows.columns.values[:, ridge_rows.rows].T)
         self._division = undivided(len(X))
         if len(X) > MOST_ROWS:
             self._division = divide(ridge_rows.columns.values[:, ridge_rows.rows], ridge_rows.relevances,
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
-        self._learner = RegionLearner(X, RowWeights(len(X)), ridge_rows.weights, ridge_rows.targets,
-                                      ridge_rows.folds, ridge_rows.n_folds if cross_fitted is None else 0,
-                                      ridge_rows.shuffled, units,
-                                      choice.reg_lambda, shape, "single", CACHE_BYTES, _N_LANDMARKS,
-                                      _tolerance(choice.loss), _MAX_ITER, MOST_ROWS, n_jobs)
+        folds = ridge_rows.folds if cross_fitted is None else np.full(len(X), -1)
+        self._learner = RegionLearner(X, RowWeights(len(X), ridge_rows.weights), ridge_rows.targets, folds,
+                                      ridge_rows.shuffled, units, choice.reg_lambda, shape, "single", CACHE_BYTES,
+                                      _N_LANDMARKS, _tolerance(choice.loss), _MAX_ITER, MOST_ROWS, ridge_rows.n_jobs)
         self._learned: dict[int, Regressions] = {}
 
     @property

@@ -24,7 +24,7 @@ from .kernel_matrix import KernelMatrix
 from .length_scales import FEW_ROWS, MORE_ROWS, N_FOLDS, Choice, ChoiceRows, choose
 from .parameters import LARGEST_INVERSE, given_length_scales
 from .regions import LARGEST_REGION, MOST_ROWS, Division, Region, divide, undivided
-from .ridge_systems import ALL_ROWS, solve_systems
+from .ridge_systems import ALL_ROWS, solve_systems, systems_of_folds
 
 _MEGABYTE = 1 << 20
 
@@ -75,11 +75,12 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
     with np.errstate(over="ignore"):
         inverse = np.minimum(scaling.inverse_scale / length_scale, LARGEST_INVERSE)
     units = scaling._replace(inverse_scale=inverse)
-    n_folds, folds = (min(N_FOLDS, len(shuffled)) if is_class else 1), np.empty(len(shuffled), dtype=np.intp)
-    folds[shuffled] = np.arange(len(shuffled)) * n_folds // len(shuffled)
-    learner = RegionLearner(rows.X, rows.weights, rows.weights.each, targets, folds, n_folds if n_folds > 1 else 0,
-                            shuffled, units, reg_lambda, model.kernel, model.precision, model.cache_size * _MEGABYTE,
-                            model.n_landmarks, model.tol, model.max_iter, most_rows, model.n_jobs)
+    folds = np.full(len(shuffled), ALL_ROWS)
+    if is_class:
+        folds[shuffled] = np.arange(len(shuffled)) * min(N_FOLDS, len(shuffled)) // len(shuffled)
+    learner = RegionLearner(rows.X, rows.weights, targets, folds, shuffled, units, reg_lambda, model.kernel,
+                            model.precision, model.cache_size * _MEGABYTE, model.n_landmarks, model.tol, model.max_iter,
+                            most_rows, model.n_jobs)
     parts = (learner.part(region) for region in division.regions if len(region.learned))
     learned = iter(solve(parts))
     regressions = join_regions([next(learned).of_rows(learner.rows_of(region), region.own) if len(region.learned)
@@ -205,11 +206,9 @@ class RegionLearner(NamedTuple):
     """Kernel ridge regressions of regions, with common length scales and lambda, and how their systems are solved."""
 
     X: Any  # array of shape (n_samples, n_features) or RowBlocks
-    hidden: RowWeights  # rows of weight 0 are not read where all rows are in one region
-    weights: Double  # (n_samples,)
+    weights: RowWeights
     targets: Double  # (n_outputs, n_samples)
-    folds: Indices  # (n_samples,)
-    n_folds: int  # that predictions leave out
+    folds: Indices  # (n_samples,) that predictions leave out, 0, 1, ..; -1 of rows that are in none
     shuffled: Indices  # rows in random order
     units: Scaling  # to the units of length scales
     reg_lambda: float
@@ -231,11 +230,10 @@ class RegionLearner(NamedTuple):
         """A learner of the rows of a region alone, which may be sent elsewhere."""
         shuffled = region.shuffled_rows(self.shuffled, self.most_rows)
         rows = np.sort(shuffled)
-        X, hidden = self.X, self.hidden
+        X = self.X
         if len(rows) < len(self.shuffled):
             X = X[rows] if isinstance(X, np.ndarray) else take_rows(X, rows)
-            hidden = RowWeights(len(rows))
-        return self._replace(X=X, hidden=hidden, weights=self.weights[rows],
+        return self._replace(X=X, weights=self.weights.of(rows),
                              targets=np.ascontiguousarray(self.targets[:, rows]), folds=self.folds[rows],
                              shuffled=np.searchsorted(rows, shuffled), work=work)
 
@@ -245,10 +243,10 @@ class RegionLearner(NamedTuple):
         dense = self._solve_dense()
         if dense is not None:
             return Regressions(rows, np.array([0, len(rows)]), dense[0], rows, dense[1], 1, 0.0)
-        matrix = KernelMatrix(self.X, self.units, self.kernel, self.hidden, self.precision, self.cache_bytes,
+        matrix = KernelMatrix(self.X, self.units, self.kernel, self.weights, self.precision, self.cache_bytes,
                               self.n_jobs)
-        systems = [(fold, self.reg_lambda) for fold in (*range(self.n_folds), ALL_ROWS)]
-        solutions = solve_systems(matrix, systems, self.targets, self.weights, self.folds,
+        systems = systems_of_folds(self.folds, self.reg_lambda)
+        solutions = solve_systems(matrix, systems, self.targets, self.weights.each, self.folds,
                                   np.sort(self.shuffled[: self.n_landmarks]), self.tol, self.max_iter, self.work)
         return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows,
                            solutions.out_of_fold(self.folds), solutions.n_iter, solutions.residual)
@@ -258,17 +256,17 @@ class RegionLearner(NamedTuple):
 
         None where conjugate gradients are cheaper, or the matrix is not positive definite.
         """
-        n_rows, n_systems = len(self.shuffled), (self.n_folds + 1) * len(self.targets)
+        n_rows = len(self.shuffled)
+        n_systems = len(systems_of_folds(self.folds, self.reg_lambda)) * len(self.targets)
         is_cheaper = n_rows <= _FEW_DENSE or (
             n_systems >= _MANY_SYSTEMS and n_rows <= min(_ROWS_PER_SYSTEM * n_systems, _MOST_DENSE))
-        if not is_cheaper or self.precision != "single" or not (self.weights > 0).all():
+        if not is_cheaper or self.precision != "single" or self.weights.has_zeros:
             return None
-        few = ChoiceRows(self.units.take(self.X, np.arange(n_rows)), self.targets, self.weights, self.n_jobs)
+        few = ChoiceRows(self.units.take(self.X, np.arange(n_rows)), self.targets, self.weights.each, self.n_jobs)
         regression = DenseRegression(few, self.kernel)
         if not regression.fit(Choice(np.ones(few.X.shape[1]), 1.0, self.reg_lambda)):
             return None
-        folds = np.where(self.folds < self.n_folds, self.folds, -1)
-        residuals = np.where(folds >= 0, regression.residuals_without(folds),
+        residuals = np.where(self.folds >= 0, regression.residuals_without(self.folds),
                              self.reg_lambda / few.weights * regression.coefficients)
         return regression.coefficients, few.targets - residuals
 

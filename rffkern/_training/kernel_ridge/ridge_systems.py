@@ -14,7 +14,7 @@ from .kernel_matrix import Landmarks, Matrix
 # entries are rounded to single precision.
 _JITTER = 1e-6
 
-ALL_ROWS = -1  # the fold of no row: what is learned without it is learned from all rows
+ALL_ROWS = -1  # in place of a fold that is left out; rows that are in no fold have it, too
 System = tuple[int, float]  # a ridge regression: the fold that it leaves out, and its lambda
 
 
@@ -29,12 +29,17 @@ class Solutions(NamedTuple):
     def out_of_fold(self, folds: Indices) -> Double:
         """The prediction of each row by the system that leaves its fold out, (n_outputs, n_samples).
 
-        The systems are those that leave out the folds 0, 1, ... and then that of all rows, which predicts the others.
+        The systems are `systems_of_folds`, of which that of all rows predicts the rows that are in no fold.
         """
         out_of_fold = self.predictions[-1].copy()
         for fold, predictions in enumerate(self.predictions[:-1]):
             out_of_fold[:, folds == fold] = predictions[:, folds == fold]
         return out_of_fold
+
+
+def systems_of_folds(folds: Indices, reg_lambda: float) -> list[System]:
+    """The systems that leave out the folds 0, 1, ..., and then that of all rows."""
+    return [(fold, reg_lambda) for fold in (*range(int(folds.max()) + 1), ALL_ROWS)]
 
 
 def solve_systems(matrix: Matrix, systems: Sequence[System], targets: Double, weights: Double, folds: Indices,

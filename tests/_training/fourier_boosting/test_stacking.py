@@ -311,7 +311,7 @@ def test_predictions_out_of_fold_have_not_seen_the_row(monkeypatch):
     """Another label of a row changes what is predicted of it by no more than its part in the choices."""
     given, learned = seen_regressions(monkeypatch)
     assert given.n_folds == 3
-    assert np.bincount(given.folds).tolist() == [100, 100, 100, 200]  # five folds, three bags
+    assert np.bincount(given.folds + 1).tolist() == [200, 100, 100, 100]  # five folds, three bags
     row = int(np.flatnonzero(given.folds == 1)[0])
     before, after = out_of_fold_with_other_label(given, learned, row)
     assert abs(before[row] - after[row]) < 1e-6

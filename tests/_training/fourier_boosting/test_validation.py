@@ -164,7 +164,7 @@ def test_kernel_ridge_regression_has_the_folds_of_bags(options, monkeypatch):
     model = FourierBoostingRegressor(**SHORT | {"kernel_ridge": True}, **{
         name: value for name, value in options.items() if name != "groups"}).fit(X, Y, groups=groups)
     assert model.kernel_ridge_report_.kept
-    folds = seen[0][0]
+    folds = seen[0]
     for k, (_, validation) in enumerate(divisions(model) if groups is not None else [*divisions(model)][:1]):
         assert np.flatnonzero(folds == k).tolist() == sorted(validation)
 
