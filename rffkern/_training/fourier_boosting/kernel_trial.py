@@ -21,7 +21,7 @@ from ..._native.array_types import Double, Indices
 from ..._rows.scaling import Scaling, no_scaling
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
 from ..kernel_ridge.kernel import Kernel
-from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, lambdas_for, normalised
+from ..kernel_ridge.length_scales import LARGEST_SCALE, Choice, ChoiceRows, normalised
 from ..kernel_ridge.likelihood import KernelSearch
 from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, Division, divide_by_sizes
 from .parameters import CROSS_FITTED_STANDARD_ERRORS, LEAST_SHARE, MOST_SEARCHED, STANDARD_ERRORS
@@ -132,7 +132,7 @@ class RidgeRows(NamedTuple):
         """Some of the training rows."""
         X = self.columns.values[:, self.rows[places]].T.astype(np.float64, order="C")
         return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs,
-                          self.folds[places] if self.keeps_folds else None)
+                          self.are_labels, self.folds[places] if self.keeps_folds else None)
 
     @property
     def n_folds(self) -> int:
@@ -416,10 +416,8 @@ class _Regions:
     def choose(self, shape: str, start: Choice, step: float) -> Choice:
         """The best scale and lambda of a kernel on some regions."""
         regressions = [self._regression(shape, learned) for learned in self._learned[::_CHOSEN]]
-        lambdas = lambdas_for(self._rows.are_labels)
-        nearest = min(lambdas, key=lambda each: abs(math.log(each / start.reg_lambda)))
-        return choose_on(regressions, self._is_own[::_CHOSEN], start._replace(reg_lambda=nearest), step,
-                         self._rows.are_labels)
+        nearest = min(regressions[0].rows.lambdas, key=lambda each: abs(math.log(each / start.reg_lambda)))
+        return choose_on(regressions, self._is_own[::_CHOSEN], start._replace(reg_lambda=nearest), step)
 
     def predict(self, shape: str, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
         """Places of rows that fall into the regions, and predictions by regressions that have not learned from them."""

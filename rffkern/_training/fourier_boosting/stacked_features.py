@@ -108,14 +108,13 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
     columns = np.flatnonzero(ridge_rows.relevances)
     searched, unseen = _halves(ridge_rows)
     n_tried = min(_TRIED, len(searched), _rows_for(_SHARE_OF_WORK * work / _N_REGRESSIONS, len(columns)))
-    are_labels, n_outputs = ridge_rows.are_labels, len(ridge_rows.targets)
-    if ((are_labels and n_outputs > 1) or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
+    if ((ridge_rows.are_labels and len(ridge_rows.targets) > 1) or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(ridge_rows.rows) > MOST_ROWS or n_tried < max(_FEWEST, _ROWS_PER_COLUMN * len(columns))):
         return None
     # From the length scales on, on few rows: worth it by these, and by rows that had no part in it.
     few, others = (_some(ridge_rows, places, columns) for places in (searched[:n_tried], unseen[:_TRIED]))
-    diagonal = with_scale(few, Mahalanobis(np.diag(start.inverse[columns]), start.reg_lambda), are_labels)
-    learned = learn_by_gradients(few, diagonal, are_labels)
+    diagonal = with_scale(few, Mahalanobis(np.diag(start.inverse[columns]), start.reg_lambda))
+    learned = learn_by_gradients(few, diagonal)
     if not learned.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf
         return None
     before, after = (_squares(each, few, others) for each in (diagonal, learned))
@@ -126,17 +125,17 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
         return None
     # From there on, on more rows.
     more = _some(ridge_rows, searched, columns)
-    return learn_by_gradients(more, with_scale(more, learned, are_labels), are_labels)
+    return learn_by_gradients(more, with_scale(more, learned))
 
 
-def with_scale(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -> Mahalanobis:
-    """The multiple of M, and lambda, of the lowest leave-one-out error; for labels no small lambda is tried."""
+def with_scale(rows: ChoiceRows, start: Mahalanobis) -> Mahalanobis:
+    """The multiple of M, and lambda, of the lowest leave-one-out error."""
     everywhere = np.ones(len(rows.X), dtype=bool)
-    best = choose_on([start.regression(rows)], [everywhere], start.choice, _SCALE_STEP, are_labels)
+    best = choose_on([start.regression(rows)], [everywhere], start.choice, _SCALE_STEP)
     return Mahalanobis(math.sqrt(best.scale) * start.root, best.reg_lambda, best.loss)
 
 
-def learn_by_gradients(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -> Mahalanobis:
+def learn_by_gradients(rows: ChoiceRows, start: Mahalanobis) -> Mahalanobis:
     """M of the gradients of the regression with the M before, in some rounds, as long as the leave-one-out error falls.
 
     `start` has the multiple of M and lambda that are best for it.
@@ -145,7 +144,7 @@ def learn_by_gradients(rows: ChoiceRows, start: Mahalanobis, are_labels: bool) -
     steps.step(f"loss {start.loss:.6g} along columns")
     for _ in range(_N_ROUNDS):
         root = _by_gradients(rows, best)
-        trial = best if root is None else with_scale(rows, best._replace(root=root), are_labels)
+        trial = best if root is None else with_scale(rows, best._replace(root=root))
         steps.step(f"loss {trial.loss:.6g}")
         if not trial.loss < (1 - _LEAST_FALL_OF_ROUND) * best.loss:
             break
@@ -161,7 +160,7 @@ def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
     """
     size, weights = len(before.root), rows.weights
     outer = np.zeros((size, size))
-    for gradient in gradients(before.regression(rows).rows, "gaussian", before.choice):
+    for gradient in gradients(rows._replace(X=before.rotated(rows.X)), "gaussian", before.choice):
         along = np.einsum("ik,jk->ij", gradient, before.root)
         outer += np.einsum("i,ij,ik->jk", weights, along, along)
     away = rows.X - np.average(rows.X, axis=0, weights=weights)

@@ -17,7 +17,7 @@ from ..._rows.tiles import DOUBLE
 from ..._rows.weights import row_products
 from ...errors import InvalidInputError
 from .kernel_matrix import DenseKernels, DenseSystem, Real, precision_beside
-from .length_scales import Choice, ChoiceRows, descend, lambdas_for
+from .length_scales import Choice, ChoiceRows, descend
 
 # Lambda over the weight of a row at most: beside it the row has no effect, and single precision holds its square root.
 _LARGEST_NOISE = 1e30
@@ -134,14 +134,13 @@ def standard_deviations(kernels: KernelTerms, reg_lambda: float, signal_variance
     return np.sqrt((np.maximum(missing, 0) + reg_lambda)[:, None] * signal_variance)
 
 
-def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start: Choice, step: float,
-              are_labels: bool) -> Choice:
+def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start: Choice, step: float) -> Choice:
     """The scale and lambda of lowest leave-one-out error on the own rows of some regressions.
 
     Where rows have folds, these are left out instead, if some own rows are in them.  From a start the scale is
     multiplied or divided by a step, and lambda goes to the next on the list, in turns, as long as the error falls.
     """
-    lambdas, tried = lambdas_for(are_labels), dict[tuple[float, float], Choice]()
+    lambdas, tried = regressions[0].rows.lambdas, dict[tuple[float, float], Choice]()
     has_folds = any((_folds(each)[mask] >= 0).any() for each, mask in zip(regressions, own, strict=True))
 
     def at(relevances: Double, scale: float, reg_lambda: float) -> Choice:

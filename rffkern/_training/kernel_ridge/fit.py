@@ -161,8 +161,8 @@ def _choose_kernel(model: Any, rows: Any, targets: Double, scaling: Scaling, som
     else:
         some = some[rows.weights.each[some] > 0][:MORE_ROWS]
         few = ChoiceRows(scaling.take(rows.X, some), np.ascontiguousarray(targets[:, some]),
-                         rows.weights.each[some], model.n_jobs)
-        choice = choose(few, model.kernel, reg_lambda, model.cache_size * _MEGABYTE, are_labels, relevances, scale)
+                         rows.weights.each[some], model.n_jobs, are_labels)
+        choice = choose(few, model.kernel, reg_lambda, model.cache_size * _MEGABYTE, relevances, scale)
     with np.errstate(divide="ignore"):
         return np.minimum(1 / choice.inverse, _LARGEST_LENGTH), choice.reg_lambda
 

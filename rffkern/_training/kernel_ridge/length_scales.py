@@ -47,12 +47,18 @@ class ChoiceRows(NamedTuple):
     targets: Double  # (n_outputs, n_rows) less the intercepts
     weights: Double  # (n_rows,) in whose units lambda is
     n_threads: int | None
+    are_labels: bool = False  # for which no small lambdas are tried
     folds: NDArray[np.intp] | None = None  # (n_rows,) that `choose_on` leaves out, -1 for none; None: row by row
+
+    @property
+    def lambdas(self) -> tuple[float, ...]:
+        """The lambdas that are chosen among, in ascending order."""
+        return LAMBDAS if self.are_labels else (*SMALL_LAMBDAS[:-1], *LAMBDAS)
 
     def first(self, n_rows: int) -> "ChoiceRows":
         """So many of them."""
-        return ChoiceRows(self.X[:n_rows], np.ascontiguousarray(self.targets[:, :n_rows]), self.weights[:n_rows],
-                            self.n_threads, None if self.folds is None else self.folds[:n_rows])
+        return self._replace(X=self.X[:n_rows], targets=np.ascontiguousarray(self.targets[:, :n_rows]),
+                             weights=self.weights[:n_rows], folds=None if self.folds is None else self.folds[:n_rows])
 
 
 class Choice(NamedTuple):
@@ -69,7 +75,7 @@ class Choice(NamedTuple):
         return np.sqrt(self.scale * self.relevances)
 
 
-def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: int, are_labels: bool,
+def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: int,
            relevances: Double | None = None, scale: float | None = None) -> Choice:
     """Length scales and lambda of lowest loss of rows that are left out, or those of them that are not given.
 
@@ -82,8 +88,6 @@ def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: 
     shape : "gaussian" or "exponential"
     reg_lambda : float or None
     cache_bytes : int
-    are_labels : bool
-        Whether small lambdas are not tried.
     relevances : array of shape (n_features,) or None
     scale : float or None
         Of these relevances; where it is not given, neither is their sum.
@@ -111,7 +115,7 @@ def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: 
         best = at(best.relevances, best.scale)
     if scale is None:
         best = descend(at, best, _SHORT_STEP)
-    if reg_lambda is None and best.reg_lambda == LAMBDAS[0] and not are_labels:
+    if reg_lambda is None and best.reg_lambda == LAMBDAS[0] and not rows.are_labels:
         best = best_lambda(used, shape, best.relevances, best.scale, SMALL_LAMBDAS, cache_bytes, steps,
                            _MANY_ITERATIONS)
     return best
@@ -198,8 +202,3 @@ def gradients(rows: ChoiceRows, shape: str, choice: Choice) -> Iterator[Double]:
         weighted = np.column_stack([coefficients, coefficients[:, None] * rows.X])
         products = system.multiply(derivatives, in_panels(weighted), n_features + 1)
         yield choice.inverse**2 * (products[:, 1:] - rows.X * products[:, :1])
-
-
-def lambdas_for(are_labels: bool) -> tuple[float, ...]:
-    """The lambdas that are chosen among, in ascending order: for labels no small ones."""
-    return LAMBDAS if are_labels else (*SMALL_LAMBDAS[:-1], *LAMBDAS)

@@ -8,6 +8,7 @@ import pytest
 from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting import kernel_trial, stacking
 from rffkern._training.fourier_boosting.kernel_trial import Gain, KernelTrial
+from rffkern._training.kernel_ridge.fit import RegionLearner
 
 pytestmark = pytest.mark.slow
 
@@ -301,3 +302,11 @@ def test_few_rows_of_values_are_cross_fitted(monkeypatch, made):
     model = family(**SHORT, kernel_ridge=True, validation=made.get("validation", "random"))
     model.fit(X[:n_rows], y(np.sin(X[:n_rows, 0])), groups=np.arange(n_rows) // 10 if "groups" in made else None)
     assert bool(seen) == (made == {})
+
+
+def test_cross_fitted_regressions_leave_no_fold_out_once_more(monkeypatch):
+    folds, solve = [], RegionLearner.solve
+    monkeypatch.setattr(RegionLearner, "solve", lambda learner: folds.append(learner.folds) or solve(learner))
+    for n_rows in (200, 700):
+        FourierBoostingRegressor(**SHORT, kernel_ridge=True).fit(X[:n_rows], np.sin(X[:n_rows, 0]))
+    assert [each.max() for each in folds] == [-1, 2]

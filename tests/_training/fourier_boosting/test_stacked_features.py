@@ -270,8 +270,8 @@ def test_gradients_are_those_of_finite_differences(shape):
 def test_the_matrix_finds_the_direction():
     direction = np.array([1.0, 1.0, -1.0, 0.0, 0.5, 0.0])
     rows = rows_of(400, 6, direction)
-    start = with_scale(rows, Mahalanobis(np.eye(6) / np.sqrt(6), 0.1), False)
-    found = learn_by_gradients(rows, start, False)
+    start = with_scale(rows, Mahalanobis(np.eye(6) / np.sqrt(6), 0.1))
+    found = learn_by_gradients(rows, start)
     assert found.loss < 0.2 * start.loss
     values, vectors = np.linalg.eigh(found.matrix)
     assert abs(vectors[:, -1] @ direction) > 0.999 * np.linalg.norm(direction)
@@ -285,14 +285,14 @@ def test_a_function_of_each_column_keeps_the_loss():
     X = rng.standard_normal((200, 3))
     y = np.abs(X[:, 0]) + np.sin(3 * X[:, 1])
     rows = ChoiceRows(X, (y - y.mean())[None], np.ones(200), 1)
-    start = with_scale(rows, Mahalanobis(np.diag([1.0, 2.0, 0.1]), 0.1), False)
-    assert learn_by_gradients(rows, start, False).loss <= start.loss
+    start = with_scale(rows, Mahalanobis(np.diag([1.0, 2.0, 0.1]), 0.1))
+    assert learn_by_gradients(rows, start).loss <= start.loss
 
 
 def test_gradients_of_constant_targets_say_nothing():
     rows = rows_of(50, 3, np.ones(3))._replace(targets=np.zeros((1, 50)))
     start = Mahalanobis(np.eye(3), 0.1, 1.0)
-    assert learn_by_gradients(rows, start, False) is start
+    assert learn_by_gradients(rows, start) is start
 
 
 def fitted(distance, rows):
@@ -304,7 +304,7 @@ def fitted(distance, rows):
 def test_omegas_are_drawn_by_their_amplitudes():
     """Each is one of the normal candidates, and more are where the function has its amplitudes."""
     rows = rows_of(300, 2, np.array([3.0, 0.0]))
-    found = with_scale(rows, Mahalanobis(np.eye(2), 0.01), False)
+    found = with_scale(rows, Mahalanobis(np.eye(2), 0.01))
     omegas = draw_omegas_by_amplitude(rows.X, fitted(found, rows), found, 500, np.random.default_rng(1))
     candidates = np.random.default_rng(1).standard_normal((8192, 2)) @ found.root.T
     assert omegas.shape == (500, 2)
@@ -353,7 +353,7 @@ def peak_of(function):
 def test_memory_of_draws_and_columns():
     """Far less than that of the features of all candidates, or of columns in double precision."""
     rows = rows_of(1000, 4, np.ones(4))
-    found = with_scale(rows, Mahalanobis(np.eye(4), 0.1), False)
+    found = with_scale(rows, Mahalanobis(np.eye(4), 0.1))
     peak = peak_of(lambda: draw_omegas_by_amplitude(rows.X, fitted(found, rows), found, 1024,
                                                     np.random.default_rng(1)))
     assert peak < 0.5 * 8192 * 2 * 1000 * 4

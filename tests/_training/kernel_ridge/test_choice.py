@@ -70,7 +70,7 @@ def test_slopes_find_the_columns_that_matter():
 @pytest.mark.slow
 def test_choice_is_near_the_best_of_a_grid():
     rows = rows_of(1200)
-    found = choose(rows, "exponential", None, CACHE, False)
+    found = choose(rows, "exponential", None, CACHE)
     assert found.loss <= min(best_lambda(rows, "exponential", equal(rows), scale, LAMBDAS, CACHE, Steps("", 1)).loss
                              for scale in (0.1, 0.4, 1.6, 6.4))
     assert found.reg_lambda in LAMBDAS + SMALL_LAMBDAS
@@ -79,9 +79,9 @@ def test_choice_is_near_the_best_of_a_grid():
 def test_what_is_given_stays():
     rows = rows_of(300)
     relevances = np.full(5, 0.5)
-    found = choose(rows, "exponential", None, CACHE, False, relevances, 1.0)
+    found = choose(rows, "exponential", None, CACHE, relevances, 1.0)
     assert (found.relevances is relevances, found.scale) == (True, 1.0)
-    found = choose(rows, "exponential", 0.7, CACHE, False, relevances)
+    found = choose(rows, "exponential", 0.7, CACHE, relevances)
     np.testing.assert_allclose(found.relevances / found.relevances[0], 1)
     assert found.reg_lambda == 0.7
 
@@ -91,7 +91,7 @@ def test_targets_without_noise_get_a_small_lambda():
     X = rng.uniform(-1, 1, (800, 2))
     y = X[:, 0] + X[:, 1]
     rows = ChoiceRows(X, (y / y.std())[None], np.ones(800), 1)
-    assert choose(rows, "gaussian", None, CACHE, False).reg_lambda < LAMBDAS[0]
+    assert choose(rows, "gaussian", None, CACHE).reg_lambda < LAMBDAS[0]
 
 
 def test_calibration_has_the_gradient_zero_of_its_objective():

@@ -6,7 +6,7 @@ import pytest
 from rffkern._rows.tiles import DOUBLE, SINGLE
 from rffkern._training.kernel_ridge.dense_regression import DenseRegression, choose_on
 from rffkern._training.kernel_ridge.kernel_matrix import DenseKernels, DenseSystem
-from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows, lambdas_for
+from rffkern._training.kernel_ridge.length_scales import Choice, ChoiceRows
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (90, 3))
@@ -17,7 +17,7 @@ RELEVANCES = np.array([0.6, 0.3, 0.1])
 
 
 def regression(shape="exponential", folds=None):
-    return DenseRegression(ChoiceRows(X, TARGETS, WEIGHTS, 1, folds), shape)
+    return DenseRegression(ChoiceRows(X, TARGETS, WEIGHTS, 1, folds=folds), shape)
 
 
 def choice(scale=1.0, reg_lambda=0.1):
@@ -62,10 +62,10 @@ def test_the_choice_is_the_best_of_its_neighbours():
         return WEIGHTS[is_left_out] @ (residuals[:, is_left_out] ** 2).mean(axis=0) / WEIGHTS[is_left_out].sum()
 
     for folds in (None, FOLDS):
-        found = choose_on([regression(folds=folds)], [every], choice(), 2.0, False)
+        found = choose_on([regression(folds=folds)], [every], choice(), 2.0)
         assert found.loss == pytest.approx(loss(found, folds))
         assert found.loss < 0.9 * loss(choice(), folds)
-        lambdas = lambdas_for(False)
+        lambdas = ChoiceRows(X, TARGETS, WEIGHTS, 1).lambdas
         k = lambdas.index(found.reg_lambda)
         for scale, reg_lambda in [(2, lambdas[k]), (0.5, lambdas[k]), *((1, each) for each in lambdas[k - 1 : k + 2])]:
             assert found.loss <= 1.003 * loss(choice(found.scale * scale, reg_lambda), folds)
@@ -73,8 +73,8 @@ def test_the_choice_is_the_best_of_its_neighbours():
 
 def test_folds_that_no_row_is_in_leave_out_one_row_after_the_other():
     every, none = np.ones(90, bool), np.full(90, -1)
-    assert choose_on([regression(folds=none)], [every], choice(), 4.0, True) == choose_on(
-        [regression()], [every], choice(), 4.0, True)
+    assert choose_on([regression(folds=none)], [every], choice(), 4.0) == choose_on(
+        [regression()], [every], choice(), 4.0)
 
 
 def test_an_inverse_is_computed_once_where_rows_are_left_out(monkeypatch):
