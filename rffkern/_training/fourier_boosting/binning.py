@@ -16,12 +16,12 @@ _QUANTILE_ROWS = 1 << 18
 _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
 
 
-def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: bool | Mask = False) -> Indices:
+def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Mask) -> Indices:
     """The columns that have bins: one of the ordered forms of each source, whose thresholds are those of the others."""
     if forms is None:
         return np.arange(len(sources))
     is_ordered = np.isin(forms, _ORDERED_FORMS)
-    ordered = np.flatnonzero(is_ordered & ~np.asarray(fenced))  # those with a fence have ranks
+    ordered = np.flatnonzero(is_ordered & ~fenced)  # those with a fence have ranks
     first = ordered[np.unique(sources[ordered], return_index=True)[1]]
     return np.union1d(np.flatnonzero(~is_ordered), first).astype(np.intp)
 

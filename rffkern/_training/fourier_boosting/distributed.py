@@ -100,7 +100,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     binned = binned_columns(sources, forms, fenced)
     sample = np.concatenate(table.query("map_rows", sample_columns, scaling, table.shares(_BIN_ROWS), column_seed),
                             axis=1)
-    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates=extrapolates, fenced=fenced)
+    lower, upper = clipping_bounds(*sums.column_range(), sample, scaling, extrapolates, fenced)
     edges = tuple(bin_edges(sample[j]) for j in binned)
     columns = Columns(np.empty((n_features, 0), np.float32), np.unique(sources, return_inverse=True)[1], binned,
                       np.empty((len(binned), 0), np.uint8), edges, lower, upper,
@@ -198,8 +198,8 @@ def _rows_here(common: Table, table: PartitionedTable, validation: PartitionedTa
     else:
         parts += validation.query("columns_and_targets", dict(zip(validation.numbers, held_out, strict=True)))
         out_of_fold = np.arange(n_rows, n_rows + sum(map(len, held_out)))
-    values, targets, initial_scores, weights = (np.concatenate(each, axis=-1) for each in zip(
-        *(part[:4] for part in parts), strict=True))
+    *arrays, validation_rows = zip(*parts, strict=True)
+    values, targets, initial_scores, weights = (np.concatenate(each, axis=-1) for each in arrays)
     every = np.arange(n_rows)
     weights = merge_copies(values, np.concatenate([targets[None], initial_scores]).astype(np.float64), weights, every)
     learned = every[weights[:n_rows] > 0]
@@ -207,7 +207,8 @@ def _rows_here(common: Table, table: PartitionedTable, validation: PartitionedTa
     for bag, seed in enumerate(seeds):
         held = out_of_fold
         if validation is table:
-            held = np.concatenate([start + part[4][bag] for start, part in zip(starts, parts, strict=False)])
+            held = np.concatenate([start + of_bags[bag]
+                                   for start, of_bags in zip(starts, validation_rows, strict=False)])
         orders.append(RowOrder.of(np.setdiff1d(learned, held, assume_unique=True), held[weights[held] > 0],
                                   np.random.default_rng(seed)))
     data = common.data._replace(targets=targets, initial_scores=initial_scores)

@@ -1,7 +1,7 @@
 """Rows that bags are trained on: columns in single precision, their bins, folds, and the scores of a bag."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from .binning import Bins, bin_columns, binned_columns, evenly_spaced
 from .constraints import Constraints
 from .losses import LossData
 from .terms import Term
-
-Flags: TypeAlias = bool | Mask  # of all columns, or (n_columns,)
 
 # Numbers that are standardised at once, and the largest standardised value: single precision can hold its square.
 _BLOCK_SIZE, _LARGEST_VALUE = 1 << 18, 1e18
@@ -69,10 +67,11 @@ class Columns(NamedTuple):
 
 
 def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms: NDArray[np.str_] | None,
-                 extrapolates: Flags, fenced: Flags = False, n_threads: int = 1) -> Columns:
+                 extrapolates: Mask, fenced: Mask, n_threads: int = 1) -> Columns:
     """Read LabelledRows or TargetRows, one after the other; the first are those to learn from.
 
-    All are clipped to the bounds that the first ones give, as rows to predict are.
+    They are clipped to the bounds that the first ones give, as rows to predict are.  `sources`, `forms`, `extrapolates`
+    and `fenced` are those of `describe_columns`.
     """
     training, *others = parts
     n_features, n_train = training.X.shape[1], training.X.shape[0]
@@ -84,7 +83,7 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
         standardise(block, scaling, values[:, rows.start : rows.start + len(block)])
     weights = training.weights
     weighted = weights.positive() if weights.has_zeros else slice(0, n_train)
-    lower, upper = clipping_bounds(low, high, values, scaling, weighted, extrapolates, fenced)
+    lower, upper = clipping_bounds(low, high, values, scaling, extrapolates, fenced, weighted)
     for j in np.flatnonzero((lower > low) | (upper < high)).tolist():  # which are fenced
         np.clip(values[j, :n_train], lower[j], upper[j], out=values[j, :n_train])
     start = n_train
@@ -112,9 +111,8 @@ def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:
         np.clip(units.T, -_LARGEST_VALUE, _LARGEST_VALUE, out=out[:, block], casting="same_kind")
 
 
-def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
-                    weighted: slice | Indices = slice(None), extrapolates: Flags = True,
-                    fenced: Flags = False) -> tuple[Double, Double]:
+def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling, extrapolates: Mask, fenced: Mask,
+                    weighted: slice | Indices = slice(None)) -> tuple[Double, Double]:
     """What columns are clipped to, so that no row that is scored is far outside of the training rows.
 
     From the range of columns, and values (n_columns, n_rows) in units of the scaling.  A linear function goes on beyond
@@ -126,7 +124,7 @@ def clipping_bounds(low: Double, high: Double, values: Single, scaling: Scaling,
     Fenced columns end three IQR from their quartiles, within the training rows too: the sum of many lines is far from
     all targets where a row is far out in all of its columns.  No normal distribution is cut, nor a column without IQR.
     """
-    if not (np.any(extrapolates) or np.any(fenced)):
+    if not (extrapolates | fenced).any():
         return low, high
     quartiles = np.array([np.quantile(evenly_spaced(column[weighted]), (0.25, 0.75)) for column in values])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # of constant columns, and near 1e308

@@ -37,7 +37,7 @@ FAR[1::3] *= -30
 def bounds_of(column, extrapolates=True):
     values = np.asarray(column, dtype=np.float32)[None]
     lower, upper = clipping_bounds(values.min(axis=1), values.max(axis=1), values, no_scaling(1),
-                                   extrapolates=extrapolates)
+                                   np.array([extrapolates]), np.array([False]))
     return float(lower[0]), float(upper[0])
 
 

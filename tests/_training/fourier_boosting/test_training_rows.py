@@ -32,7 +32,7 @@ def rows_of(part, weights=None):
 def columns_of(*parts, extrapolates=True):
     scaling = measure_scaling(X, RowWeights(300))
     return read_columns([part if isinstance(part, LabelledRows) else rows_of(part) for part in parts], scaling,
-                      np.array([2, 2, 5, 9]), None, extrapolates)
+                      np.array([2, 2, 5, 9]), None, np.full(4, extrapolates), np.zeros(4, bool))
 
 
 def test_columns_are_in_units_of_the_scaling():
@@ -192,7 +192,7 @@ def test_bins_and_bounds_agree(values, seed):
 ])
 def test_columns_that_thresholds_tell_apart(sources, forms, expected):
     forms = None if forms is None else np.array(forms)
-    assert binned_columns(np.array(sources), forms).tolist() == expected
+    assert binned_columns(np.array(sources), forms, np.zeros(len(sources), bool)).tolist() == expected
 
 
 # --- where the boosting of a member stands
