@@ -35,19 +35,29 @@ _INTERCEPT_ROWS = 2.0
 _MIX_ROWS, _MIDDLE_SHARE = 10.0, 0.3
 
 
-class MixedBags(NamedTuple):
-    """The mean of the bags on rows of weight > 0 that bags of each kind have held out."""
+class OutOfFoldRows(NamedTuple):
+    """Rows of weight > 0 that bags of each kind have held out, with scores of the mean of these bags.
 
+    Scores of values are less the targets.
+    """
+
+    data: LossData
     rows: Indices
-    scores: Single  # (n_outputs, n_rows), means over the bags that have held out a row
-    unseen: Double  # (n_outputs, n_rows), the same of scores after rounds that other rows have chosen
-    shares: Double  # (n_bags,), of each bag in the mean
+    weights: Double  # (n_rows,)
+    scores: Single  # (n_outputs, n_rows)
+    unseen: Double  # (n_outputs, n_rows), the same after rounds that other rows have chosen
     excess: Double  # (n_outputs,), by how much scores vary more than those of the mean of all bags
+    factor: float  # what scores are multiplied by if nothing is stacked on them
+
+    def some(self, which: Any) -> Self:
+        """Those of a mask or of places."""
+        return self._replace(rows=self.rows[which], weights=self.weights[which], scores=self.scores[:, which],
+                             unseen=self.unseen[:, which])
 
 
 def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, data: LossData,
-             n_tree_bags: int) -> MixedBags:
-    """The mean of the bags on out-of-fold rows; the last `n_tree_bags` may be bags of trees alone."""
+             n_tree_bags: int) -> tuple[OutOfFoldRows, Double]:
+    """Out-of-fold rows, and the share of each bag in the mean; the last `n_tree_bags` may be bags of trees alone."""
     first = len(bags) - n_tree_bags
     kinds = [slice(first), slice(first, None)] if n_tree_bags else [slice(None)]
 
@@ -75,7 +85,8 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
     unseen: Double = sum(part * each.of_rows(rows).means() for part, each in zip(parts, sums, strict=True))
     excess = sum(part**2 * each.excess_variance(len(bags[kind]))
                  for part, kind, each in zip(parts, kinds, sums, strict=True))
-    return MixedBags(rows, scores, unseen, shares, excess)
+    factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
+    return OutOfFoldRows(data, rows, weights[rows], scores, unseen, excess, factor), shares
 
 
 def _share_of_trees(data: LossData, scores: Single, differences: Single, targets: Single, weights: Double) -> float:
@@ -248,8 +259,8 @@ def quantile_shifts(data: LossData, scores: Single, weights: Double) -> Double:
     return shifts
 
 
-def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Indices, weights: Double, center: Double,
-                       scale: Double, quantiles: Sequence[float] | None, is_eval_set: bool,
+def out_of_fold_record(scores: Double, excess: Double, judged: OutOfFoldRows, center: Double, scale: Double,
+                       quantiles: Sequence[float] | None, is_eval_set: bool,
                        groups: Indices | None = None) -> dict[str, Any] | None:
     """What a model keeps of the rows that its bags have not learned from: residuals for intervals, and figures.
 
@@ -261,9 +272,8 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         Calibrated scores of out-of-fold rows; those of values are less the targets.
     excess : array of shape (n_outputs,)
         By how much they vary more than those of the model.
-    data : LossData
-    rows : indices of these rows
-    weights : array of shape (n_rows,)
+    judged : OutOfFoldRows
+        These rows.
     center, scale : arrays of shape (n_outputs,) or (1,), units of targets
     quantiles : sequence of float or None
         That are estimated, None for other losses.
@@ -271,6 +281,7 @@ def out_of_fold_record(scores: Double, excess: Double, data: LossData, rows: Ind
         Whether they are those of an evaluation set.
     groups : array of shape (n_rows,) or None
     """
+    data, rows, weights = judged.data, judged.rows, judged.weights
     if not len(rows):
         return None
     source = "the evaluation set" if is_eval_set else "rows held out by bags"

@@ -32,13 +32,20 @@ from ..distributed.partitions import (
 from .bags import Callback, train_bags
 from .binning import bin_edges, binned_columns, find_bins
 from .boosting import BagState
-from .calibration import ScoreSums, intercept_shifts, inverse_temperature, out_of_fold_record, quantile_shifts
+from .calibration import (
+    OutOfFoldRows,
+    ScoreSums,
+    intercept_shifts,
+    inverse_temperature,
+    out_of_fold_record,
+    quantile_shifts,
+)
 from .constraints import constraints_of
 from .fit import describe_columns, function_of_bags
 from .losses import InitialScores, Loss, LossData, loss_of, targets_in_units, unit_of_means
 from .pairs import strongest_pairs
 from .parameters import LOG_LINKS, resolve_hyperparameters
-from .stacking import OutOfFoldRows, reason_not_to_stack, stack_kernel_ridge
+from .stacking import reason_not_to_stack, stack_kernel_ridge
 from .terms import Term
 from .training_rows import (
     Columns,
@@ -138,7 +145,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     parts, *of_rows = zip(*validation.query("out_of_fold"), strict=True)
     score_sums = ScoreSums.joined(parts)
     targets, initial_scores, weights = (np.concatenate(each, axis=-1) for each in of_rows)
-    means, excess = score_sums.means(), score_sums.excess_variance(len(bags))
+    means = score_sums.means()
     scores = means.astype(np.float32)
     factor, quantiles = inverse_temperature(data, scores, targets, weights), quantile_shifts(data, scores, weights)
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
@@ -150,16 +157,17 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
                                         [seed for _, seed, _ in bag_folds])
         is_counted = held.weights[rows] > 0
         rows, means = rows[is_counted], means[:, is_counted]
-    out_of_fold = OutOfFoldRows(held.data, rows, means.astype(np.float32), held.weights[rows], factor)
+    out_of_fold = OutOfFoldRows(held.data, rows, held.weights[rows], means.astype(np.float32), means,
+                                score_sums.excess_variance(len(bags)), factor)
     stack = stack_kernel_ridge(model, reason, held, bags, orders, sizes, out_of_fold, limit, training.solve)
-    rows, means = rows[stack.judged], means[:, stack.judged]
     timed_out = timed_out or stack.timed_out
+    judged = out_of_fold.some(stack.judged)
     if not evaluation:
-        shifts = intercept_shifts(held.data, stack.scores(means, held.data, rows), rows, held.weights[rows])
+        shifts = intercept_shifts(judged.data, stack.scores(judged.unseen, judged), judged.rows, judged.weights)
         stack = stack._replace(shifts=stack.shifts + shifts)
-    record = out_of_fold_record(
-        stack.scores(means + quantiles[:, None], held.data, rows), stack.weight_of_bags**2 * excess, held.data, rows,
-        held.weights[rows], center, scale, quantiles_of(model), bool(evaluation))
+    record = out_of_fold_record(stack.scores(judged.unseen + quantiles[:, None], judged),
+                                stack.weight_of_bags**2 * judged.excess, judged, center, scale, quantiles_of(model),
+                                bool(evaluation))
 
     # The mean of the bags and kernel ridge regression, as one function of raw rows.
     expansion, attributes = function_of_bags(common, bags, np.full(len(bags), 1 / len(bags)), center, scale, quantiles,

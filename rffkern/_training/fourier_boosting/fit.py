@@ -32,14 +32,14 @@ from ...errors import InvalidInputError
 from .bags import Callback, refit_bags, train_bags
 from .base_learners import LEARNERS, SparseLinearLearner
 from .boosting import Bag, BagState, UnseenScores
-from .calibration import intercept_shifts, inverse_temperature, mix_bags, out_of_fold_record, quantile_shifts
+from .calibration import intercept_shifts, mix_bags, out_of_fold_record, quantile_shifts
 from .constraints import check_constraints, constraints_of
 from .eval_metric import check_eval_metric, validation_metrics
 from .losses import Loss, in_robust_units, in_units_of_mean, loss_of
 from .pairs import strongest_pairs
 from .parameters import BASE_LEARNERS, Hyperparameters, resolve_hyperparameters, with_tree_bags
 from .sparse_columns import SparseColumns, dense_training
-from .stacking import OutOfFoldRows, Stack, reason_not_to_stack, stack_kernel_ridge
+from .stacking import Stack, reason_not_to_stack, stack_kernel_ridge
 from .training_rows import (
     Columns,
     LocalRows,
@@ -141,25 +141,22 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     timed_out = not (was_stopped or all(bag.is_complete for bag in bags))
 
     # Calibration on out-of-fold rows, and kernel ridge regression where it improves their scores.
-    data, weights = table.data, table.weights
-    rows, scores, unseen, shares, excess = mix_bags(bags, orders, weights, data, sizes.n_tree_bags)
-    factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
+    out_of_fold, shares = mix_bags(bags, orders, table.weights, table.data, sizes.n_tree_bags)
+    quantiles = quantile_shifts(table.data, out_of_fold.scores, out_of_fold.weights)
     reason = reason_not_to_stack(model, loss, table.columns, len(table.learned), was_stopped or timed_out)
-    out_of_fold = OutOfFoldRows(data, rows, scores, weights[rows], factor)
     stack = stack_kernel_ridge(model, reason, table, bags, orders, sizes, out_of_fold, limit)
     timed_out = timed_out or stack.timed_out
-    quantiles = quantile_shifts(data, scores, weights[rows])
-    rows, scores, unseen = rows[stack.judged], scores[:, stack.judged], unseen[:, stack.judged]
-
+    judged = out_of_fold.some(stack.judged)
     if not table.evaluation and not in_order:  # whose rows are not drawn as those that bags learn from
-        shifts = intercept_shifts(data, stack.scores(scores.astype(np.float64), data, rows), rows, weights[rows])
+        scores = stack.scores(judged.scores.astype(np.float64), judged)
+        shifts = intercept_shifts(table.data, scores, judged.rows, judged.weights)
         stack = stack._replace(shifts=stack.shifts + shifts)
 
     # What out-of-fold rows say of the model: figures, and residuals for intervals.
-    stacked = stack.scores(unseen + quantiles[:, None], data, rows)
-    record = out_of_fold_record(stacked, stack.weight_of_bags**2 * excess, data, rows, weights[rows], center, scale,
-                                quantiles_of(model), bool(table.evaluation),
-                                None if table.evaluation or table.groups is None else table.groups[rows])
+    record = out_of_fold_record(stack.scores(judged.unseen + quantiles[:, None], judged),
+                                stack.weight_of_bags**2 * judged.excess, judged, center, scale, quantiles_of(model),
+                                bool(table.evaluation),
+                                None if table.evaluation or table.groups is None else table.groups[judged.rows])
 
     # Bags that have held out the last rows learn from them, too, by as many rounds as were best without them.
     if in_order and not (was_stopped or timed_out):

@@ -11,6 +11,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from ..._estimator.monitor import OutOfTime, TimeLimit, printing
 from ..._model.parts import KernelTerms
 from ..._native import solvers
-from ..._native.array_types import Double, Indices, Mask, Single
+from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
@@ -26,6 +27,7 @@ from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, join_regions, 
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
 from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, divide, undivided
 from .boosting import Bag
+from .calibration import OutOfFoldRows
 from .kernel_trial import Gain, KernelTrial, RidgeRows, boosting_work
 from .losses import Loss, LossData
 from .parameters import (
@@ -61,59 +63,6 @@ _EQUAL_SHARE = 0.02
 _PRIOR_ROWS, _PRIOR_OF_KERNEL = 50.0, 1.0
 
 
-class OutOfFoldRows(NamedTuple):
-    """Rows that bags have held out, which judge regressions, with the scores that they have without these."""
-
-    data: LossData
-    rows: Indices
-    scores: Single  # (n_outputs, n_rows) of the bags; those of values are less the targets
-    weights: Double  # (n_rows,)
-    factor: float  # what scores of the bags are multiplied by without a regression
-
-    def weigh(self, which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
-        """The weights of the score terms H + kernels f + shifts, each (n_outputs,), and what it gains on some rows.
-
-        Of classes the score is w0 s H + w1 F, with s H the score of the bags and F = slope f + own shifts the kernel
-        ridge regression f, each as its own calibration makes it a score.  The weights have the largest likelihood, with
-        a prior: w0 + w1 is near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F
-        this prior is as weak for many classes of which all rows are right as for others: in units of f it held the
-        kernel ridge regression down there.  In units of H it held the stack away from s H, which it is compared with.
-        Of values the score is H + w (f - H), with w of least squares in [0, 1].
-
-        Parameters
-        ----------
-        which : mask or indices of some of the rows
-        predictions : array of shape (n_outputs, number of these rows)
-            Of kernel ridge regression, in units of its targets.
-        """
-        rows, weights = self.rows[which], self.weights[which]
-        margins = self.scores[:, which].astype(np.float64)
-        if self.data.loss.link == "identity":
-            share, loss_without, loss_with = stack_values(margins, predictions - regression_targets(self.data, rows),
-                                                          weights)
-            terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
-        else:
-            codes = self.data.codes(rows)
-            slope, own_shifts = calibrated(predictions, codes, weights)
-            own_scores = slope * predictions + own_shifts[:, None]
-            margins = self.factor * margins
-            of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
-            loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
-                margins, of_terms * margins + of_kernels * own_scores))
-            one = np.ones(len(margins))
-            terms, kernels = of_terms * self.factor * one, of_kernels * slope * one
-            shifts = of_kernels * own_shifts
-
-        improvements, total = loss_without - loss_with, weights.sum()
-        without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
-        standard_error = float(np.sqrt((weights**2 * (improvements - (without - stacked)) ** 2).sum()) / total)
-        return terms, kernels, shifts, Gain(len(rows), without, stacked, standard_error)
-
-    def gain(self, which: Any, predictions: Double) -> Gain:
-        """What the best weights of some rows gain on these."""
-        return self.weigh(which, predictions)[-1]
-
-
 class Stack(NamedTuple):
     """The score: a weight times the mean of the bags, a weight times the regression, and a shift, each (n_outputs,)."""
 
@@ -127,13 +76,13 @@ class Stack(NamedTuple):
     judged: Mask | slice = slice(None)  # which of these it is judged by
     timed_out: bool = False  # whether time ended the training of a regression
 
-    def scores(self, of_bags: Double, data: LossData, rows: Indices) -> Double:
+    def scores(self, of_bags: Double, judged: OutOfFoldRows) -> Double:
         """Scores of judged out-of-fold rows from those of the bags, which of values are less the targets, as these."""
         scores: Double = self.weight_of_bags[:, None] * of_bags + self.shifts[:, None]
         if self.out_of_fold is not None:
             scores += self.weight_of_regression[:, None] * self.out_of_fold
-            if data.loss.link == "identity":
-                scores -= self.weight_of_regression[:, None] * regression_targets(data, rows)
+            if judged.data.loss.link == "identity":
+                scores -= self.weight_of_regression[:, None] * regression_targets(judged.data, judged.rows)
         return scores
 
 
@@ -202,7 +151,7 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     ridge_rows = _ridge_rows(model, table, bags, orders, rows)
     n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
     work = boosting_work(n_rounds, orders, table.columns, len(table.data.intercept))
-    trial = KernelTrial(ridge_rows, rows, out_of_fold.gain)
+    trial = KernelTrial(ridge_rows, rows, partial(gain_of, out_of_fold))
     trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
     if is_promising:
         trial.choose_last()
@@ -222,7 +171,7 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
         return with_kernels
     if with_kernels.regression is not None:  # which is judged by the same rows
         judged = with_features.judged
-        of_kernels = out_of_fold.gain(judged, with_kernels.regression.predict(rows[judged]))
+        of_kernels = gain_of(out_of_fold, judged, with_kernels.regression.predict(rows[judged]))
         if not with_features.gain.stacked <= (1 - LEAST_SHARE) * of_kernels.stacked:
             return with_kernels
     return with_features
@@ -251,7 +200,7 @@ def _stack_features(ridge_rows: RidgeRows, out_of_fold: OutOfFoldRows, start: Ch
     if distance is None:
         return None
     features = StackedFeatures(ridge_rows, distance)
-    if not out_of_fold.gain(*features.predict_others(out_of_fold.rows)).may_be_enough:
+    if not gain_of(out_of_fold, *features.predict_others(out_of_fold.rows)).may_be_enough:
         return None
     features.learn(_N_LANDMARKS, _tolerance(distance.loss), _MAX_ITER)
     return _stack(features, out_of_fold, Reason.FEATURES)
@@ -264,7 +213,7 @@ def _stack(regression: "StackedRegression | StackedFeatures", out_of_fold: OutOf
     """
     covered, ridge_rows = regression.covers(out_of_fold.rows), regression.ridge_rows
     predictions = regression.predict(out_of_fold.rows[covered])
-    terms, kernels, shifts, gain = out_of_fold.weigh(covered, predictions)
+    terms, kernels, shifts, gain = weigh(out_of_fold, covered, predictions)
     is_enough = reason is Reason.ASKED or gain.is_enough(ridge_rows.standard_errors)
     if not (is_enough and kernels.any()):
         return bags_alone(out_of_fold, Reason.LITTLE, gain, regression.choice)
@@ -431,6 +380,52 @@ class StackedRegression:
     def predict(self, rows: Indices) -> Double:
         """Predictions of rows by regressions that have not learned from them, (n_outputs, n_rows)."""
         return self.ridge_rows.predictions(rows, self.regressions.own, self.regressions.out_of_fold, self.part)
+
+
+def gain_of(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> Gain:
+    """What the best weights of some rows gain on these."""
+    return weigh(out_of_fold, which, predictions)[-1]
+
+
+def weigh(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
+    """The weights of the score terms H + kernels f + shifts, each (n_outputs,), and what it gains on some rows.
+
+    Of classes the score is w0 s H + w1 F, with s H the score of the bags and F = slope f + own shifts the kernel ridge
+    regression f, each as its own calibration makes it a score.  The weights have the largest likelihood, with a prior:
+    w0 + w1 is near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F this prior is
+    as weak for many classes of which all rows are right as for others: in units of f it held the kernel ridge
+    regression down there.  In units of H it held the stack away from s H, which it is compared with.  Of values the
+    score is H + w (f - H), with w of least squares in [0, 1].
+
+    Parameters
+    ----------
+    out_of_fold : OutOfFoldRows
+    which : mask or indices of some of them
+    predictions : array of shape (n_outputs, number of these)
+        Of kernel ridge regression, in units of its targets.
+    """
+    some = out_of_fold.some(which)
+    data, weights, margins = some.data, some.weights, some.scores.astype(np.float64)
+    if data.loss.link == "identity":
+        others = predictions - regression_targets(data, some.rows)
+        share, loss_without, loss_with = stack_values(margins, others, weights)
+        terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
+    else:
+        codes = data.codes(some.rows)
+        slope, own_shifts = calibrated(predictions, codes, weights)
+        own_scores = slope * predictions + own_shifts[:, None]
+        margins = some.factor * margins
+        of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
+        loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
+            margins, of_terms * margins + of_kernels * own_scores))
+        one = np.ones(len(margins))
+        terms, kernels = of_terms * some.factor * one, of_kernels * slope * one
+        shifts = of_kernels * own_shifts
+
+    improvements, total = loss_without - loss_with, weights.sum()
+    without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
+    standard_error = float(np.sqrt((weights**2 * (improvements - (without - stacked)) ** 2).sum()) / total)
+    return terms, kernels, shifts, Gain(len(some.rows), without, stacked, standard_error)
 
 
 def regression_targets(data: LossData, rows: Indices) -> Double:

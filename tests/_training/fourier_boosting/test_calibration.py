@@ -7,7 +7,6 @@ from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.calibration import (
     intercept_shifts,
-    inverse_temperature,
     mix_bags,
     quantile_shifts,
 )
@@ -19,13 +18,12 @@ N = 20_000
 
 
 def temperature_of(bags, orders, data, weights):
-    mixed = mix_bags(bags, orders, weights, data, 0)
-    return inverse_temperature(data, mixed.scores, data.targets[mixed.rows], weights[mixed.rows])
+    return mix_bags(bags, orders, weights, data, 0)[0].factor
 
 
 def shifts_of(bags, orders, data, weights):
-    mixed = mix_bags(bags, orders, weights, data, 0)
-    return quantile_shifts(data, mixed.scores, weights[mixed.rows])
+    out_of_fold, _ = mix_bags(bags, orders, weights, data, 0)
+    return quantile_shifts(data, out_of_fold.scores, out_of_fold.weights)
 
 
 def found_factor(loss, scores, codes, weights=None, n_bags=2):
@@ -66,17 +64,17 @@ def test_the_share_of_bags_of_trees_is_chosen_on_rows_that_either_kind_has_held_
     held = 3 * scores if targets == "labels" else 2 * scores - y  # less the targets
     bags = [Bag([], [], {}, {}, np.ascontiguousarray(held[kind : kind + 1, order.rows[order.n_train :]], np.float32))
             for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-    rows, mixed, unseen, shares, _ = mix_bags(bags, orders, np.ones(200), data, 2)
-    np.testing.assert_array_equal(rows, np.arange(200))
-    np.testing.assert_allclose(unseen, mixed, atol=1e-6)
+    found, shares = mix_bags(bags, orders, np.ones(200), data, 2)
+    np.testing.assert_array_equal(found.rows, np.arange(200))
+    np.testing.assert_allclose(found.unseen, found.scores, atol=1e-6)
     others = [bag._replace(unseen_scores=bag.validation_scores + np.float32(k < 2)) for k, bag in enumerate(bags)]
-    again = mix_bags(others, orders, np.ones(200), data, 2)
-    np.testing.assert_array_equal(again.scores, mixed)
-    np.testing.assert_allclose(again.unseen, unseen + 2 * shares[0], atol=1e-6)
+    again, _ = mix_bags(others, orders, np.ones(200), data, 2)
+    np.testing.assert_array_equal(again.scores, found.scores)
+    np.testing.assert_allclose(again.unseen, found.unseen + 2 * shares[0], atol=1e-6)
     assert shares.sum() == pytest.approx(1)
     assert shares[2] == shares[3]
     assert 2 * shares[2] == pytest.approx(better, abs=0.1)
-    np.testing.assert_allclose(mixed, 2 * shares[0] * held[:1] + 2 * shares[2] * held[1:], atol=1e-5)
+    np.testing.assert_allclose(found.scores, 2 * shares[0] * held[:1] + 2 * shares[2] * held[1:], atol=1e-5)
 
 
 @pytest.mark.parametrize(("sizes", "least_weights", "tolerance"), [
@@ -91,7 +89,7 @@ def test_the_share_of_bags_of_trees_does_not_depend_on_a_unit(sizes, least_weigh
         orders = [RowOrder.of(np.arange(60), part, rng) for part in np.array_split(np.arange(60), 2)] * 2
         bags = [Bag([], [], {}, {}, np.float32(residuals[kind : kind + 1, order.rows[order.n_train :]]))
                 for kind, order in zip((0, 0, 1, 1), orders, strict=True)]
-        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2).shares)
+        shares.append(mix_bags(bags, orders, np.r_[least, np.ones(59)], data, 2)[1])
     np.testing.assert_allclose(*shares, atol=tolerance)
     assert ((2 * np.array(shares) > 0.2) & (2 * np.array(shares) < 0.8)).all()
 

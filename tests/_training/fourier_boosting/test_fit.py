@@ -176,7 +176,7 @@ def test_watched_losses_are_those_of_the_rounds(kind, loss, of_rows):
 
 
 def test_watched_losses_of_classes_are_means_over_members(monkeypatch):
-    monkeypatch.setattr("rffkern._training.fourier_boosting.fit.inverse_temperature", lambda *_: 1.0)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.calibration.inverse_temperature", lambda *_: 1.0)
     labels, sets = Y > 0, {name: (each[0], each[1] > 0, *each[2:]) for name, each in SETS.items()}
     model = FourierBoostingClassifier(**SHORT, early_stopping_rounds=None).fit(X, labels, eval_set=sets)
     rows, y, weight = sets["second"]
