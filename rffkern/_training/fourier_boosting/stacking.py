@@ -358,7 +358,7 @@ class StackedRegression:
         found = self._solve(learner.part(regions[index], f"kernel ridge on {name}")
                             for index, name in zip(new, names, strict=True))
         for index, regression in zip(new, found, strict=True):
-            self._learned[index] = regression.of_rows(learner.rows_of(regions[index]), regions[index].own)
+            self._learned[index] = learner.in_all_rows(regression, regions[index])
         joined = join_regions([self._learned.get(index) for index in range(len(regions))])
         order = np.argsort(joined.own)
         out_of_fold = joined.out_of_fold[:, order] if self._cross_fitted is None else self._cross_fitted

@@ -83,8 +83,8 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
                             most_rows, model.n_jobs)
     parts = (learner.part(region) for region in division.regions if len(region.learned))
     learned = iter(solve(parts))
-    regressions = join_regions([next(learned).of_rows(learner.rows_of(region), region.own) if len(region.learned)
-                                else None for region in division.regions])
+    regressions = join_regions([learner.in_all_rows(next(learned), region) if len(region.learned) else None
+                                for region in division.regions])
     if not regressions.residual <= model.tol:
         remedy = "a larger reg_lambda" if regressions.n_iter < model.max_iter else "a larger max_iter or reg_lambda"
         warn(f"the kernel ridge regression is not solved: its systems A x = b have left |b - A x| = "
@@ -196,11 +196,6 @@ class Regressions(NamedTuple):
     n_iter: int
     residual: float
 
-    def of_rows(self, rows: Indices, own: Indices) -> "Regressions":
-        """The regression of one region, in indices of all rows; of its predictions those for its own rows are kept."""
-        is_own = np.isin(rows, own)
-        return self._replace(centers=rows, own=rows[is_own], out_of_fold=self.out_of_fold[:, is_own])
-
 
 class RegionLearner(NamedTuple):
     """Kernel ridge regressions of regions, with common length scales and lambda, and how their systems are solved."""
@@ -222,10 +217,6 @@ class RegionLearner(NamedTuple):
     n_jobs: int | None
     work: str = "kernel ridge"  # what listeners are told of
 
-    def rows_of(self, region: Region) -> Indices:
-        """The rows that a region learns from."""
-        return np.sort(region.shuffled_rows(self.shuffled, self.most_rows))
-
     def part(self, region: Region, work: str = "kernel ridge") -> "RegionLearner":
         """A learner of the rows of a region alone, which may be sent elsewhere."""
         shuffled = region.shuffled_rows(self.shuffled, self.most_rows)
@@ -236,6 +227,12 @@ class RegionLearner(NamedTuple):
         return self._replace(X=X, weights=self.weights.of(rows),
                              targets=np.ascontiguousarray(self.targets[:, rows]), folds=self.folds[rows],
                              shuffled=np.searchsorted(rows, shuffled), work=work)
+
+    def in_all_rows(self, regression: Regressions, region: Region) -> Regressions:
+        """What the part of a region has solved, in indices of all rows, with predictions of the region's own rows."""
+        rows = np.sort(region.shuffled_rows(self.shuffled, self.most_rows))
+        is_own = np.isin(rows, region.own)
+        return regression._replace(centers=rows, own=rows[is_own], out_of_fold=regression.out_of_fold[:, is_own])
 
     def solve(self) -> Regressions:
         """The regression of all rows."""
