@@ -148,7 +148,7 @@ class BagMonitor:
 
 
 def refit_bags(model: Any, columns: Columns, sizes: Hyperparameters, bags: Sequence[Bag],
-                open_rows: Callable[["np.random.Generator", int], BaggedRows], limit: TimeLimit) -> list[Bag]:
+               open_rows: Callable[["np.random.Generator", int], BaggedRows], limit: TimeLimit) -> list[Bag]:
     """Train bags again on all rows, which `open_rows` makes, by as many rounds of the same base learners.
 
     A bag whose time ends before its last round stays as it was.

@@ -135,8 +135,7 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     common = Table(columns, scaling, sources, n_raw_columns, np.empty((1, 0)), np.empty(0), data,
                    np.empty(0, dtype=np.intp), (), None, model.n_jobs)  # without rows, which stay where they are
     if columns.constraints is not None and columns.constraints.n_pairs:
-        common = common.with_pairs(strongest_pairs(model, columns, sizes, open_rows(0, 1)[0],
-                                                   columns.constraints.n_pairs, limit))
+        common = common.with_pairs(strongest_pairs(model, columns, sizes, open_rows(0, 1)[0], limit))
     bags, was_stopped = train_bags(model, common.columns, sizes, states, open_rows, callback, limit,
                                    one_by_one=True)
 

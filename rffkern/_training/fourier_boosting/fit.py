@@ -125,7 +125,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, eval_set: A
     if constraints is not None and constraints.n_pairs:
         if pairs is None:
             first_rows, _ = open_rows(0, check_n_threads(model.n_jobs, table.columns.values.size))
-            pairs = strongest_pairs(model, table.columns, sizes, first_rows, constraints.n_pairs, limit)
+            pairs = strongest_pairs(model, table.columns, sizes, first_rows, limit)
             state = state._replace(pairs=pairs)
         table, table_of_bags = table.with_pairs(pairs), table_of_bags.with_pairs(pairs)
 

@@ -128,9 +128,9 @@ class RidgeRows(NamedTuple):
     n_jobs: int | None
     keeps_folds: bool  # whether scale and lambda are chosen on validation rows of bags, too
 
-    def some(self, places: Indices) -> ChoiceRows:
-        """Some of the training rows."""
-        X = self.columns.values[:, self.rows[places]].T.astype(np.float64, order="C")
+    def some(self, places: Indices, columns: slice | Indices = slice(None)) -> ChoiceRows:
+        """Some of the training rows, and of their columns."""
+        X = self.columns.values[:, self.rows[places]][columns].T.astype(np.float64, order="C")
         return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs,
                           self.are_labels, self.folds[places] if self.keeps_folds else None)
 
@@ -375,9 +375,8 @@ def _searches(ridge_rows: RidgeRows) -> dict[str, KernelSearch]:
     if (ridge_rows.are_labels or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(searched) < _ROWS_PER_COLUMN * len(columns)):
         return {}
-    some, starts = ridge_rows.some(searched), np.sqrt(ridge_rows.relevances[columns])
-    X, targets = np.ascontiguousarray(some.X[:, columns]), some.targets.T
-    return {shape: KernelSearch(X, targets, shape, True, ridge_rows.n_jobs, inverse_lengths=starts,
+    some, starts = ridge_rows.some(searched, columns), np.sqrt(ridge_rows.relevances[columns])
+    return {shape: KernelSearch(some.X, some.targets.T, shape, True, ridge_rows.n_jobs, inverse_lengths=starts,
                                 least_noise=_LEAST_NOISE, prior_spread=_PRIOR_SPREAD) for shape in _FIRST_SCALES}
 
 

@@ -24,9 +24,9 @@ _N_PASSES = 5
 _LOG_CUTS = 1.0
 
 
-def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows, n_pairs: int,
+def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: BaggedRows,
                     limit: TimeLimit) -> Indices:
-    """At most so many pairs of sources that gain most, if more than noise would, (n_chosen, 2).
+    """As many pairs of sources as constraints ask for, those that gain most, if more than noise would, (n_chosen, 2).
 
     An additive model is boosted on the rows of a bag, with the constraints of `columns`.  What a pair gains is then how
     much two thresholds, one on each column, lower the loss by values for the four quadrants (Y. Lou, R. Caruana,
@@ -54,7 +54,8 @@ def strongest_pairs(model: Any, columns: Columns, sizes: Hyperparameters, rows: 
             gains[low, high] = max(gains[low, high], pair_gain(codes[first], codes[second], gradient, hessian))
     unit = float(((gradient**2).sum(axis=1) / np.maximum(hessian.sum(axis=1), 1e-30)).sum())
     least = 2 * (math.log(max(math.comb(len(codes), 2), 1)) + _LOG_CUTS) * unit
-    best = np.argsort(-gains, axis=None, kind="stable")[:n_pairs]
+    assert columns.constraints is not None
+    best = np.argsort(-gains, axis=None, kind="stable")[: columns.constraints.n_pairs]
     return np.stack(np.unravel_index(best[gains.flat[best] > least], gains.shape), axis=1)
 
 

@@ -112,7 +112,7 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
             or len(ridge_rows.rows) > MOST_ROWS or n_tried < max(_FEWEST, _ROWS_PER_COLUMN * len(columns))):
         return None
     # From the length scales on, on few rows: worth it by these, and by rows that had no part in it.
-    few, others = (_some(ridge_rows, places, columns) for places in (searched[:n_tried], unseen[:_TRIED]))
+    few, others = (ridge_rows.some(places, columns) for places in (searched[:n_tried], unseen[:_TRIED]))
     diagonal = with_scale(few, Mahalanobis(np.diag(start.inverse[columns]), start.reg_lambda))
     learned = learn_by_gradients(few, diagonal)
     if not learned.loss < (1 - _LEAST_FALL) * diagonal.loss:  # nor where both are 0, or inf
@@ -124,7 +124,7 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
     if not gain >= max(_LEAST_GAIN * float(row_products(before, weights)), _STANDARD_ERRORS * error):
         return None
     # From there on, on more rows.
-    more = _some(ridge_rows, searched, columns)
+    more = ridge_rows.some(searched, columns)
     return learn_by_gradients(more, with_scale(more, learned))
 
 
@@ -189,11 +189,6 @@ def _rows_for(operations: float, n_columns: int) -> int:
     return n_rows
 
 
-def _some(ridge_rows: RidgeRows, places: Indices, columns: Indices) -> ChoiceRows:
-    some = ridge_rows.some(places)
-    return some._replace(X=np.ascontiguousarray(some.X[:, columns]))
-
-
 def _squares(distance: Mahalanobis, rows: ChoiceRows, others: ChoiceRows) -> Double:
     """Squared errors (n_others,) of a regression at rows that it has not learned from."""
     regression = distance.regression(rows)
@@ -214,7 +209,7 @@ class StackedFeatures:
     def __init__(self, ridge_rows: RidgeRows, distance: Mahalanobis) -> None:
         self.ridge_rows, self._distance, self._columns = ridge_rows, distance, np.flatnonzero(ridge_rows.relevances)
         self._searched, _ = _halves(ridge_rows)
-        self._searched_rows = _some(ridge_rows, self._searched, self._columns)
+        self._searched_rows = ridge_rows.some(self._searched, self._columns)
         self._of_searched = distance.regression(self._searched_rows)  # with the kernel itself
         self._of_searched.fit(distance.choice)
         self.choice = Choice(ridge_rows.relevances, 0.0, distance.reg_lambda, distance.loss)  # no scale of relevances
@@ -235,7 +230,7 @@ class StackedFeatures:
         n_omegas = _MANY_OMEGAS if n_rows > _MANY_ROWS else _N_OMEGAS
         rng = np.random.default_rng(shuffled[:8])  # an order of rows that is drawn anew draws other omegas
         omegas = draw_omegas_by_amplitude(self._searched_rows.X, self._of_searched, self._distance, n_omegas, rng)
-        rows = _some(self.ridge_rows, np.arange(n_rows), self._columns)._replace(folds=self.ridge_rows.folds)
+        rows = self.ridge_rows.some(np.arange(n_rows), self._columns)._replace(folds=self.ridge_rows.folds)
         self._learned = regress(rows, omegas, self._distance.reg_lambda, np.sort(shuffled[:n_landmarks]), tol, max_iter)
 
     def covers(self, rows: Indices) -> Mask:
