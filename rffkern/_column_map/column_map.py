@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from .._protocol.arguments import Check, choice, distinct, number
+from .._protocol.arguments import Auto, Check, choice, distinct, number
 from .._protocol.docstrings import Attribute, Parameter, describe
 from .._protocol.parameters import Parametrised, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
@@ -66,8 +66,11 @@ class ColumnMap(Parametrised):
     two rows or more have half of the rows, it becomes target statistics, the mean of y of each level of two rows or
     more, shrunk towards the mean of all by a weight that held-out folds choose, and the logarithm of the number of its
     rows.  Where rows of rare levels are a tenth or more, as in columns of names or of free text, it also becomes the
-    prediction of y by ridge regression on n-grams of its words and letters, if that is better than the mean.  Dates
-    also become the parts that `date_parts` says.
+    prediction of y by ridge regression on n-grams of its words and letters, if that is better than the mean.  Groups of
+    repeated measurements, such as the subjects of a trial or the firms of a panel, have an indicator each, however few
+    rows they have: a category of at most 600 levels, with 1.1 to 15 rows of each on average, and an intraclass
+    correlation of y, the share of its variance that is between levels, of at least 1/2.  Dates also become the parts
+    that `date_parts` says.
 
     Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
     1 or 0 less its mean, and they are imputed from the other columns where these explain at least 1 % of the variance:
@@ -109,8 +112,9 @@ class ColumnMap(Parametrised):
         Parameter("max_levels", number(int, 1, 10**5),
                   "A category of more levels that are not rare becomes target statistics; without y, the most frequent "
                   "levels keep their indicators, and the others count as rare."),
-        Parameter("min_level_rows", number(int, 1),
-                  "Levels of fewer rows are rare.  Rows count by their weight, unless the mean weight is below 1."),
+        Parameter("min_level_rows", number(int, 1, word="auto"),
+                  'Levels of fewer rows are rare.  "auto" is 5, and 1 for groups of repeated measurements.  Rows count '
+                  "by their weight, unless the mean weight is below 1."),
         Parameter("n_knots", number(int, 2, 10**4), 'Number of knots of the form "rank" at most.'),
         Parameter("n_bins", number(int, 2, 1000), 'Number of bins of the form "bins" at most.'),
         Parameter("dates", choice("auto", "dmy", "mdy"),
@@ -135,7 +139,8 @@ class ColumnMap(Parametrised):
     _reference: dict[str, Any] | None  # of the training rows; None in a file that has none
 
     def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
-                 categorical_features: Sequence[Any] | None = None, max_levels: int = 32, min_level_rows: int = 5,
+                 categorical_features: Sequence[Any] | None = None, max_levels: int = 32,
+                 min_level_rows: int | Auto = "auto",
                  n_knots: int = 256, n_bins: int = 16, dates: DateOrder = "auto",
                  date_parts: DateParts = "auto") -> None:
         self.numeric = numeric

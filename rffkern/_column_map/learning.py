@@ -29,6 +29,7 @@ from .transforms import (
     Levels,
     date_parts,
     difference,
+    intraclass_correlation,
     learn_bins,
     learn_bounded,
     learn_frequency,
@@ -47,6 +48,11 @@ MAX_KEPT_LEVELS = 100_000
 # Rows of levels that have target statistics; rare levels of so large a share of the rows are read as text, and of so
 # large a one, without those of a single row, have target statistics instead of indicators.
 _FEWEST_ROWS, _SHARE_OF_RARE, _SHARE_OF_REPEATED = 2, 0.1, 0.5
+
+# Rows of levels that are not rare by default.  Groups of repeated measurements, as subjects or firms, may have fewer:
+# levels at most, rows of a level on average at least and at most, and intraclass correlation at least.
+_MIN_LEVEL_ROWS = 5
+_MOST_GROUPS, _FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION = 600, 1.1, 15.0, 0.5
 
 # Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
@@ -428,7 +434,13 @@ def _numeric_form(name: str, statistics: ColumnStatistics, parameters: Parameter
 def _of_levels(levels: LevelStatistics, unit: float,
                parameters: Parameters) -> tuple[Levels, list[Form], dict[int, Double]]:
     """The levels kept, their forms, and what these are on training rows; no form where only one group occurs."""
-    max_levels, least_weight = parameters["max_levels"], parameters["min_level_rows"] * unit
+    max_levels, min_rows = parameters["max_levels"], parameters["min_level_rows"]
+    if min_rows == "auto":
+        groups = _repeated_measurements(levels, unit)
+        if groups is not None:
+            return groups, [learn_indicators(groups)], {}
+        min_rows = _MIN_LEVEL_ROWS
+    least_weight = min_rows * unit
     found = Levels.of(levels, least_weight, None)
     forms: list[Form] = []
     folds: dict[int, Double] = {}
@@ -455,6 +467,20 @@ def _of_levels(levels: LevelStatistics, unit: float,
             folds[len(forms)] = text[1]
             forms.append(text[0])
     return found, forms, folds
+
+
+def _repeated_measurements(levels: LevelStatistics, unit: float) -> Levels | None:
+    """All levels where each is a group of a few rows that explains much of the target; None elsewhere.
+
+    Their effects are learned beside those of other columns, as in a panel, by indicators: target statistics hold both.
+    """
+    totals = levels.weights.sum(axis=1)
+    n_groups = int(np.count_nonzero(totals))
+    if not levels.has_targets or not 1 < n_groups <= _MOST_GROUPS or not (
+            _FEWEST_MEAN_ROWS <= totals.sum() / (unit * n_groups) <= _MOST_MEAN_ROWS):
+        return None
+    groups = Levels.of(levels, totals[totals > 0].min(), None)
+    return groups if intraclass_correlation(groups, unit) >= _LEAST_CORRELATION else None
 
 
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,

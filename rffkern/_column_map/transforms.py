@@ -357,13 +357,8 @@ def learn_target(levels: Levels, unit: float) -> tuple[Form, Double] | None:
     """
     weights, targets = levels.weights.sum(axis=1), levels.targets.sum(axis=1)
     total = weights.sum()
-    others = total - levels.weights.sum(axis=0)
-    means = (targets.sum(axis=0) - levels.targets.sum(axis=0)) / np.where(others > 0, others, 1.0)[:, None]
-    rest, rest_targets = weights[:, None] - levels.weights, targets[:, None] - levels.targets
-    held_out = [_shrunk(rest, rest_targets, means, m * unit) for m in _SHRINKAGES]
-    # The squared error of p in a cell of weight w and target sum t is w p^2 - 2 p t, less what p does not change.
-    errors = np.array([(levels.weights[..., None] * p * p - 2 * p * levels.targets).sum(axis=(0, 1)) for p in held_out])
-    best = errors.argmin(axis=0)
+    held_out, errors = _held_out(levels, unit)
+    best = errors.sum(axis=1).argmin(axis=0)
     if (best == len(_SHRINKAGES) - 1).all():
         return None
     values = _shrunk(weights, targets, targets.sum(axis=0) / total, np.array(_SHRINKAGES)[best] * unit)
@@ -372,6 +367,41 @@ def learn_target(levels: Levels, unit: float) -> tuple[Form, Double] | None:
     spread = math.sqrt(float((weights[:, None] / total * (values - center) ** 2).sum()))
     spread = spread if spread > 0 else 1.0
     return target(((values - center) / spread).ravel(), levels.kept), (folds - center) / spread
+
+
+def intraclass_correlation(levels: Levels, unit: float) -> float:
+    """Share of the variance of the target that is between levels: 1 / (1 + m) for the m of `learn_target`.
+
+    The largest one of all outputs; 0 where the error in held-out folds is not smaller by a standard error over these
+    than that of the mean of all.
+    """
+    errors = _held_out(levels, unit)[1]
+    best = errors.sum(axis=1).argmin(axis=0)
+    gains = errors[-1] - np.take_along_axis(errors, best[None, None], axis=0)[0]
+    is_clear = gains.mean(axis=0) > gains.std(axis=0, ddof=1) / math.sqrt(len(gains))
+    return float(np.where(is_clear, 1 / (1 + np.array(_SHRINKAGES)[best]), 0.0).max())
+
+
+def _held_out(levels: Levels, unit: float) -> tuple[list[Double], Double]:
+    """For each of `_SHRINKAGES` the statistics of levels by the rows of other folds, and the squared errors of folds.
+
+    Returns
+    -------
+    held_out : arrays of shape (n_kept + 1, N_FOLDS, n_outputs)
+    errors : array of shape (n_shrinkages, N_FOLDS, n_outputs)
+        Less what is the same for all.
+    """
+    weights, targets = levels.weights.sum(axis=1), levels.targets.sum(axis=1)
+    others = weights.sum() - levels.weights.sum(axis=0)
+    means = (targets.sum(axis=0) - levels.targets.sum(axis=0)) / np.where(others > 0, others, 1.0)[:, None]
+    rest, rest_targets = weights[:, None] - levels.weights, targets[:, None] - levels.targets
+    held_out = [_shrunk(rest, rest_targets, means, m * unit) for m in _SHRINKAGES]
+    # The squared error of p in a cell of weight w and target sum t is w p^2 - 2 p t, less what p does not change; of
+    # targets far from 0, nothing is left of differences unless the mean is taken from both.
+    mean = targets.sum(axis=0) / weights.sum()
+    cells = levels.weights[..., None]
+    centred = levels.targets - cells * mean
+    return held_out, np.array([(cells * (p - mean) ** 2 - 2 * (p - mean) * centred).sum(axis=0) for p in held_out])
 
 
 def _shrunk(weights: Double, targets: Double, mean: Double, prior: Double | float) -> Double:

@@ -216,10 +216,29 @@ def test_levels_most_of_which_are_rare_have_target_statistics(rng):
     """Of 120 rows few of 60 levels have five; rare levels without a target are one level."""
     level = rng.integers(60, size=120)
     X, y = {"a": [f"level {k}" for k in level]}, rng.standard_normal(60)[level]
-    found = ColumnMap().fit(X, y)
+    found = ColumnMap(min_level_rows=5).fit(X, y)
     assert [row["form"] for row in found.describe()][:2] == ["target", "frequency"]  # then "12" is read as text
     assert np.corrcoef(found.transform(X)[:, 0], y)[0, 1] > 0.8
     assert [row["form"] for row in ColumnMap().fit(X).describe()] == ["levels"]
+
+
+@pytest.mark.parametrize(("n_groups", "n_rows", "noise", "are_indicators"), [
+    (20, 60, 0.3, True), (150, 400, 0.3, True), (500, 700, 0.3, True),
+    (20, 60, 3.0, False),  # that explain too little
+    (40, 1000, 0.3, False), (700, 1500, 0.3, False),  # with enough rows for target statistics, and too many
+    (60, 60, 0.0, False)])  # identifiers, of which each row has its own
+def test_groups_of_repeated_measurements_have_indicators_however_rare(rng, n_groups, n_rows, noise, are_indicators):
+    group = np.concatenate([np.arange(n_groups), rng.integers(n_groups, size=n_rows - n_groups)])
+    effect = rng.standard_normal((n_groups, 2))
+    X = {"firm": [f"f{k}" for k in group], "size": rng.standard_normal(n_rows)}
+    y = effect[group] + noise * rng.standard_normal((n_rows, 2))
+    everyone = sorted(f"firm=f{k}" for k in range(n_groups))
+    for targets in (y[:, 0], y, y[:, 0] > 0, 1e9 + 1e-3 * y[:, 0]):
+        names = ColumnMap().fit(X, targets).get_feature_names_out().tolist()
+        if are_indicators or targets.dtype != bool:  # labels say less of their groups
+            assert (sorted(names[:-1]) == everyone) is are_indicators
+    assert ColumnMap(min_level_rows=5).fit(X, y).get_feature_names_out().size < n_groups
+    assert ColumnMap().fit(X).get_feature_names_out().size < n_groups
 
 
 def test_identifiers_are_dropped(monkeypatch, rng):
