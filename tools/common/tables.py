@@ -79,15 +79,40 @@ SURVEYS = {
     "wage2": Table("wooldridge", "wage2", "wage", ("lwage",)),
 }
 
-# Those with words, dates and many levels; with text; in order of time, with three ends of the training rows; surveys.
+# Repeated measurements of states, firms, subjects or countries, each of which has a few rows.
+PANELS = {
+    "cigars": Table("plm", "Cigar", "sales", ids=("state",)),
+    "counties": Table("plm", "Crime", "crmrte", ("lcrmrte",), ids=("county",)),
+    "employment": Table("plm", "EmplUK", "emp", ids=("firm",)),
+    "hours": Table("plm", "LaborSupply", "lnwg", ids=("id",)),
+    "youngmen": Table("plm", "Males", "wage", ids=("nr",)),
+    "products": Table("plm", "Produc", "gsp"),
+    "rice": Table("plm", "RiceFarms", "goutput", ("noutput",), ids=("id",)),
+    "penn": Table("plm", "SumHes", "gdp"),
+    "fatalities": Table("AER", "Fatalities", "fatal", ("nfatal", "sfatal", "afatal")),
+    "guns": Table("AER", "Guns", "violent", ("murder", "robbery")),
+    "taxes": Table("AER", "CigarettesSW", "packs"),
+    "murder": Table("wooldridge", "murder", "mrdrte", ("cmrdrte", "id")),
+    "pastes": Table("lme4", "Pastes", "strength"),
+    "reactions": Table("lme4", "sleepstudy", "Reaction", ids=("Subject",)),
+    "oxboys": Table("nlme", "Oxboys", "height", ids=("Subject",)),
+    "orthodont": Table("nlme", "Orthodont", "distance"),
+    "chicks": Table("datasets", "ChickWeight", "weight", ids=("Chick",)),
+    "pupils": Table("MASS", "nlschools", "lang", ids=("class",)),
+    "countries": Table("gapminder", "gapminder", "lifeExp"),
+}
+
+# Those with words, dates and many levels; with text; in order of time, with three ends of the training rows; surveys;
+# panels.
 TABLE_GROUPS = {
     "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "daily", "sales")],
     "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
     "times": [f"{name}:last{share}" for name in ("births", "daily", "flights", "hotel", "sales")
               for share in (50, 65, 80)],
     "surveys": [*SURVEYS],
+    "panels": [*PANELS],
 }
-TABLES |= SURVEYS
+TABLES |= SURVEYS | PANELS
 
 
 def sales():
@@ -135,13 +160,14 @@ def load_table(name):
 
 
 def rows_of_table(name, seed, most_rows):
-    """Training rows, test rows and the targets of both, classes as 0, 1, ...; 70 % of the rows are for training."""
+    """Training rows, test rows and the targets of both, classes as 0, 1, ...; 70 % of the rows are for training.
+
+    Test rows of classes that no training row has are left out.
+    """
     name, _, variant = name.partition(":")
     frame, y = load_table(name)
     if variant == "text":
         frame = frame[[TABLES[name].text]].fillna("")
-    if y.dtype.kind != "f":
-        y = np.unique(y, return_inverse=True)[1]
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(y))[: min(len(y), int(most_rows / 0.7) + 1)]
     n_train = min(most_rows, int(0.7 * len(rows)))
@@ -149,6 +175,9 @@ def rows_of_table(name, seed, most_rows):
     if variant.startswith("last"):
         times = frame[TABLES[name].time].to_numpy()
         train, test = first_and_next(rows[np.argsort(times[rows].astype(str), kind="stable")], variant)
+    if y.dtype.kind != "f":
+        classes = np.unique(y[train])
+        test, y = test[np.isin(y[test], classes)], np.searchsorted(classes, y)
     parts = [frame.iloc[part].reset_index(drop=True) for part in (train, test)]
     return *parts, y[train], y[test]
 
