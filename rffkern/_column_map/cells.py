@@ -43,6 +43,9 @@ _SHARE_OF_TEXT, _FEW_VALUES = 0.1, 32
 # Units that numbers of a column may have so that they are said, and the share of cells with each of two of them.
 _MOST_UNITS, _SHARE_OF_UNIT = 4, 0.05
 
+# Different words at most by which a column of numbers or dates is text so that they are said.
+_MOST_SAID_WORDS = 4
+
 # Words at most that a column of numbers or dates has in place of a value.
 MOST_WORDS = 32
 
@@ -471,6 +474,24 @@ def units_of_text(cells: Sequence[str]) -> list[str]:
     common = [unit for unit, count in counts.items() if count >= _SHARE_OF_UNIT * texts.n_cells]
     are_numbers = counts.total() >= (1 - _SHARE_OF_TEXT) * texts.n_cells
     return sorted(filter(None, counts)) if are_numbers and 1 < len(common) <= len(counts) <= _MOST_UNITS else []
+
+
+def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
+    """What most cells of a column of text are, "numbers" or "dates", and the words for which it is text all the same.
+
+    ("", []) where it has few values, which may be classes, and where such words are many or have digits.  Of many cells
+    a sample is looked at.
+    """
+    texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
+    few = len(texts.texts) <= min(_FEW_VALUES, texts.n_cells / 2)
+    readings = {} if few or padded_number(texts.texts) else _candidates(texts, None, ".")
+    best = max(readings, key=readings.__getitem__, default=Reading())
+    if 2 * readings.get(best, 0) < texts.n_cells:
+        return "", []
+    odd = sorted(texts.texts[k] for k in np.flatnonzero(np.isnan(read_texts(texts.texts, best))).tolist())
+    if not 0 < len(odd) <= _MOST_SAID_WORDS or any(character.isdigit() for word in odd for character in word):
+        return "", []
+    return "dates" if best.kind == DATE else "numbers", odd
 
 
 def _are_plain(texts: Sequence[str]) -> bool:

@@ -48,6 +48,7 @@ from .cells import (
     read_column,
     settled,
     units_of_text,
+    words_among_values,
 )
 
 # The first integer whose neighbour is not a double.
@@ -361,6 +362,8 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
                 if reading == Reading() and (units := units_of_text(each)):
                     warn(f"{text} has numbers with several units ({', '.join(units)}), which are read as categories: "
                          "to have numbers, write all of them in one unit", ColumnWarning)
+                elif reading == Reading():
+                    report_words(each, text)
                 if reading.kind == NUMERIC and (code := padded_number(each)):
                     warn(f"{text} has numbers with leading zeros, such as {code!r}, which are read as numbers; if they "
                          "are codes, name the column in categorical_features, or make it a category, as "
@@ -399,6 +402,14 @@ def report_reading(reading: Reading, name: str, cell: str = "") -> None:
         what = "dates" if reading.kind == DATE else "numbers"
         warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
              "categories, name it in categorical_features", ColumnWarning)
+
+
+def report_words(cells: Cells, name: str) -> None:
+    """Warn of a column of numbers or dates that is a category because of few words, which may mean missing."""
+    what, words = words_among_values(cells)
+    if words:
+        warn(f"{name} has {what}, but is read as a category because of {', '.join(map(repr, words))}: if that means "
+             "missing, write None in place of it; else name the column in categorical_features", ColumnWarning)
 
 
 def is_complete_numeric(X: Any) -> bool:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import shlex
 
 import numpy as np
 import pytest
@@ -268,6 +269,20 @@ def test_numbers_of_several_units_are_said(command, folder):
     assert code == 0
     assert ("t.csv: column 0 (volume) has numbers with several units (k, m), which are read as categories: to have "
             "numbers, write all of them in one unit\n") in errors
+
+
+@pytest.mark.parametrize(("words", "said", "option"), [
+    (["-"], "'-'", "--missing=-"), (["not known", "-"], "'-', 'not known'", "--missing='-,not known'")])
+def test_words_that_make_a_category_of_numbers_are_said(command, folder, words, said, option):
+    (folder / "t.csv").write_text("price,x,y\n" + "".join(
+        f"{words[k // 4 % len(words)] if k % 4 == 0 else k / 4},{k % 7},{'up' if k % 2 else 'down'}\n"
+        for k in range(80)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    assert code == 0
+    assert (f"t.csv: column 0 (price) has numbers, but is read as a category because of {said}: if that means missing, "
+            f"pass {option}\n") in errors
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(option))
+    assert (code, "categor" in errors, "missing values: price (20 rows)" in errors) == (0, False, True)
 
 
 def test_gaps_of_arrays(command, folder, table):

@@ -86,6 +86,25 @@ def test_numbers_of_several_units_are_warned_of(form, units):
         "have numbers, write all of them in one unit"])
 
 
+@pytest.mark.parametrize(("form", "what", "words"), [
+    (["{}.5", "{}", "-"], "numbers", "'-'"), (["{}", "{} kg", "{} kg", "low", "high"], "numbers", "'high', 'low'"),
+    (["20{:02d}-01-31", "-", "20{:02d}-02-01"], "dates", "'-'"), (["{}", "a", "b", "c", "d", "e"], "", ""),
+    (["{}", "x1"], "", ""), (["{:03d}", "-"], "", ""), (["{}", "-", "-"], "", "")])
+def test_words_that_make_a_category_of_numbers_are_warned_of(form, what, words):
+    """Not if these are codes, or many."""
+    cells = [form[k % len(form)].format(k) for k in range(99)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        (column,) = read_table({"price": cells}).columns
+        read_table({"price": cells}, categorical=["price"])
+    assert column.kind == "category"
+    assert [str(each.message) for each in found] == ([] if not what else [
+        f"column 'price' of X has {what}, but is read as a category because of {words}: if that means missing, write "
+        "None in place of it; else name the column in categorical_features"])
+    (column,) = read_table({"price": [None if cell in words else cell for cell in cells]}).columns
+    assert column.kind == {"numbers": "numeric", "dates": "date", "": "category"}[what]
+
+
 def test_a_series_is_no_table():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
