@@ -241,7 +241,7 @@ def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None,
 def remark_words(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:
     """Say that a column of numbers or dates is read as a category because of few words, which may mean missing."""
     what, words = words_among_values(cells)
-    if words and not any("," in word for word in words):
+    if words:
         say(f"{path}: column {column_label(column, names)} has {what}, but is read as a category because of "
             f"{', '.join(map(repr, words))}: if that means missing, pass --missing={shlex.quote(','.join(words))}")
 

@@ -30,6 +30,9 @@ _CODE = re.compile(r"[+-]?0[0-9].*")
 PADDED = "0[0-9]{2,}"
 _PADDED = re.compile(rf"\s*({PADDED})\s*")
 
+# How MySQL writes a missing date, also in the orders of other programs.
+_ZERO_DATE = re.compile(r"(?:0000([-/.])00\1|00([-/.])00\2(?:00)?)00(?: 00:00(?::00)?)?")
+
 # No and yes, in English, German, French, Spanish and Italian.
 BOOLEANS = ("False", "True")
 _BOOLEAN_WORDS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("nein", "ja"), ("falsch", "wahr"),
@@ -94,6 +97,12 @@ def padded_number(cells: Iterable[str]) -> str:
 def is_missing(text: str) -> bool:
     """Whether a text means a missing value."""
     return text.strip().lower() in MISSING
+
+
+def looks_missing(text: str) -> bool:
+    """Whether a text that is no value may mean a missing one: short words without digits, and dates of zeros."""
+    return (len(text) <= 20 and text.isprintable() and "," not in text and not is_number(text)
+            and (not any(map(str.isdigit, text)) or _ZERO_DATE.fullmatch(text) is not None))
 
 
 def boolean_levels(texts: Iterable[str]) -> dict[str, str] | None:
@@ -479,7 +488,7 @@ def units_of_text(cells: Sequence[str]) -> list[str]:
 def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
     """What most cells of a column of text are, "numbers" or "dates", and the words for which it is text all the same.
 
-    ("", []) where it has few values, which may be classes, and where such words are many or have digits.  Of many cells
+    ("", []) where it has few values, which may be classes, and where such words are many or codes.  Of many cells
     a sample is looked at.
     """
     texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
@@ -489,7 +498,7 @@ def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
     if 2 * readings.get(best, 0) < texts.n_cells:
         return "", []
     odd = sorted(texts.texts[k] for k in np.flatnonzero(np.isnan(read_texts(texts.texts, best))).tolist())
-    if not 0 < len(odd) <= _MOST_SAID_WORDS or any(character.isdigit() for word in odd for character in word):
+    if not 0 < len(odd) <= _MOST_SAID_WORDS or not all(map(looks_missing, odd)):
         return "", []
     return "dates" if best.kind == DATE else "numbers", odd
 

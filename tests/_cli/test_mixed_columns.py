@@ -285,6 +285,21 @@ def test_words_that_make_a_category_of_numbers_are_said(command, folder, words, 
     assert (code, "categor" in errors, "missing values: price (20 rows)" in errors) == (0, False, True)
 
 
+@pytest.mark.parametrize("zero", ["0000-00-00", "00/00/0000", "0000-00-00 00:00:00"])
+def test_dates_of_zeros_may_be_missing(command, folder, zero):
+    """As MySQL writes them."""
+    form = "{1:02d}/{0:02d}/2024" if "/" in zero else "2024-{0:02d}-{1:02d}"
+    days = [form.format(k % 12 + 1, k % 27 + 1) if k % 20 else zero for k in range(80)]
+    (folder / "t.csv").write_text("day,x,y\n" + "".join(
+        f"{day},{k % 7},{'up' if k % 2 else 'down'}\n" for k, day in enumerate(days)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    option = f"--missing={shlex.quote(zero)}"
+    assert (code, f"got {zero!r}: most of the first cells of the column are dates; pass {option} if it means" in errors
+            ) == (65, True)
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(option))
+    assert (code, "missing values: day (4 rows)" in errors) == (0, True)
+
+
 def test_gaps_of_arrays(command, folder, table):
     X, y = table[0].copy(), table[1]
     X[::3, 1] = np.nan
