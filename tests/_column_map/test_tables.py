@@ -89,8 +89,9 @@ def test_numbers_of_several_units_are_warned_of(form, units):
 @pytest.mark.parametrize(("form", "what", "words"), [
     (["{}.5", "{}", "-"], "numbers", "'-'"), (["{}", "{} kg", "{} kg", "low", "high"], "numbers", "'high', 'low'"),
     (["20{:02d}-01-31", "-", "20{:02d}-02-01"], "dates", "'-'"),
-    (["20{:02d}-01-31", "20{:02d}-01-30", "0000-00-00"], "dates", "'0000-00-00'"), (["{}", "a", "b", "c", "d", "e"], "", ""),
-    (["{}", "x1"], "", ""), (["{:03d}", "-"], "", ""), (["{}", "-", "-"], "", "")])
+    (["20{:02d}-01-31", "20{:02d}-01-30", "0000-00-00"], "dates", "'0000-00-00'"),
+    (["{}", "a", "b", "c", "d", "e"], "", ""), (["{}", "x1"], "", ""), (["{:03d}", "-"], "", ""),
+    (["{}", "-", "-"], "", "")])
 def test_words_that_make_a_category_of_numbers_are_warned_of(form, what, words):
     """Not if these are codes, or many."""
     cells = [form[k % len(form)].format(k) for k in range(99)]
