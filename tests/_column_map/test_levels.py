@@ -129,3 +129,16 @@ def test_values_of_which_none_is_a_level_of_training_earn_a_warning():
         found.transform({"zip": ["other"] * 9})
         found.transform({"zip": ["other"] * 20 + ["x"]})
         found.transform({"zip": [None] * 20})
+
+
+def test_values_of_rare_levels_earn_no_warning():
+    """Most rows of training have levels that the column does not keep: those of other rows may be among them."""
+    planes = [f"N{k}" for k in range(96)]
+    found = ColumnMap().fit({"plane": ["N7"] * 5 + planes})
+    (row,) = found.describe()
+    assert (row["form"], [*row["shares"]]) == ("levels", ["N7"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.transform({"plane": planes[50:90]})
+    with pytest.warns(ColumnWarning, match=r"no value of column 'plane' of X is a level .* 'N7', got 'n7'"):
+        found.transform({"plane": ["n7", "n8"] * 200})
