@@ -361,7 +361,8 @@ _RARE, _IDENTIFIER, _TEXT, _SILENT_TEXT = (
     "all levels are rare", "a different value in each row, as identifiers have", "a different text in each row",
     "a different text in each row, by whose words and letters the target is not predicted")
 _ADVICE = {
-    _RARE: "lower min_level_rows to learn from them, or leave the column out",
+    _RARE: "to learn from them, lower min_level_rows of ColumnMap, as by --columns '{\"min_level_rows\": 2}'; or leave "
+           "the column out",
     _IDENTIFIER: "leave the column out, or split it into parts that rows have in common",
     _TEXT: "leave the column out, or give fit the target, which texts are learned by",
     _SILENT_TEXT: "leave the column out, or make columns of what it says",

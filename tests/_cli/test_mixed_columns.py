@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import shlex
 
 import numpy as np
@@ -283,6 +284,16 @@ def test_words_that_make_a_category_of_numbers_are_said(command, folder, words, 
             f"pass {option}\n") in errors
     code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(option))
     assert (code, "categor" in errors, "missing values: price (20 rows)" in errors) == (0, False, True)
+
+
+def test_advice_on_rare_levels_works(command, folder):
+    (folder / "t.csv").write_text("shop,x,y\n" + "".join(
+        f"s{k % 20},{k % 7},{'up' if k % 2 else 'down'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    advice = re.search(r"not used: shop \(all levels are rare: .*, as by (--columns '.*'); or", errors)
+    assert (code, advice is not None) == (0, True), errors
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(advice[1]))
+    assert (code, "not used" in errors) == (0, False)
 
 
 @pytest.mark.parametrize("zero", ["0000-00-00", "00/00/0000", "0000-00-00 00:00:00"])
