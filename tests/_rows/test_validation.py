@@ -290,7 +290,7 @@ def test_names_of_columns():
     assert feature_names(Table(columns=[0, 1])) is None
     assert feature_names(Table(columns=[0, 1]), ["1", "0"]).tolist() == ["0", "1"]
     assert feature_names(ArrowTable(columns=[[1], [2]])).tolist() == ["a", "b"]
-    assert feature_names(Table(columns=["a", "b"], column_names=[1.0, 2.0])).tolist() == ["a", "b"]  # a column of pandas
+    assert feature_names(Table(columns=["a", "b"], column_names=[1.0, 2.0])).tolist() == ["a", "b"]  # of pandas
     assert feature_names(Table(columns=lambda: ["a"])) is None
 
 
