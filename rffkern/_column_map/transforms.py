@@ -280,6 +280,7 @@ def difference(numbers: Double) -> DifferenceForm:
 
 # Weights, in rows, of the overall mean in the target statistic of a level; with the last one all levels are alike.
 _SHRINKAGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 1e12)
+_ROUNDING = 1e-10  # of an error, beside the terms that it is the sum of
 
 
 class Levels(NamedTuple):
@@ -364,6 +365,9 @@ def learn_target(levels: Levels, unit: float) -> tuple[Form, Double] | None:
     # The squared error of p in a cell of weight w and target sum t is w p^2 - 2 p t, less what p does not change.
     errors = np.array([(levels.weights[..., None] * p * p - 2 * p * levels.targets).sum(axis=(0, 1)) for p in held_out])
     best = errors.argmin(axis=0)
+    # Levels of which each is in one fold, as those of groups are, have the same error for any m, but for rounding.
+    size = (levels.weights[..., None] * held_out[-1] ** 2 + 2 * np.abs(held_out[-1] * levels.targets)).sum(axis=(0, 1))
+    best[errors[-1] - errors.min(axis=0) <= _ROUNDING * size] = len(_SHRINKAGES) - 1
     if (best == len(_SHRINKAGES) - 1).all():
         return None
     values = _shrunk(weights, targets, targets.sum(axis=0) / total, np.array(_SHRINKAGES)[best] * unit)
