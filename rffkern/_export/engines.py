@@ -386,8 +386,6 @@ def create_table(table: str, columns: Sequence[SqlColumn]) -> str:
 def of_sql(found: Sequence[Sequence[Any]], keys: Sequence[Any], expected: Results) -> Results:
     """Results of a SELECT: the key, then a label, probabilities and scores, or predictions; `keys` are in order."""
     row_of = {row[0]: row for row in found}
-    if len({*keys}) < len(keys):
-        raise ValueError("the column that identifies rows, which export --key names, has the same value in several")
     ordered = [row_of[key] for key in keys]
     if expected.classes is None:
         n, numbers = expected.answers.shape[1], np.array([row[1:] for row in ordered], dtype=np.float64)
@@ -432,6 +430,9 @@ def _selected(connection: Any, path: str, expected: Results, options: Options) -
     with open(path, encoding="utf-8", newline="") as file:
         found = connection.execute(file.read()).fetchall()
     keys = connection.execute(f"SELECT {quoted(options['key'])} FROM {table_name(options['table'])}").fetchall()
+    if len({*keys}) < len(keys):
+        raise ValueError(f"column {options['key']!r}, which identifies rows, has the same value in several: export with "
+                         "--key and a column that differs from row to row")
     return of_sql(found, [key for key, in keys], expected)
 
 
