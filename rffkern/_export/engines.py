@@ -431,8 +431,8 @@ def _selected(connection: Any, path: str, expected: Results, options: Options) -
         found = connection.execute(file.read()).fetchall()
     keys = connection.execute(f"SELECT {quoted(options['key'])} FROM {table_name(options['table'])}").fetchall()
     if len({*keys}) < len(keys):
-        raise ValueError(f"column {options['key']!r}, which identifies rows, has the same value in several: export with "
-                         "--key and a column that differs from row to row")
+        raise ValueError(f"column {options['key']!r}, which identifies rows, has the same value in several: export "
+                         "with --key and a column that differs from row to row")
     return of_sql(found, [key for key, in keys], expected)
 
 

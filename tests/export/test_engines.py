@@ -94,5 +94,5 @@ def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
     found = ENGINES[engine][1](tmp_path / "named.sql", rows_of(named, X), results_of(named, X), options)
     assert errors_of(found, results_of(named, X)).ulp <= exported.rounding_of(named)
     table["id"][3] = table["id"][5]
-    with pytest.raises(ValueError, match="column 'Id', which identifies .* several: export with --key"):
+    with pytest.raises(ValueError, match=r"column 'Id', which identifies .* several: export with --key"):
         ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)
