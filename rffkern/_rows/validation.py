@@ -89,6 +89,14 @@ def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.o
     return None if texts is None else np.array(texts, dtype=object)
 
 
+def warn_of_order(X: Any, y: Any) -> None:
+    """Warn where X and y are of pandas and have the same index in different orders, which nothing else would show."""
+    if has_members(X, "iloc") and has_members(y, "iloc") and len(X) == len(y) and not X.index.equals(y.index) and (
+            X.index.is_unique and X.index.nlevels == y.index.nlevels and X.index.isin(y.index).all()):
+        warn("X and y have the same index in different orders: rows are matched by position, as everywhere in "
+             "scikit-learn; y.loc[X.index] is in the order of X", DataConversionWarning)
+
+
 def refuse_masked(data: Any, name: str) -> None:
     """Refuse masked values, alone, in an array or in a list of arrays: NumPy would take what stands under the mask."""
     if isinstance(data, (list, tuple)):
