@@ -78,7 +78,7 @@ class Errors(NamedTuple):
     """How far results are from those of the model."""
 
     ulp: float  # of scores, in units in the last place of the larger of |H| and 1
-    scores: float  # the largest difference of scores, over the larger of 1 and the score
+    scores: float  # the largest difference of scores, over the largest of 1 and the scores of an output
     answers: float  # that of answers
     labels: float  # the share of rows with the same label
     contributions: float | None = None  # as of scores
@@ -150,7 +150,9 @@ def errors_of(found: Results, expected: Results) -> Errors:
 
 
 def _largest(got: Array, given: Array) -> float:
-    return float(np.max(np.abs(got - given) / np.maximum(np.abs(given), 1), initial=0))
+    """A number near 0 is the sum of terms of the size of others, whose rounding it has."""
+    size = np.max(np.abs(given), axis=0, initial=1)
+    return float(np.max(np.abs(got - given) / size, initial=0))
 
 
 def _text(label: Any) -> str:
