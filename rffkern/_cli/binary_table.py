@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import stat
 import weakref
 import zipfile
@@ -144,10 +145,11 @@ class ArrowTable:
             else:
                 schema = self._open_file(pyarrow, path.lower().endswith(".parquet") if is_parquet is None
                                          else is_parquet)
-            self._names, self._kinds = list(schema.names), list(schema.types)
+            check_column_names(path, schema.names)
+            self._names = _columns_of(schema)
+            self._kinds = [schema.field(name).type for name in self._names]
         self.columns: list[str] | None = self._names
         self.n_columns = len(self._names)
-        check_column_names(path, self._names)
 
     def _open_file(self, pyarrow: Any, is_parquet: bool) -> Any:
         """The schema of a file; `_batches` reads it."""
@@ -349,6 +351,21 @@ def _read_ipc(pyarrow: Any, file: BinaryIO, names: list[str] | None = None) -> t
     reader = pyarrow.ipc.open_file(file, options=pyarrow.ipc.IpcReadOptions(included_fields=columns,
                                                                            use_threads=False))
     return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
+
+
+# What pandas calls an index without a name.
+_NO_COLUMN = re.compile("__index_level_[0-9]+__")
+
+
+def _columns_of(schema: Any) -> list[str]:
+    """The names of the columns in the order of the data frame, of which pandas writes the index last.
+
+    An index without a name, as rows have that were selected or shuffled, is no column; others come first, as in .csv.
+    """
+    of_index = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
+    first = [name for name in schema.names if name in of_index]
+    return [name for name in [*first, *(name for name in schema.names if name not in first)]
+            if not _NO_COLUMN.fullmatch(name)]
 
 
 @contextlib.contextmanager

@@ -156,7 +156,8 @@ def _open(arguments: argparse.Namespace) -> tuple[Table, Any, list[str]]:
     endings = {ending(file) for file in files}
     if endings == {".parquet"}:
         _check_schemas(files)
-        return open_table(files[0], csv_format(arguments)), dataframe.read_parquet(files), []
+        first = open_table(files[0], csv_format(arguments))
+        return first, dataframe.read_parquet(files, index=False)[first.columns], []
     if not endings <= {".csv", ".csv.gz"}:
         raise UsageError(f"--workers and --dask read .parquet or .csv files, got {', '.join(sorted(endings))}")
     files = [file for file in files if not is_empty(file)] or files

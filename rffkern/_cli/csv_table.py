@@ -21,6 +21,7 @@ from .._column_map.cells import (
     is_missing,
     is_number,
     known_level,
+    looks_missing,
     normal_texts,
     plain_numbers,
     read_column,
@@ -549,13 +550,8 @@ def _as_missing(text: str, others: Sequence[str] = (), end: str = "") -> str:
 
     Others of the column are named beside it, so that one more call is enough.
     """
-    named = [each for each in dict.fromkeys((text, *others)) if _looks_missing(each)][:5]
+    named = [each for each in dict.fromkeys((text, *others)) if looks_missing(each)][:5]
     if text not in named:
         return ""
     meaning = "if it means a missing value" if len(named) == 1 else "if they mean missing values"
     return f"pass --missing={shlex.quote(','.join(named))} {meaning}{end}"
-
-
-def _looks_missing(text: str) -> bool:
-    return (len(text) <= 20 and text.isprintable() and "," not in text and not any(map(str.isdigit, text))
-            and not is_number(text))

@@ -156,6 +156,13 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
         missing = [name for name in names if name not in index]
         if missing:
             alike = written_otherwise(missing[0], index)
+            columns = getattr(fitted_map_of(model), "columns", ())
+            unused = {name for name, column in zip(names, columns, strict=bool(columns)) if not column.forms}
+            if unused.issuperset(missing) and not any(written_otherwise(name, index) for name in missing):
+                each = missing if any("," in name for name in missing) else [",".join(missing)]
+                raise InvalidInputError(f"{table.path}: columns of the model are missing, {shortened(missing)}, which "
+                                        "it does not use: add them without values, or train it with "
+                                        + " ".join(f"--drop {shlex.quote(name)}" for name in each))
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing{alike}"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
                                     f"{shortened(list(map(repr, index)))}"

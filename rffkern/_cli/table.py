@@ -22,6 +22,7 @@ from .._column_map.cells import (
     read_column,
     settled,
     units_of_text,
+    words_among_values,
 )
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
@@ -214,6 +215,8 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
         if reading == Reading() and (units := units_of_text(cells[k])):
             say(f"{path}: column {column_label(columns[k], names)} has numbers with several units ({', '.join(units)})"
                 ", which are read as categories: to have numbers, write all of them in one unit")
+        elif reading == Reading() and types[k].nullable:
+            remark_words(cells[k], columns[k], names, path)
         if reading.kind == NUMERIC and types[k].nullable:
             remark_codes(cells[k], columns[k], names, path)
 
@@ -233,6 +236,14 @@ def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None,
         name = shlex.quote(names[column] if names else str(column))
         say(f"{path}: column {column_label(column, names)} has numbers with leading zeros, such as {code}, which are "
             f"read as numbers; if they are codes, pass --categorical {name}")
+
+
+def remark_words(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:
+    """Say that a column of numbers or dates is read as a category because of few words, which may mean missing."""
+    what, words = words_among_values(cells)
+    if words:
+        say(f"{path}: column {column_label(column, names)} has {what}, but is read as a category because of "
+            f"{', '.join(map(repr, words))}: if that means missing, pass --missing={shlex.quote(','.join(words))}")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

@@ -30,6 +30,9 @@ _CODE = re.compile(r"[+-]?0[0-9].*")
 PADDED = "0[0-9]{2,}"
 _PADDED = re.compile(rf"\s*({PADDED})\s*")
 
+# How MySQL writes a missing date, also in the orders of other programs.
+_ZERO_DATE = re.compile(r"(?:0000([-/.])00\1|00([-/.])00\2(?:00)?)00(?: 00:00(?::00)?)?")
+
 # No and yes, in English, German, French, Spanish and Italian.
 BOOLEANS = ("False", "True")
 _BOOLEAN_WORDS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("nein", "ja"), ("falsch", "wahr"),
@@ -42,6 +45,9 @@ _SHARE_OF_TEXT, _FEW_VALUES = 0.1, 32
 
 # Units that numbers of a column may have so that they are said, and the share of cells with each of two of them.
 _MOST_UNITS, _SHARE_OF_UNIT = 4, 0.05
+
+# Different words at most by which a column of numbers or dates is text so that they are said.
+_MOST_SAID_WORDS = 4
 
 # Words at most that a column of numbers or dates has in place of a value.
 MOST_WORDS = 32
@@ -91,6 +97,12 @@ def padded_number(cells: Iterable[str]) -> str:
 def is_missing(text: str) -> bool:
     """Whether a text means a missing value."""
     return text.strip().lower() in MISSING
+
+
+def looks_missing(text: str) -> bool:
+    """Whether a text that is no value may mean a missing one: short words without digits, and dates of zeros."""
+    return (len(text) <= 20 and text.isprintable() and "," not in text and not is_number(text)
+            and (not any(map(str.isdigit, text)) or _ZERO_DATE.fullmatch(text) is not None))
 
 
 def boolean_levels(texts: Iterable[str]) -> dict[str, str] | None:
@@ -471,6 +483,24 @@ def units_of_text(cells: Sequence[str]) -> list[str]:
     common = [unit for unit, count in counts.items() if count >= _SHARE_OF_UNIT * texts.n_cells]
     are_numbers = counts.total() >= (1 - _SHARE_OF_TEXT) * texts.n_cells
     return sorted(filter(None, counts)) if are_numbers and 1 < len(common) <= len(counts) <= _MOST_UNITS else []
+
+
+def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
+    """What most cells of a column of text are, "numbers" or "dates", and the words for which it is text all the same.
+
+    ("", []) where it has few values, which may be classes, and where such words are many or codes.  Of many cells
+    a sample is looked at.
+    """
+    texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
+    few = len(texts.texts) <= min(_FEW_VALUES, texts.n_cells / 2)
+    readings = {} if few or padded_number(texts.texts) else _candidates(texts, None, ".")
+    best = max(readings, key=readings.__getitem__, default=Reading())
+    if 2 * readings.get(best, 0) < texts.n_cells:
+        return "", []
+    odd = sorted(texts.texts[k] for k in np.flatnonzero(np.isnan(read_texts(texts.texts, best))).tolist())
+    if not 0 < len(odd) <= _MOST_SAID_WORDS or not all(map(looks_missing, odd)):
+        return "", []
+    return "dates" if best.kind == DATE else "numbers", odd
 
 
 def _are_plain(texts: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from .._protocol.arguments import Auto, Check, choice, distinct, number
+from .._protocol.arguments import Auto, Check, choice, distinct, has_members, number
 from .._protocol.docstrings import Attribute, Parameter, describe
 from .._protocol.parameters import Parametrised, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
@@ -217,7 +217,7 @@ class ColumnMap(Parametrised):
             If X lacks a column, has infinite values, or another kind of values than training had in a column.
         """
         fitted_map = self._fitted_map()
-        in_double = X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+        in_double = X.astype(np.float64) if _is_single(X) else X
         mapped = self._transform(in_double, type(self).__name__)
         return contained(self, mapped, fitted_map.output_names, X)
 
@@ -334,9 +334,14 @@ def warn_of_columns(fitted_map: FittedMap) -> None:
              f"model is to be saved, in columns {', '.join(odd[:3])}", ColumnWarning)
 
 
+def _is_single(X: Any) -> bool:
+    """Whether rows are an array, or sparse, of float32; not a data frame, of which `dtype` may be a column."""
+    return not has_members(X, "iloc") and getattr(X, "dtype", None) == np.float32
+
+
 def _like(X: Any, mapped: Double) -> NDArray[Any]:
     """Mapped rows in the precision of the raw ones."""
-    return mapped.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else mapped
+    return mapped.astype(np.float32) if _is_single(X) else mapped
 
 
 def map_rows(column_map: ColumnMap, X: Any, owner: str, name: str = "X") -> Any:

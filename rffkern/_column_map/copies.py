@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
+from .._protocol.arguments import has_members
 from .._protocol.warning import quietly
 from .._rows.copies import are_told_apart, bits_of, first_copies, hashes_of
 from .._rows.row_blocks import RowBlocks
@@ -85,7 +86,7 @@ def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
     and so do rows that a check will refuse.
     """
     X = in_blocks(X)
-    if isinstance(X, RowBlocks) or hasattr(X, "tocsr"):
+    if isinstance(X, RowBlocks) or has_members(X, "tocsr"):
         return sample_weight
     try:
         targets = to_array(y, "y")

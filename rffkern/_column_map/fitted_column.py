@@ -33,6 +33,7 @@ _FORMS_OF: dict[str, dict[str, Callable[..., Form]]] = {
 LARGEST_SLOPE = 1e300  # of an output
 
 _FEWEST_TO_COMPARE = 10  # values of which none is a level of training, for a warning
+_LARGEST_CHANCE = 1e-3  # that they are all of rare levels of training, from which on there is no warning
 
 
 class FittedColumn(NamedTuple):
@@ -128,10 +129,15 @@ class FittedColumn(NamedTuple):
             is_text = np.array([meant.get(text) is not None for text in column.levels], dtype=bool)  # not missing
             cells = column.values[~np.isnan(column.values)].astype(np.intp)
             new = cells[is_text[cells]]
-            if len(new) >= _FEWEST_TO_COMPARE:
+            if len(new) >= _FEWEST_TO_COMPARE and self._chance_of_rare(len(new)) < _LARGEST_CHANCE:
                 warn(f"no value of {name} is a level of training, such as {self.levels[0]!r}, got "
                      f"{column.levels[new[0]]!r}: see whether they are written alike", ColumnWarning)
         return codes
+
+    def _chance_of_rare(self, n_values: int) -> float:
+        """How likely so many values of the training all have rare levels, whose names the column does not keep."""
+        shares = next(form.numbers for form in self.forms if form.name == "levels")
+        return float(1 - shares[: len(self.levels)].sum()) ** n_values if self.has_rare else 0.0
 
     def slopes(self, low: Double, high: Double) -> Double:
         """The largest derivatives of the outputs between two values of each row, (n_outputs, n_rows).

@@ -341,6 +341,8 @@ def build_column(statistics: ColumnStatistics, total: float, unit: float,
         levels, has_rare = found.kept, bool(found.weights[-1].sum() > 0)
         if not levels and np.count_nonzero(statistics.levels.weights.any(axis=1)) > 1:
             reason = _reason_of_rare(statistics.levels, unit, parameters["max_levels"])
+        elif len(levels) > 1:
+            reason = _SILENT_LEVELS
     elif statistics.moments.deviation * _LARGEST_INVERSE <= 1:
         if abs(statistics.moments.mean) >= LARGEST_INTEGER:
             reason = "constant in float64, which rounds integers of 2^53 or more"
@@ -363,14 +365,17 @@ def build_column(statistics: ColumnStatistics, total: float, unit: float,
 _MOST_LISTED = 12
 
 # Why columns are dropped, and what to do.
-_RARE, _IDENTIFIER, _TEXT, _SILENT_TEXT = (
+_RARE, _IDENTIFIER, _TEXT, _SILENT_TEXT, _SILENT_LEVELS = (
     "all levels are rare", "a different value in each row, as identifiers have", "a different text in each row",
-    "a different text in each row, by whose words and letters the target is not predicted")
+    "a different text in each row, by whose words and letters the target is not predicted",
+    "levels by which the target of held-out rows is not predicted")
 _ADVICE = {
-    _RARE: "lower min_level_rows to learn from them, or leave the column out",
+    _RARE: "to learn from them, lower min_level_rows of ColumnMap, as by --columns '{\"min_level_rows\": 2}'; or leave "
+           "the column out",
     _IDENTIFIER: "leave the column out, or split it into parts that rows have in common",
     _TEXT: "leave the column out, or give fit the target, which texts are learned by",
     _SILENT_TEXT: "leave the column out, or make columns of what it says",
+    _SILENT_LEVELS: "leave the column out, or make columns of what levels have in common",
     "too many levels": "leave the column out, or join levels"}
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from .._native.array_types import Double, Indices, NDArray
+from .._protocol.arguments import has_members
 from .._protocol.warning import warn
 from .._rows.row_blocks import RowBlocks, row_slices
 from .._rows.sparse_rows import SparseRows, dense_rows, is_sparse
@@ -48,6 +49,7 @@ from .cells import (
     read_column,
     settled,
     units_of_text,
+    words_among_values,
 )
 
 # The first integer whose neighbour is not a double.
@@ -361,6 +363,8 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
                 if reading == Reading() and (units := units_of_text(each)):
                     warn(f"{text} has numbers with several units ({', '.join(units)}), which are read as categories: "
                          "to have numbers, write all of them in one unit", ColumnWarning)
+                elif reading == Reading():
+                    report_words(each, text)
                 if reading.kind == NUMERIC and (code := padded_number(each)):
                     warn(f"{text} has numbers with leading zeros, such as {code!r}, which are read as numbers; if they "
                          "are codes, name the column in categorical_features, or make it a category, as "
@@ -399,6 +403,14 @@ def report_reading(reading: Reading, name: str, cell: str = "") -> None:
         what = "dates" if reading.kind == DATE else "numbers"
         warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
              "categories, name it in categorical_features", ColumnWarning)
+
+
+def report_words(cells: Cells, name: str) -> None:
+    """Warn of a column of numbers or dates that is a category because of few words, which may mean missing."""
+    what, words = words_among_values(cells)
+    if words:
+        warn(f"{name} has {what}, but is read as a category because of {', '.join(map(repr, words))}: if that means "
+             "missing, write None in place of it; else name the column in categorical_features", ColumnWarning)
 
 
 def is_complete_numeric(X: Any) -> bool:
@@ -510,11 +522,11 @@ def _named_columns(X: Any, name: str) -> tuple[Iterable[Any] | None, list[Any]]:
     refuse_sparse_and_lazy(X, name)
     if isinstance(X, Mapping):
         return X.keys(), list(X.values())
-    if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
+    if has_members(X, "iloc") and hasattr(X, "columns"):  # pandas
         return X.columns, [X.iloc[:, j] for j in range(X.shape[1])]
-    if hasattr(X, "get_columns") and hasattr(X, "columns"):  # polars
+    if has_members(X, "get_columns", "columns"):  # polars
         return X.columns, list(X.get_columns())
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
+    if has_members(X, "column_names", "column"):  # pyarrow
         return X.column_names, [X.column(j) for j in range(len(X.column_names))]
     names = getattr(X, "columns", None)
     array = _two_dimensional(X, name)
@@ -540,7 +552,7 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
         hint = ""
         if array.ndim == 1 and len(array) and isinstance(array[0], Mapping):
             hint = ". Make a table of rows that are dicts by pandas.DataFrame(X), or give a dict of columns"
-        elif hasattr(X, "iloc"):
+        elif has_members(X, "iloc"):
             hint = ". Take a row of a data frame as frame.iloc[[i]], and a column as frame[[name]]"
         elif array.dtype.names is not None:
             hint = OF_RECORDS
@@ -553,16 +565,16 @@ def _two_dimensional(X: Any, name: str) -> NDArray[Any]:
 
 def _raw_column(values: Any, name: str) -> RawColumn | Cells:
     try:
-        if hasattr(values, "to_physical") and hasattr(values, "dtype"):
+        if has_members(values, "to_physical", "dtype"):
             return _of_polars(values, name)
-        if hasattr(values, "null_count") and hasattr(values, "type"):
+        if has_members(values, "null_count", "type"):
             return _of_arrow(values, name)
     except Exception as error:
         if not is_of_tables(error):
             raise
         raise InvalidTypeError(f"{name} must hold numbers, text, booleans or dates, got type "
                                f"{getattr(values, 'type', getattr(values, 'dtype', None))}: {error}") from error
-    if hasattr(values, "to_numpy") and hasattr(values, "array"):
+    if has_members(values, "to_numpy", "array"):
         return _of_pandas(values, name)
     return of_array(_array_of(values, name), name)
 
@@ -578,9 +590,9 @@ def _array_of(values: Any, name: str) -> NDArray[Any]:
 
 def _category_of_integers(values: Any, name: str) -> RawColumn | None:
     """Integers as they are, which float64 may not distinguish, as a category; None for a column of anything else."""
-    if hasattr(values, "to_pylist"):  # pyarrow
+    if has_members(values, "to_pylist"):  # pyarrow
         return category_of_objects(values.to_pylist()) if str(values.type).startswith(("int", "uint")) else None
-    if hasattr(values, "to_physical"):  # polars
+    if has_members(values, "to_physical"):  # polars
         return category_of_objects(values.to_list()) if values.dtype.is_integer() else None
     dtype = getattr(values, "dtype", np.dtype(object))
     if getattr(dtype, "kind", "") not in ("iuO" if isinstance(dtype, np.dtype) else "iu"):

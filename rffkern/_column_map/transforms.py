@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .._native import unfused
-from .._native.array_types import Double
+from .._native.array_types import Double, Indices
 from .sketch import LevelStatistics, Summary
 
 # Kind, what a missing value becomes, and a, b, c, d of forms.h; of a rank and a table c is their largest magnitude.
@@ -357,8 +357,7 @@ def learn_target(levels: Levels, unit: float) -> tuple[Form, Double] | None:
     """
     weights, targets = levels.weights.sum(axis=1), levels.targets.sum(axis=1)
     total = weights.sum()
-    held_out, errors = _held_out(levels, unit)
-    best = errors.sum(axis=1).argmin(axis=0)
+    held_out, _, best = _held_out(levels, unit)
     if (best == len(_SHRINKAGES) - 1).all():
         return None
     values = _shrunk(weights, targets, targets.sum(axis=0) / total, np.array(_SHRINKAGES)[best] * unit)
@@ -375,33 +374,36 @@ def intraclass_correlation(levels: Levels, unit: float) -> float:
     The largest one of all outputs; 0 where the error in held-out folds is not smaller by a standard error over these
     than that of the mean of all.
     """
-    errors = _held_out(levels, unit)[1]
-    best = errors.sum(axis=1).argmin(axis=0)
+    _, errors, best = _held_out(levels, unit)
     gains = errors[-1] - np.take_along_axis(errors, best[None, None], axis=0)[0]
     is_clear = gains.mean(axis=0) > gains.std(axis=0, ddof=1) / math.sqrt(len(gains))
     return float(np.where(is_clear, 1 / (1 + np.array(_SHRINKAGES)[best]), 0.0).max())
 
 
-def _held_out(levels: Levels, unit: float) -> tuple[list[Double], Double]:
-    """For each of `_SHRINKAGES` the statistics of levels by the rows of other folds, and the squared errors of folds.
+def _held_out(levels: Levels, unit: float) -> tuple[list[Double], Double, Indices]:
+    """The statistics of levels by the rows of other folds for each m, their squared errors, and the best m.
 
     Returns
     -------
-    held_out : arrays of shape (n_kept + 1, N_FOLDS, n_outputs)
+    held_out : arrays of shape (n_kept + 1, N_FOLDS, n_outputs), for each of `_SHRINKAGES`
     errors : array of shape (n_shrinkages, N_FOLDS, n_outputs)
-        Less what is the same for all.
+        Of folds, less those of the means of the other folds.
+    best : array of shape (n_outputs,)
+        Indices of `_SHRINKAGES`; the last one where no error is lower, as where each level is in one fold.
     """
     weights, targets = levels.weights.sum(axis=1), levels.targets.sum(axis=1)
     others = weights.sum() - levels.weights.sum(axis=0)
     means = (targets.sum(axis=0) - levels.targets.sum(axis=0)) / np.where(others > 0, others, 1.0)[:, None]
     rest, rest_targets = weights[:, None] - levels.weights, targets[:, None] - levels.targets
     held_out = [_shrunk(rest, rest_targets, means, m * unit) for m in _SHRINKAGES]
-    # The squared error of p in a cell of weight w and target sum t is w p^2 - 2 p t, less what p does not change; of
-    # targets far from 0, nothing is left of differences unless the mean is taken from both.
-    mean = targets.sum(axis=0) / weights.sum()
-    cells = levels.weights[..., None]
-    centred = levels.targets - cells * mean
-    return held_out, np.array([(cells * (p - mean) ** 2 - 2 * (p - mean) * centred).sum(axis=0) for p in held_out])
+    # A statistic d above the mean changes the squared error of a cell of weight w by w d^2 - 2 d times the sum of its
+    # targets above the mean.  Of a level that is in no other fold d is 0, to the last bit.
+    cells, above = levels.weights[..., None], levels.targets - levels.weights[..., None] * means
+    known = rest_targets - rest[..., None] * means
+    errors = np.array([(cells * d**2 - 2 * d * above).sum(axis=0)
+                       for d in (known / (rest[..., None] + m * unit) for m in _SHRINKAGES)])
+    of_all = errors.sum(axis=1)
+    return held_out, errors, np.where(of_all.min(axis=0) < of_all[-1], of_all.argmin(axis=0), len(_SHRINKAGES) - 1)
 
 
 def _shrunk(weights: Double, targets: Double, mean: Double, prior: Double | float) -> Double:

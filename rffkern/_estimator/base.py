@@ -11,7 +11,14 @@ from .._protocol.parameters import Parametrised, not_fitted
 from .._protocol.warning import each_once
 from .._rows.row_blocks import RowBlocks
 from .._rows.sparse_rows import SparseRows, is_sparse
-from .._rows.validation import check_array, check_names, check_sparse_rows, checked_place, feature_names
+from .._rows.validation import (
+    check_array,
+    check_names,
+    check_sparse_rows,
+    checked_place,
+    feature_names,
+    warn_of_order,
+)
 from ..errors import InvalidInputError, TrainingStateError
 from .parameters import COLUMN_MAP_, describe
 
@@ -172,6 +179,7 @@ class Model(Parametrised):
         from .._rows.training_rows import with_eval_set
 
         with each_once():  # several steps read the same table
+            warn_of_order(X, y)
             if self.columns is None:
                 try:
                     return _with_reference(with_eval_set(check(X, y, sample_weight), eval_set))

@@ -78,7 +78,7 @@ class Errors(NamedTuple):
     """How far results are from those of the model."""
 
     ulp: float  # of scores, in units in the last place of the larger of |H| and 1
-    scores: float  # the largest difference of scores, over the larger of 1 and the score
+    scores: float  # the largest difference of scores, over the largest of 1 and the scores of an output
     answers: float  # that of answers
     labels: float  # the share of rows with the same label
     contributions: float | None = None  # as of scores
@@ -150,7 +150,9 @@ def errors_of(found: Results, expected: Results) -> Errors:
 
 
 def _largest(got: Array, given: Array) -> float:
-    return float(np.max(np.abs(got - given) / np.maximum(np.abs(given), 1), initial=0))
+    """A number near 0 is the sum of terms of the size of others, whose rounding it has."""
+    size = np.max(np.abs(given), axis=0, initial=1)
+    return float(np.max(np.abs(got - given) / size, initial=0))
 
 
 def _text(label: Any) -> str:
@@ -386,8 +388,6 @@ def create_table(table: str, columns: Sequence[SqlColumn]) -> str:
 def of_sql(found: Sequence[Sequence[Any]], keys: Sequence[Any], expected: Results) -> Results:
     """Results of a SELECT: the key, then a label, probabilities and scores, or predictions; `keys` are in order."""
     row_of = {row[0]: row for row in found}
-    if len({*keys}) < len(keys):
-        raise ValueError("the column that identifies rows, which export --key names, has the same value in several")
     ordered = [row_of[key] for key in keys]
     if expected.classes is None:
         n, numbers = expected.answers.shape[1], np.array([row[1:] for row in ordered], dtype=np.float64)
@@ -432,6 +432,9 @@ def _selected(connection: Any, path: str, expected: Results, options: Options) -
     with open(path, encoding="utf-8", newline="") as file:
         found = connection.execute(file.read()).fetchall()
     keys = connection.execute(f"SELECT {quoted(options['key'])} FROM {table_name(options['table'])}").fetchall()
+    if len({*keys}) < len(keys):
+        raise ValueError(f"column {options['key']!r}, which identifies rows, has the same value in several: export "
+                         "with --key and a column that differs from row to row")
     return of_sql(found, [key for key, in keys], expected)
 
 

@@ -20,7 +20,7 @@ from .engines import ENGINES, Engine, Results, Rows, errors_of
 
 FORMAT = 1
 
-# The largest difference of a score, over the larger of 1 and the score, by the precision of the file.
+# The largest difference of a score, over the largest of 1 and the scores of the output, by the precision of the file.
 TOLERANCES = {"double": 1e-9, "single": 1e-3}
 
 _OF_CONTRIBUTIONS = "largest_difference_of_contributions"

@@ -152,3 +152,11 @@ def check_choice(name: str, value: Any, choices: Iterable[str | bool]) -> Any:
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def has_members(data: Any, *names: str) -> bool:
+    """Whether the type of data has all of these attributes; an instance of a data frame has those of its columns too.
+
+    So is recognised what no package is imported for: data frames, sparse matrices and queries.
+    """
+    return all(hasattr(type(data), name) for name in names)

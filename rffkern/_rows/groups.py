@@ -47,7 +47,7 @@ def check_groups(groups: Any, n_samples: int) -> Indices:
     else:
         missing = np.flatnonzero(array != array).tolist()  # NaN and NaT
     if missing:
-        raise InvalidInputError(f"groups must name a group for each row, got {values[missing[0]]!r} at row "
+        raise InvalidInputError(f"groups must name a group for each row, got {array[missing[:1]].tolist()[0]!r} at row "
                                 f"{missing[0]}: give rows that belong to no group a group of their own")
     if not objects:
         return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._native import scoring
 from .._native.array_types import Indices, NDArray
+from .._protocol.arguments import has_members
 from ..errors import InvalidInputError, InvalidTypeError
 
 # Bytes that sparse rows may take where all are made dense together, and about how many numbers a block of them has.
@@ -24,9 +25,9 @@ def is_sparse(data: Any) -> bool:
 
     Columns count as sparse where their empty cells are 0; where these are missing values, no cell is empty.
     """
-    if hasattr(data, "nnz") and hasattr(data, "toarray"):
+    if has_members(data, "nnz", "toarray"):
         return True
-    dtypes = getattr(data, "dtypes", None) if hasattr(data, "iloc") and hasattr(data, "columns") else None
+    dtypes = getattr(data, "dtypes", None) if has_members(data, "iloc") and hasattr(data, "columns") else None
     return dtypes is not None and len(dtypes) > 0 and all(
         type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 and dtype.kind in "biuf" for dtype in dtypes)
 
@@ -57,9 +58,9 @@ class SparseRows:
         """The same of whatever `is_sparse`, in any format; cells that are given several times are added up."""
         if isinstance(X, cls):
             return X
-        if hasattr(X, "iloc"):
+        if has_members(X, "iloc"):
             return cls._of_frame(X, name)
-        if not hasattr(X, "tocsr"):
+        if not has_members(X, "tocsr"):
             raise InvalidTypeError(f"{name} must be sparse rows with a method tocsr, as matrices of SciPy have, got a "
                                    f"{type(X).__name__}: call its toarray()")
         if len(X.shape) != 2:

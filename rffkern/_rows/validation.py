@@ -10,6 +10,7 @@ import numpy as np
 
 from .._native import scoring
 from .._native.array_types import Double, Indices, NDArray
+from .._protocol.arguments import has_members
 from .._protocol.warning import warn
 from ..errors import DataConversionWarning, InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, dense_rows, is_sparse
@@ -78,15 +79,22 @@ def checked_place(what: str, place: int, names: Sequence[str] | None) -> int:
 
 def feature_names(X: Any, expected: Iterable[str] | None = None) -> NDArray[np.object_] | None:
     """Column names of a data frame, by `texts_of_names`, as an object array."""
-    if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
+    if is_query(X):
         return None  # a query of polars, which would warn that it is run to find them
     # In pyarrow `columns` are the data and `column_names` the names.
-    names = getattr(X, "column_names", None)
-    names = getattr(X, "columns", None) if names is None else names
+    names = X.column_names if has_members(X, "column_names") else getattr(X, "columns", None)
     if names is None or callable(names):
         return None
     texts = texts_of_names(names, expected)
     return None if texts is None else np.array(texts, dtype=object)
+
+
+def warn_of_order(X: Any, y: Any) -> None:
+    """Warn where X and y are of pandas and have the same index in different orders, which nothing else would show."""
+    if has_members(X, "iloc") and has_members(y, "iloc") and len(X) == len(y) and not X.index.equals(y.index) and (
+            X.index.is_unique and X.index.nlevels == y.index.nlevels and X.index.isin(y.index).all()):
+        warn("X and y have the same index in different orders: rows are matched by position, as everywhere in "
+             "scikit-learn; y.loc[X.index] is in the order of X", DataConversionWarning)
 
 
 def refuse_masked(data: Any, name: str) -> None:
@@ -111,11 +119,16 @@ def to_array(data: Any, name: str) -> NDArray[Any]:
             if isinstance(error, (ValueError, TypeError)):
                 raise InvalidInputError(f"{name} must be a rectangular array: {error}") from error
             raise
-        if hasattr(data, "get_columns"):  # a data frame of polars
+        if has_members(data, "get_columns"):  # a data frame of polars
             return np.column_stack([to_array(column, name) for column in data.get_columns()])
         if "128" in str(getattr(data, "dtype", "")):
             return np.array(data.to_list(), dtype=object)
         raise InvalidTypeError(f"{name} must be of a type that NumPy has: {error}") from error
+
+
+def is_query(data: Any) -> bool:
+    """Whether data are a query of polars that has not been run."""
+    return has_members(data, "collect_schema") and not has_members(data, "get_columns")
 
 
 def is_of_tables(error: Exception) -> bool:
@@ -127,7 +140,7 @@ def refuse_sparse_and_lazy(data: Any, name: str) -> None:
     """Refuse sparse data and queries of polars that have not been run, saying how to give them."""
     if is_sparse(data):
         raise InvalidTypeError(f"{name} must be a dense array, got a sparse {type(data).__name__}: call its toarray()")
-    if hasattr(data, "collect_schema") and not hasattr(data, "get_columns"):
+    if is_query(data):
         raise InvalidTypeError(f"{name} must be a table in memory, got a {type(data).__name__}: call its collect()")
 
 

@@ -132,6 +132,27 @@ def saved(tmp_path, pyarrow):
     return save
 
 
+def test_the_index_of_pandas(command, folder, rng, pyarrow):
+    """It is no column where it has no name, as that of shuffled rows, and else the first, as in .csv."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": rng.standard_normal(40), "b": rng.standard_normal(40)})
+    frame["y"] = np.where(frame["a"] > 0, "yes", "no")
+    shuffled = frame.sample(frac=1, random_state=0)
+    shuffled.to_parquet(folder / "shuffled.parquet")
+    shuffled.to_csv(folder / "shuffled.csv", index=False)
+    named = shuffled.rename_axis("id")
+    named.to_parquet(folder / "named.parquet")
+    named.to_csv(folder / "named.csv")
+    for name, columns in (("shuffled", ["a", "b", "y"]), ("named", ["id", "a", "b", "y"])):
+        assert open_table(str(folder / f"{name}.parquet")).columns == columns
+        for ending in ("csv", "parquet"):
+            code, _, errors = command("fit", f"{name}.{ending}", "-o", f"{ending}.npz", "--set", "n_estimators=5")
+            assert code == 0, errors
+        assert (folder / "csv.npz").read_bytes() == (folder / "parquet.npz").read_bytes()
+        assert command("predict", "csv.npz", f"{name}.parquet", "-o", "o.csv", "--keep", "y")[0] == 0
+        assert (folder / "o.csv").read_text().split("\n")[1].startswith(f"{shuffled['y'].iloc[0]},")
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_all_kinds_of_files(saved, rng, name, monkeypatch):
     monkeypatch.setattr(binary_table, "BLOCK_ROWS", 3)

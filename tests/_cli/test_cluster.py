@@ -129,6 +129,20 @@ def test_what_is_said_of_columns(address, frame, tmp_path, capsys, ending):
         assert said.count(text) == 1, said
 
 
+@pytest.mark.parametrize("name", [None, "number"])
+def test_the_index_of_pandas(address, frame, tmp_path, capsys, name):
+    """It is no column where it has no name, and else the first: not the target."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    frame.drop(columns="price").sample(frac=1, random_state=0).rename_axis(name).to_parquet(folder / "part-0.parquet")
+    output = str(tmp_path / "m.npz")
+    arguments = ["fit", str(folder), "-o", output, "--dask", address, "--set", "n_estimators=5", "--set", "n_bags=2"]
+    assert main(arguments) == 0
+    names = rffkern.load(output).feature_names_in_.tolist()
+    assert names == ["number"] * (name is not None) + ["size", "colour", "day"]
+    capsys.readouterr()
+
+
 def test_processes_here(frame, tmp_path):
     folder, output = write(frame, tmp_path / "rows", "parquet"), str(tmp_path / "m.npz")
     assert main(["fit", folder, "-o", output, "--workers", "1", "--target", "buys", "--model", "gbrff2"]) == 0

@@ -3,6 +3,8 @@
 import csv
 import gzip
 import io
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -268,6 +270,45 @@ def test_numbers_of_several_units_are_said(command, folder):
     assert code == 0
     assert ("t.csv: column 0 (volume) has numbers with several units (k, m), which are read as categories: to have "
             "numbers, write all of them in one unit\n") in errors
+
+
+@pytest.mark.parametrize(("words", "said", "option"), [
+    (["-"], "'-'", "--missing=-"), (["not known", "-"], "'-', 'not known'", "--missing='-,not known'")])
+def test_words_that_make_a_category_of_numbers_are_said(command, folder, words, said, option):
+    (folder / "t.csv").write_text("price,x,y\n" + "".join(
+        f"{words[k // 4 % len(words)] if k % 4 == 0 else k / 4},{k % 7},{'up' if k % 2 else 'down'}\n"
+        for k in range(80)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    assert code == 0
+    assert (f"t.csv: column 0 (price) has numbers, but is read as a category because of {said}: if that means missing, "
+            f"pass {option}\n") in errors
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(option))
+    assert (code, "categor" in errors, "missing values: price (20 rows)" in errors) == (0, False, True)
+
+
+def test_advice_on_rare_levels_works(command, folder):
+    (folder / "t.csv").write_text("shop,x,y\n" + "".join(
+        f"s{k % 20},{k % 7},{'up' if k % 2 else 'down'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    advice = re.search(r"not used: shop \(all levels are rare: .*, as by (--columns '.*'); or", errors)
+    assert (code, advice is not None) == (0, True), errors
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(advice[1]))
+    assert (code, "not used" in errors) == (0, False)
+
+
+@pytest.mark.parametrize("zero", ["0000-00-00", "00/00/0000", "0000-00-00 00:00:00"])
+def test_dates_of_zeros_may_be_missing(command, folder, zero):
+    """As MySQL writes them."""
+    form = "{1:02d}/{0:02d}/2024" if "/" in zero else "2024-{0:02d}-{1:02d}"
+    days = [form.format(k % 12 + 1, k % 27 + 1) if k % 20 else zero for k in range(80)]
+    (folder / "t.csv").write_text("day,x,y\n" + "".join(
+        f"{day},{k % 7},{'up' if k % 2 else 'down'}\n" for k, day in enumerate(days)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+    option = f"--missing={shlex.quote(zero)}"
+    assert (code, f"got {zero!r}: most of the first cells of the column are dates; pass {option} if it means" in errors
+            ) == (65, True)
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", *shlex.split(option))
+    assert (code, "missing values: day (4 rows)" in errors) == (0, True)
 
 
 def test_gaps_of_arrays(command, folder, table):

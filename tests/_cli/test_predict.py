@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import shlex
 import subprocess
 import sys
 
@@ -218,6 +219,28 @@ def test_a_column_that_is_written_otherwise_is_named(command, with_ids, folder):
     code, _, errors = command("predict", "m.npz", "ids.csv")
     assert code == 65
     assert "column 'width' of the model is missing (got 'Width': rename it); got 'depth'" in errors
+
+
+@pytest.mark.parametrize(("none", "options"), [
+    ("none", "--drop number,none"), ("none, (so far)", "--drop number --drop 'none, (so far)'")])
+def test_missing_columns_that_the_model_does_not_use(command, folder, none, options):
+    """The advice works either way."""
+    rows = [(f"n{k}", "", k % 7, "up" if k % 7 > 3 else "down") for k in range(60)]
+    for name, places in (("t", (0, 1, 2, 3)), ("some", (2,)), ("few", (1,))):
+        header = ("number", f'"{none}"', "x", "y")
+        (folder / f"{name}.csv").write_text("".join(
+            ",".join(str(row[j]) for j in places) + "\n" for row in [header, *rows]))
+    assert command("fit", "t.csv", "-o", "p.npz")[0] == 0
+    code, _, errors = command("predict", "p.npz", "some.csv")
+    assert (code, f"some.csv: columns of the model are missing, number, {none}, which it does not use: add them "
+            f"without values, or train it with {options} [" in errors) == (65, True)
+    (folder / "added.csv").write_text(f'number,"{none}",x\n' + "".join(f",,{row[2]}\n" for row in rows))
+    expected = command("predict", "p.npz", "t.csv")
+    assert command("predict", "p.npz", "added.csv")[:2] == expected[:2]
+    assert command("fit", "t.csv", "-o", "q.npz", *shlex.split(options))[0] == 0
+    assert command("predict", "q.npz", "some.csv")[0] == 0
+    code, _, errors = command("predict", "p.npz", "few.csv")
+    assert (code, "column 'number' of the model is missing, and 1 more" in errors) == (65, True)
 
 
 def test_rows_without_column_names_say_how_to_read_them(command, folder, table):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rffkern import ColumnMap, ColumnWarning
+from rffkern import ColumnMap, ColumnWarning, FourierBoostingRegressor
 from rffkern._column_map import transforms
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
@@ -120,6 +120,28 @@ def test_numbers_that_no_form_has_are_refused(form, numbers, message):
         getattr(transforms, form)(np.array(numbers, float), ("a", "b", "c"))
 
 
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_levels_that_are_in_one_fold_each_have_no_target_statistics(rng, n_outputs):
+    """As those of the groups that are held out as a whole: of these rows none say anything, whatever m rounds to."""
+    for _ in range(20):
+        weights, targets = np.zeros((50, N_FOLDS)), np.zeros((50, N_FOLDS, n_outputs))
+        weights[np.arange(50), np.arange(50) % N_FOLDS] = rng.integers(1, 9, 50)
+        targets[np.arange(50), np.arange(50) % N_FOLDS] = rng.standard_normal((50, n_outputs)) * 10
+        facts = LevelStatistics(tuple(f"level {k:02d}" for k in range(50)), weights, targets)
+        assert learn_target(Levels.of(facts, 1, None), 1.0) is None
+
+
+def test_a_column_of_the_groups_does_not_mislead(rng):
+    """Rows of these groups are predicted as without the column, which tells nothing of other groups."""
+    groups = np.repeat(np.arange(40), 8)
+    X = {"x": rng.standard_normal(320), "group": [f"g{k}" for k in groups]}
+    y = X["x"] + rng.standard_normal(40)[groups]
+    with pytest.warns(ColumnWarning, match="'group' .levels by which the target of held-out rows is not pred"):
+        model = FourierBoostingRegressor(30, random_state=0).fit(X, y, groups=groups)
+    without = FourierBoostingRegressor(30, random_state=0).fit({"x": X["x"]}, y, groups=groups)
+    assert model.score(X, y) > without.score({"x": X["x"]}, y) - 0.05
+
+
 def test_values_of_which_none_is_a_level_of_training_earn_a_warning():
     found = ColumnMap().fit({"zip": ["01234", "04321", "x"] * 10})
     with pytest.warns(ColumnWarning, match=r"no value of column 'zip' of X is a level .* '01234', got '1234'"):
@@ -129,3 +151,16 @@ def test_values_of_which_none_is_a_level_of_training_earn_a_warning():
         found.transform({"zip": ["other"] * 9})
         found.transform({"zip": ["other"] * 20 + ["x"]})
         found.transform({"zip": [None] * 20})
+
+
+def test_values_of_rare_levels_earn_no_warning():
+    """Most rows of training have levels that the column does not keep: those of other rows may be among them."""
+    planes = [f"N{k}" for k in range(96)]
+    found = ColumnMap().fit({"plane": ["N7"] * 5 + planes})
+    (row,) = found.describe()
+    assert (row["form"], [*row["shares"]]) == ("levels", ["N7"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.transform({"plane": planes[50:90]})
+    with pytest.warns(ColumnWarning, match=r"no value of column 'plane' of X is a level .* 'N7', got 'n7'"):
+        found.transform({"plane": ["n7", "n8"] * 200})

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from helpers.tables import CONTENT, TABLES, same_table, table_of
 
-from rffkern import ColumnMap, ColumnWarning, GBRFF2Classifier, InvalidInputError, RowBlocks
+from rffkern import (
+    ColumnMap,
+    ColumnWarning,
+    FourierBoostingClassifier,
+    GBRFF2Classifier,
+    InvalidInputError,
+    RowBlocks,
+    dumps,
+    loads,
+)
 from rffkern._column_map.cells import CATEGORY, Reading
 from rffkern._column_map.tables import check_table, is_complete_numeric, read_table
 from rffkern.errors import InvalidTypeError
@@ -84,6 +93,27 @@ def test_numbers_of_several_units_are_warned_of(form, units):
     assert [str(each.message) for each in found] == ([] if not units else [
         f"column 'volume' of X has numbers with several units ({', '.join(units)}), which are read as categories: to "
         "have numbers, write all of them in one unit"])
+
+
+@pytest.mark.parametrize(("form", "what", "words"), [
+    (["{}.5", "{}", "-"], "numbers", "'-'"), (["{}", "{} kg", "{} kg", "low", "high"], "numbers", "'high', 'low'"),
+    (["20{:02d}-01-31", "-", "20{:02d}-02-01"], "dates", "'-'"),
+    (["20{:02d}-01-31", "20{:02d}-01-30", "0000-00-00"], "dates", "'0000-00-00'"),
+    (["{}", "a", "b", "c", "d", "e"], "", ""), (["{}", "x1"], "", ""), (["{:03d}", "-"], "", ""),
+    (["{}", "-", "-"], "", "")])
+def test_words_that_make_a_category_of_numbers_are_warned_of(form, what, words):
+    """Not if these are codes, or many."""
+    cells = [form[k % len(form)].format(k) for k in range(99)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        (column,) = read_table({"price": cells}).columns
+        read_table({"price": cells}, categorical=["price"])
+    assert column.kind == "category"
+    assert [str(each.message) for each in found] == ([] if not what else [
+        f"column 'price' of X has {what}, but is read as a category because of {words}: if that means missing, write "
+        "None in place of it; else name the column in categorical_features"])
+    (column,) = read_table({"price": [None if cell in words else cell for cell in cells]}).columns
+    assert column.kind == {"numbers": "numeric", "dates": "date", "": "category"}[what]
 
 
 def test_a_series_is_no_table():
@@ -198,3 +228,24 @@ def test_what_is_complete_and_numeric(tmp_path):
                   np.array([["a"], ["b"]]), np.array([[True], [False]]), np.array([[1.0, True]], dtype=object),
                   {"a": [1.0, 2.0]}, np.array([["2020-01-01"]], "M8[D]"), np.array([[1]], "m8[s]")):
         assert not is_complete_numeric(table)
+
+
+@pytest.mark.parametrize("names", [
+    ["dtype"], ["column_names"], ["column_names", "column"], ["collect_schema"], ["nnz", "toarray", "tocsr"],
+    ["get_columns"], ["type", "null_count"], ["to_physical", "indices", "indptr"], ["T", "shape", "columns", "dtypes"]])
+@pytest.mark.parametrize("family", [FourierBoostingClassifier, GBRFF2Classifier])
+def test_columns_with_the_names_of_attributes(rng, family, names):
+    """A data frame of pandas has its columns as attributes, by which it must not be taken for another table."""
+    pandas = pytest.importorskip("pandas")
+    y = np.where(rng.random(40) < 0.5, "a", "b")
+    for values in (rng.standard_normal((40, len(names))), rng.choice(["u", "v"], (40, len(names)))):
+        frame = pandas.DataFrame(values, columns=names).assign(x=rng.standard_normal(40))
+        plain = frame.rename(columns={name: f"column {k}" for k, name in enumerate(names)})
+        weight = np.ones(40)
+        found, expected = (family(5, random_state=0).fit(each, y, sample_weight=weight) for each in (frame, plain))
+        assert found.feature_names_in_.tolist() == [*names, "x"]
+        np.testing.assert_array_equal(found.predict_proba(frame), expected.predict_proba(plain))
+        again = loads(dumps(found))
+        np.testing.assert_array_equal(again.predict_proba(frame), found.predict_proba(frame))
+        np.testing.assert_array_equal(ColumnMap().fit(frame).transform(frame),
+                                      ColumnMap().fit(plain).transform(plain))

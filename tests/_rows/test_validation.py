@@ -279,13 +279,18 @@ class Table:
         vars(self).update(attributes)
 
 
+class ArrowTable(Table):
+    column_names = ("a", "b")
+
+
 def test_names_of_columns():
     assert feature_names(X) is None
     assert feature_names(Table(columns=["a", "b"])).tolist() == ["a", "b"]
     assert feature_names(Table(columns=["a", 3])).tolist() == ["a", "3"]
     assert feature_names(Table(columns=[0, 1])) is None
     assert feature_names(Table(columns=[0, 1]), ["1", "0"]).tolist() == ["0", "1"]
-    assert feature_names(Table(columns=[[1], [2]], column_names=["a", "b"])).tolist() == ["a", "b"]
+    assert feature_names(ArrowTable(columns=[[1], [2]])).tolist() == ["a", "b"]
+    assert feature_names(Table(columns=["a", "b"], column_names=[1.0, 2.0])).tolist() == ["a", "b"]  # of pandas
     assert feature_names(Table(columns=lambda: ["a"])) is None
 
 

@@ -1,5 +1,7 @@
 """Every family with a ColumnMap between it and a raw table."""
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers.families import (
@@ -14,7 +16,7 @@ from helpers.families import (
     same_state,
 )
 
-from rffkern import ColumnMap, InvalidInputError, NotFittedError, RowBlocks, load, save
+from rffkern import ColumnMap, DataConversionWarning, InvalidInputError, NotFittedError, RowBlocks, load, save
 from rffkern._estimator import columns as column_choice
 from rffkern._estimator.registry import FAMILIES
 from rffkern._estimator.tasks import Regressor
@@ -112,6 +114,24 @@ def test_a_later_fit_without_a_map_forgets_it(family, mapped):
     answers(plain, X)
     with pytest.raises(InvalidInputError):
         answers(plain, TABLE)
+
+
+@pytest.mark.parametrize("columns", [None, ColumnMap(FORMS)])
+def test_rows_and_targets_in_different_orders_earn_a_warning(family, columns):
+    """Only where the index of pandas is that of the same rows."""
+    pandas = pytest.importorskip("pandas")
+    model = small(family, columns=columns)
+    frame = pandas.DataFrame(X[:60], columns=[f"x{j}" for j in range(X.shape[1])])
+    y = pandas.Series(target_of(family)[:60])
+    order = np.random.default_rng(0).permutation(60)
+    with pytest.warns(DataConversionWarning, match="have the same index in different orders: rows") as found:
+        model.fit(frame.iloc[order], y)
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataConversionWarning)
+        for rows, targets in ((frame.iloc[order], y[order]), (frame, y.set_axis(order + 1)), (frame, y.tolist()),
+                              (frame.iloc[order], y.to_numpy())):
+            small(family, columns=columns).fit(rows, targets)
 
 
 def test_single_precision_is_kept(family):

@@ -8,6 +8,7 @@ from helpers.exported_tables import CASES, case_of
 
 import rffkern
 from rffkern import InvalidInputError
+from rffkern._export.engines import Results
 
 QUICK = ("dates and their differences, regression", "hostile names, levels and labels")
 SLOW = {"node", "node, script of the page", "duckdb"}
@@ -94,5 +95,15 @@ def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
     found = ENGINES[engine][1](tmp_path / "named.sql", rows_of(named, X), results_of(named, X), options)
     assert errors_of(found, results_of(named, X)).ulp <= exported.rounding_of(named)
     table["id"][3] = table["id"][5]
-    with pytest.raises(ValueError, match="has the same value in several"):
+    with pytest.raises(ValueError, match=r"column 'Id', which identifies .* several: export with --key"):
         ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)
+
+
+def test_differences_are_measured_by_the_size_of_scores():
+    """Rounding of scores of 1e6 is no error of one near 0, and scores below 1 have no smaller unit."""
+    given = np.array([[2e6, 0.5], [1e-3, 1e-3]])
+    expected = Results(None, given)
+    for difference, sizes in (([[0, 0], [1e-8, 0]], 2e6), ([[0, 0], [0, 1e-8]], 1.0)):
+        errors = errors_of(Results(None, given + difference), expected)
+        assert errors.scores == errors.answers == pytest.approx(1e-8 / sizes, rel=1e-6)
+    assert np.isnan(errors_of(Results(None, np.full((2, 2), np.nan)), expected).scores)
