@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native import unfused
+from .._native import scoring
 from .._native.array_types import Double, NDArray, Real
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
@@ -66,7 +66,7 @@ class FormArrays(NamedTuple):
             outputs = [outputs[k] for k in np.argsort(values.sources, kind="stable").tolist()]
         numbers = np.array([(each.entry[1], each.divisor, *each.entry[2:]) for each in outputs])
         return cls(
-            starts.astype(np.intp), np.array([unfused.KINDS[each.entry[0]] for each in outputs], np.intp),
+            starts.astype(np.intp), np.array([scoring.KINDS[each.entry[0]] for each in outputs], np.intp),
             numbers.reshape(-1, 6), np.array([len(each.knots) for each in outputs], np.intp),
             np.concatenate([_NONE, *(each.knots for each in outputs)]),
             np.concatenate([_NONE, *(each.heights for each in outputs)]))
@@ -81,8 +81,8 @@ class CompiledMap:
     def __init__(self, columns: tuple[FittedColumn, ...]) -> None:
         self._columns = columns
         # The kernel does not impute missing values from other columns.
-        self._refused = unfused.UNBOUNDED | (unfused.MISSING if any(each.imputations for each in columns) else 0)
-        self._kernel = unfused.ColumnForms(*FormArrays.of(columns))
+        self._refused = scoring.UNBOUNDED | (scoring.MISSING if any(each.imputations for each in columns) else 0)
+        self._kernel = scoring.ColumnForms(*FormArrays.of(columns))
 
     @classmethod
     def of(cls, columns: tuple[FittedColumn, ...]) -> Self | None:
@@ -104,8 +104,8 @@ class CompiledMap:
         """
         n_outputs = self._kernel.n_outputs
         n_threads = check_n_threads(n_threads, len(X) * (X.shape[1] + n_outputs) * _WORK)
-        scratch = np.empty((n_threads, unfused.scratch_size(*X.shape)))
-        found = unfused.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
+        scratch = np.empty((n_threads, scoring.scratch_size(*X.shape)))
+        found = scoring.map_rows(self._kernel, X, _LIMITS[X.dtype], out, scratch, n_threads)
         return not found & self._refused
 
     def map(self, X: Any, n_threads: int | None = None) -> Real | None:
@@ -149,7 +149,7 @@ def mapped_values(columns: Sequence[FittedColumn], values: Sequence[Double]) -> 
 def compiled_function(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Double]], Double]:
     """The same as a function of values, which several blocks of rows share."""
     layout = Values.of(columns)
-    kernel = unfused.ColumnForms(*FormArrays.of(columns, layout))
+    kernel = scoring.ColumnForms(*FormArrays.of(columns, layout))
     places = np.argsort(np.argsort(layout.sources, kind="stable"))  # where the kernel has each output
     in_order = bool((np.diff(layout.sources) >= 0).all())
 
@@ -165,7 +165,7 @@ def compiled_function(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Dou
             rows[:, place] = rows[:, j] - rows[:, other] if len(columns) > 1 else np.nan
             place += 1
         out = np.empty((len(rows), len(places), 1))
-        unfused.map_rows(kernel, rows, np.inf, out, np.empty((1, unfused.scratch_size(*rows.shape))), 1)
+        scoring.map_rows(kernel, rows, np.inf, out, np.empty((1, scoring.scratch_size(*rows.shape))), 1)
         return out[:, :, 0].T if in_order else out[:, places, 0].T
 
     return mapped

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._native import unfused
+from .._native import scoring
 from .._native.array_types import Double, Indices, NDArray
 from .._rows.scaling import power_of_two
 
@@ -62,7 +62,7 @@ def compressed(summary: Summary, n_entries: int) -> Summary:
 def merged(a: Summary, b: Summary, n_entries: int) -> Summary:
     """The summary of the values of both, in n_entries at most."""
     values, weights = np.empty((2, len(a.values) + len(b.values)))
-    n_found = unfused.merge_summaries(*a, *b, n_entries, values, weights)
+    n_found = scoring.merge_summaries(*a, *b, n_entries, values, weights)
     return Summary(values[:n_found].copy(), weights[:n_found].copy())
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native import unfused
+from .._native import scoring
 from .._native.array_types import Double, Indices
 from .sketch import LevelStatistics, Summary
 
@@ -253,7 +253,7 @@ def date_parts(seconds: Double) -> dict[str, tuple[Double, float]]:
 def part(name: str, numbers: Double) -> Form:
     """Sine and cosine of the time of day, the day of the week or the day of the year."""
     require(numbers.size == 0, "a part of a date has no numbers")
-    which = float(unfused.DATE_PARTS[name])
+    which = float(scoring.DATE_PARTS[name])
     return Form(name, numbers, (f"{name}_sin", f"{name}_cos"),
                 [("part", 0.0, which, shift, 0.0, 0.0) for shift in (0.5, 0.0)])
 

@@ -7,7 +7,7 @@ from helpers.packing import DTYPES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._native import simd, unfused
+from rffkern._native import scoring, simd
 
 LIMIT = 2.0**1022
 NO_KNOTS = np.empty(0)
@@ -20,14 +20,14 @@ def map_columns(columns, X, width=1, n_threads=1, limit=LIMIT):
     A form is (kind, numbers) or (kind, numbers, knots, heights).
     """
     forms = [(*form, NO_KNOTS, NO_KNOTS)[:4] for column in columns for form in column]
-    kernel = unfused.ColumnForms(
-        np.cumsum([0, *map(len, columns)]), np.array([unfused.KINDS[form[0]] for form in forms], np.intp),
+    kernel = scoring.ColumnForms(
+        np.cumsum([0, *map(len, columns)]), np.array([scoring.KINDS[form[0]] for form in forms], np.intp),
         np.array([form[1] for form in forms], float).reshape(-1, 6),
         np.array([len(form[2]) for form in forms], np.intp),
         *(np.concatenate([NO_KNOTS, *(form[k] for form in forms)]) for k in (2, 3)))
     out = np.full((-(-len(X) // width), len(forms), width), 7.0, X.dtype)
-    scratch = np.empty((n_threads, unfused.scratch_size(*X.shape)))
-    found = unfused.map_rows(kernel, X, limit, out, scratch, n_threads)
+    scratch = np.empty((n_threads, scoring.scratch_size(*X.shape)))
+    found = scoring.map_rows(kernel, X, limit, out, scratch, n_threads)
     return out, found
 
 
@@ -76,7 +76,7 @@ def test_ranks(n_knots, seed):
         finally:
             simd.select(before)
         assert_same_bits(out[:, :, 0], expected)
-        assert found == unfused.MISSING
+        assert found == scoring.MISSING
 
 
 @pytest.mark.parametrize("n_knots", [65_534, 65_536, 70_000, 140_000])
@@ -112,7 +112,7 @@ def test_layouts(dtype, n_rows):
     for given_rows in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1].copy()[::-1]):
         out, found = map_columns(columns, given_rows, n_threads=3)
         assert_same_bits(out[:, :, 0], expected)
-        assert found == unfused.MISSING
+        assert found == scoring.MISSING
     for width in (16, 32, 64, 128):
         tiles, _ = map_columns(columns, X, width, n_threads=2)
         rows = tiles.transpose(0, 2, 1).reshape(-1, expected.shape[1])
@@ -151,8 +151,8 @@ def test_extreme_values_stay_finite():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("place", [(0, 0), (4999, 1), (2047, 1)])
 @pytest.mark.parametrize(("value", "expected"), [
-    (np.nan, unfused.MISSING), (np.inf, unfused.UNBOUNDED), (-np.inf, unfused.UNBOUNDED),
-    (101.0, unfused.UNBOUNDED), (-101.0, unfused.UNBOUNDED), (100.0, 0), (-100.0, 0)])
+    (np.nan, scoring.MISSING), (np.inf, scoring.UNBOUNDED), (-np.inf, scoring.UNBOUNDED),
+    (101.0, scoring.UNBOUNDED), (-101.0, scoring.UNBOUNDED), (100.0, 0), (-100.0, 0)])
 def test_gaps_and_unbounded_values_are_found(dtype, place, value, expected):
     """In columns without forms too."""
     X = np.zeros((5000, 2), dtype)
@@ -161,7 +161,7 @@ def test_gaps_and_unbounded_values_are_found(dtype, place, value, expected):
     X[place] = value
     assert map_columns(columns, X, limit=100.0)[1] == expected
     X[0, 1], X[1, 1] = np.nan, np.inf
-    assert map_columns(columns, X, limit=100.0)[1] == unfused.MISSING | unfused.UNBOUNDED
+    assert map_columns(columns, X, limit=100.0)[1] == scoring.MISSING | scoring.UNBOUNDED
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -177,14 +177,14 @@ def test_gaps_and_unbounded_values_are_found(dtype, place, value, expected):
 def test_forms_that_do_not_agree(changes, message):
     good = {"starts": np.array([0, 2]), "kinds": np.array([0, 3]), "numbers": np.ones((2, 6)),
             "n_knots": np.array([0, 3]), "knots": np.arange(3.0), "heights": np.arange(3.0)}
-    assert unfused.ColumnForms(**good).n_outputs == 2
+    assert scoring.ColumnForms(**good).n_outputs == 2
     with pytest.raises(ValueError, match=message):
-        unfused.ColumnForms(**good | changes)
+        scoring.ColumnForms(**good | changes)
 
 
 @pytest.mark.parametrize("width", [0, 8, 24, 48, 256])
 def test_tiles_of_another_width(width):
-    kernel = unfused.ColumnForms(np.array([0, 1]), np.array([0]), np.ones((1, 6)), np.array([0]), NO_KNOTS,
+    kernel = scoring.ColumnForms(np.array([0, 1]), np.array([0]), np.ones((1, 6)), np.array([0]), NO_KNOTS,
                                  NO_KNOTS)
     with pytest.raises(ValueError, match="a width that divides 128"):
-        unfused.map_rows(kernel, np.ones((5, 1)), LIMIT, np.ones((1, 1, width)), np.ones((1, 999)), 1)
+        scoring.map_rows(kernel, np.ones((5, 1)), LIMIT, np.ones((1, 1, width)), np.ones((1, 999)), 1)

@@ -12,7 +12,7 @@ import pytest
 from helpers.boost_trees import grow_arguments, leaf_arguments
 
 from rffkern import _native
-from rffkern._native import boosting, explain, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse, unfused
+from rffkern._native import boosting, explain, gbrff, pbrff, rffnet, scoring, simd, solvers, sparse
 
 TILE, LANES, TERMS = scoring.TILE_ROWS, scoring.LANE_COUNT, scoring.TERM_MULTIPLES[0]
 N_TILES, N_FEATURES, N_COMPONENTS = 4, 3, 2
@@ -280,10 +280,10 @@ def fill_level_counts(real):
 
 
 def map_rows(real):
-    kernel = unfused.ColumnForms(np.array([0, 1, 1, 2]), np.array([0, 1]), np.ones((2, 6)), np.zeros(2, np.intp),
+    kernel = scoring.ColumnForms(np.array([0, 1, 1, 2]), np.array([0, 1]), np.ones((2, 6)), np.zeros(2, np.intp),
                                  np.empty(0), np.empty(0))
     return {"forms": kernel, "X": np.ones((5, 3), real), "limit": 9.0, "out": np.empty((5, 2, 1), real),
-            "scratch": np.empty((1, unfused.scratch_size(5, 3))), "n_threads": 1}
+            "scratch": np.empty((1, scoring.scratch_size(5, 3))), "n_threads": 1}
 
 
 def merge_summaries(real):
@@ -417,13 +417,12 @@ ENTRIES = {
             search_phase, apply_exponential, apply_squared, loss_along_step, boost_rows, shrink_rows],
     pbrff: [combine_rows, project_rows, weighted_gram, weighted_cosines, landmark_features],
     rffnet: [train_rows, row_losses],
-    scoring: [column_range, column_moments, pack_rows, sparse_products],
+    scoring: [column_range, column_moments, pack_rows, sparse_products, map_rows, merge_summaries],
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
              kernel_matrix, multiply, factorise_system, invert_system, solve_system, likelihood_gradient, choose,
              remember, multiply_kernels, kernel_columns],
-    unfused: [map_rows, merge_summaries],
 }
 METHODS = ("choose", "remember")   # of a Selector
 
@@ -436,7 +435,7 @@ WITHOUT_ENTRY = {
     "scoring.find_unbounded", "scoring.tile_width", "simd.detect", "simd.select", "simd.selected",
     "solvers.factor_scratch", "solvers.minimize", "sparse.Selector.forget_last", "sparse.Selector.reset",
     "sparse.system_scratch", "scoring.Scorer.find_far", "scoring.Scorer.score", "scoring.Scorer.take",
-    "scoring.functions", "scoring.make_model", "scoring.read_numbers", "unfused.scratch_size",
+    "scoring.functions", "scoring.make_model", "scoring.read_numbers", "scoring.scratch_size",
 }
 
 # Axes that say how much there is to do: a shorter one asks for less, of arrays that may be longer than needed.
@@ -560,8 +559,8 @@ def test_scratch_for_every_thread(module, build):
     (scoring, pack_rows, {"order": np.full(TILE + 1, TILE + 1)}),
     (scoring, pack_rows, {"order": np.full(TILE + 1, -1)}),
     (scoring, column_moments, {"power": 3}), (solvers, extend, {"size": 5}), (solvers, extend, {"size": -1}),
-    (unfused, merge_summaries, {"n_entries": 0}),
-    (unfused, map_rows, {"forms": None}), (unfused, map_rows, {"out": np.empty((1, 2, 24))}),
+    (scoring, merge_summaries, {"n_entries": 0}),
+    (scoring, map_rows, {"forms": None}), (scoring, map_rows, {"out": np.empty((1, 2, 24))}),
     (scoring, sparse_products, {"indices": np.array([0, 2, -1], np.int32)}),
     (scoring, sparse_products, {"indices": np.array([0, 2, 3], np.int32)}),
     (scoring, sparse_products, {"indptr": np.array([0, 4, 3])}),
@@ -614,7 +613,7 @@ def test_candidates_that_are_no_rows(n_rows):
     (boosting.scratch_size, (0, 1)), (boosting.scratch_size, (1, 0)),
     (boosting.sums_size, (0, 1)), (boosting.sums_size, (1, 0)),
     (gbrff.terms_size, (0, 1)), (gbrff.terms_size, (1, 0)), (solvers.factor_scratch, (-1,)),
-    (pbrff.gram_scratch, (0,)), (unfused.scratch_size, (-1, 1)), (unfused.scratch_size, (1, 0)),
+    (pbrff.gram_scratch, (0,)), (scoring.scratch_size, (-1, 1)), (scoring.scratch_size, (1, 0)),
     (scoring.tile_width, (0, 8)), (scoring.tile_width, (1, 0)),
     (boosting.store_size, (0, 1, 1, 1)), (boosting.store_size, (1, 0, 1, 1)),
     (boosting.store_size, (1, 1, 0, 1)), (boosting.store_size, (1, 1, 1, -1)),

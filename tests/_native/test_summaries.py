@@ -5,7 +5,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern._native import unfused
+from rffkern._native import scoring
 
 
 def drawn(rng, n, n_distinct):
@@ -19,7 +19,7 @@ def test_merged(n_a, n_b, n_distinct, n_entries, seed):
     rng = np.random.default_rng(seed)
     a, b = drawn(rng, n_a, n_distinct), drawn(rng, n_b, n_distinct)
     values, weights = np.empty((2, n_a + n_b))
-    size = unfused.merge_summaries(*a, *b, n_entries, values, weights)
+    size = scoring.merge_summaries(*a, *b, n_entries, values, weights)
     expected = reference.summary(*(np.concatenate(both) for both in zip(a, b, strict=True)), n_entries)
     np.testing.assert_array_equal(values[:size], expected[0])
     np.testing.assert_array_equal(weights[:size], expected[1])

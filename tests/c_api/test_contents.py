@@ -11,7 +11,7 @@ from helpers.expansions import boosted_expansion, kernel_expansion
 from rffkern import ColumnMap, FourierBoostingRegressor, load, save
 from rffkern._column_map.compiled import outputs_of
 from rffkern._model.tree_layout import UNREACHED
-from rffkern._native.unfused import KINDS
+from rffkern._native.scoring import KINDS
 from rffkern._training.fourier_boosting.parameters import LOSSES
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler: set CC")
