@@ -7,10 +7,18 @@ import pytest
 
 from rffkern import ColumnMap, ColumnWarning, FourierBoostingRegressor, RowBlocks
 from rffkern._column_map import transforms
+from rffkern._column_map.column_map import unit_of
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._column_map.learning import N_FOLDS, LevelStatistics
-from rffkern._column_map.transforms import _SHRINKAGES, Levels, learn_frequency, learn_indicators, learn_target
+from rffkern._column_map.transforms import (
+    _SHRINKAGES,
+    Levels,
+    intraclass_correlation,
+    learn_frequency,
+    learn_indicators,
+    learn_target,
+)
 
 
 def facts_of(codes, names, targets=None):
@@ -140,6 +148,23 @@ def test_a_column_of_the_groups_does_not_mislead(rng):
         model = FourierBoostingRegressor(30, random_state=0).fit(X, y, groups=groups)
     without = FourierBoostingRegressor(30, random_state=0).fit({"x": X["x"]}, y, groups=groups)
     assert model.score(X, y) > without.score({"x": X["x"]}, y) - 0.05
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 1e300 / 7])
+def test_rounding_is_no_effect_of_levels(rng, constant):
+    targets = np.full((240, 2), constant) / unit_of(np.full(2, constant)) * [1, -1]
+    facts = facts_of(rng.integers(60, size=240), [f"level {k:02d}" for k in range(60)], targets)
+    levels = Levels.of(facts, 1, None)
+    assert learn_target(levels, 1.0) is None
+    assert intraclass_correlation(levels, 1.0) == 0
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e20, 1e200])
+def test_levels_of_any_weight_have_target_statistics(rng, weight):
+    X = {"town": [f"t{k}" for k in rng.integers(60, size=400)]}
+    y = np.array([int(town[1:]) for town in X["town"]]) + rng.standard_normal(400)
+    found = ColumnMap(min_level_rows=2).fit(X, y, np.full(400, weight)).describe()
+    assert found[0]["form"] == "target"
 
 
 @pytest.mark.parametrize("blocks", [False, True])
