@@ -10,7 +10,7 @@ from .._protocol.arguments import Auto, Check, choice, distinct, has_members, nu
 from .._protocol.docstrings import Attribute, Parameter, describe
 from .._protocol.parameters import Parametrised, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
-from .._protocol.warning import warn
+from .._protocol.warning import quietly, warn
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
@@ -19,7 +19,7 @@ from ..errors import ColumnWarning, InvalidInputError
 from .cells import EMPTY
 from .compiled import CompiledMap
 from .fitted_column import NUMERIC_FORMS
-from .fitted_map import FittedMap, OutOfFold
+from .fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
 from .tables import check_table, column_name, in_blocks, table_blocks
 
 if TYPE_CHECKING:  # not needed where rows are mapped
@@ -257,13 +257,34 @@ class ColumnMap(Parametrised):
                   division: Division | None = None, imputes: bool = True) -> FitResult:
         """Pass over the rows; a division says in which folds they are, where it has no groups copies are in one."""
         from .copies import copies_as_groups
-        from .learning import N_FOLDS, StatisticsCollector  # not needed where rows are mapped
+        from .learning import N_FOLDS  # not needed where rows are mapped
 
         self._check_params()
+        weights = None if sample_weight is None else _weights_of(sample_weight)
+        division = division or Division()
+        is_random = targets is not None and division.order == "random" and division.groups is None
+        row_folds = BY_INDEX if targets is None or is_random else RowFolds(division.folds(len(targets), N_FOLDS))
+        names, collector = self._collect(X, targets, weights, row_folds)
+        if is_random and collector.follow_folds(self.get_params()):
+            with quietly():  # as the rows are read again
+                _, scattered = self._collect(X, targets, weights, SCATTERED)
+            collector = collector if scattered.follow_folds(self.get_params()) else scattered
+        found = self._learned(names, collector, imputes)
+        if targets is not None and is_random and found[1].has_any():
+            kinds = {j: column.kind for j, column in enumerate(found[0].columns) if column.forms}
+            copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
+                                      np.ones(len(targets)) if weights is None else weights)
+            if copies is not None:
+                return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
+        return found
+
+    def _collect(self, X: Any, targets: Double | None, weights: Double | None,
+                 row_folds: RowFolds) -> tuple[tuple[str, ...] | None, "StatisticsCollector"]:
+        """The names of the columns, and the statistics of all rows."""
+        from .learning import StatisticsCollector  # not needed where rows are mapped
+
         collector: StatisticsCollector | None = None
         names: tuple[str, ...] | None = None
-        weights = None if sample_weight is None else _weights_of(sample_weight)
-        row_folds = None if targets is None or division is None else division.folds(len(targets), N_FOLDS)
         for table, start in table_blocks(X, self.categorical_features, self.dates):
             if collector is None:
                 names = table.names
@@ -280,24 +301,16 @@ class ColumnMap(Parametrised):
             if array is not None and len(array) != collector.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
                                         f"{len(array)}")
-        found = self._learned(names, collector, row_folds, imputes)
-        division = division or Division()
-        if targets is not None and division.order == "random" and division.groups is None and found[1].has_any():
-            kinds = {j: column.kind for j, column in enumerate(found[0].columns) if column.forms}
-            copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
-                                      np.ones(len(targets)) if weights is None else weights)
-            if copies is not None:
-                return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
-        return found
+        return names, collector
 
     def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector",
-                 row_folds: NDArray[np.intp] | None = None, imputes: bool = True) -> FitResult:
+                 imputes: bool = True) -> FitResult:
         """What follows from the statistics of all training rows."""
         from .drift import Reference
         from .learning import build_map
 
         statistics = collector.statistics()
-        fitted_map, folds = build_map(names, statistics, collector, self.get_params(), row_folds, imputes)
+        fitted_map, folds = build_map(names, statistics, collector, self.get_params(), imputes)
         reference = Reference.of(statistics, collector.weight, collector.n_positive)
         if fitted_map.columns[0].kind == EMPTY:  # in place of all columns; its values are not read
             reference.columns[0] = None

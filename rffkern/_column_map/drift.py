@@ -300,7 +300,8 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     index = {level: k for k, level in enumerate(reference.levels)}
     if tells_rare and not reference.is_complete:
         of_few = _have_few_rows(reference, n_training)
-        index = dict.fromkeys(column.levels, n_bins - 2) | {level: k for level, k in index.items() if not of_few[k]}
+        index = {level: k for level, k in index.items() if not of_few[k]}
+        index = dict.fromkeys(_levels_of_two_rows(column, reference, n_training), n_bins - 2) | index
     for level, count in zip(levels, np.bincount(present, minlength=len(levels)).tolist(), strict=True):
         meant = known_level(level, index)  # as the model takes it: "no" is False
         if meant is None:
@@ -335,7 +336,17 @@ def _have_few_rows(reference: ColumnReference, n_training: int) -> NDArray[np.bo
 def _tells_rare(column: FittedColumn, reference: ColumnReference) -> bool:
     """Whether levels of no row are told from others, or where only the map knows all, those of fewer than two rows."""
     return reference.rare is not None and (reference.is_complete or (column.text is None and any(
-        form.name in ("target", "frequency") for form in column.forms)))
+        form.name in ("target", "frequency") or (form.name == "levels" and not column.has_rare)
+        for form in column.forms)))
+
+
+def _levels_of_two_rows(column: FittedColumn, reference: ColumnReference, n_training: int) -> Sequence[str]:
+    """The levels of a map that two rows or more of training have; only indicators of all levels know others too."""
+    shares = next((form.numbers for form in column.forms if form.name == "levels"), None)
+    if shares is None:
+        return column.levels
+    least_share = 1.5 / (n_training * (1 - reference.missing))
+    return [level for level, share in zip(column.levels, shares.tolist(), strict=True) if share >= least_share]
 
 
 @functools.lru_cache(maxsize=4)  # of columns whose rows are scored block by block

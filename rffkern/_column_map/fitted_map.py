@@ -6,22 +6,40 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Indices, NDArray
 from .._rows.validation import check_names, shown_names
 from ..errors import InvalidInputError
 from .cells import DATE
 from .compiled import compiled_function
 from .fitted_column import FittedColumn, form_sizes, imputations_of, missing_rows
 from .imputation import impute
+from .sketch import priorities_of
 from .tables import RawTable, column_name, read_table
 from .transforms import DifferenceForm, require
+
+
+class RowFolds(NamedTuple):
+    """In which folds the training rows are."""
+
+    of_rows: NDArray[np.intp] | None = None  # (n_rows,) None where it follows from the index of the row
+    is_scattered: bool = False  # by the index as if at random; otherwise by the index modulo the number of folds
+
+    def take(self, rows: Indices, n_folds: int) -> Indices:
+        """The folds of some rows."""
+        if self.of_rows is not None:
+            return self.of_rows[rows]
+        numbers = priorities_of(rows) if self.is_scattered else rows
+        return (numbers % n_folds).astype(np.intp, copy=False)
+
+
+BY_INDEX, SCATTERED = RowFolds(), RowFolds(is_scattered=True)
 
 
 class OutOfFold(NamedTuple):
     """What training rows get in place of forms that have learned from their targets: what other folds say of them."""
 
     tables: Sequence[Mapping[int, Double]]  # for each column, by form: its outputs by level and fold
-    row_folds: NDArray[np.intp] | None  # (n_rows,) None for the index of the row modulo the number of folds
+    row_folds: RowFolds
     places: Mapping[int, Mapping[str, int]]  # of a column of texts, by its index: where each text is in the table
 
     def has_any(self) -> bool:
@@ -37,7 +55,7 @@ class OutOfFold(NamedTuple):
             is_text = j in self.places and k == max(self.tables[j])  # the form of texts comes last
             places = values[-1] if is_text else codes
             known = ~np.isnan(places)
-            folds = (rows if self.row_folds is None else self.row_folds[rows]) % table.shape[1]
+            folds = self.row_folds.take(rows, table.shape[1])
             outputs = table[np.where(known, places, 0).astype(np.intp), folds].T
             found[k] = np.where(known, outputs, values[1:-1] if is_text else np.nan)
             found[k][:, np.isnan(codes)] = np.nan

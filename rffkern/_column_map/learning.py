@@ -18,7 +18,7 @@ from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
 from .fitted_column import FittedColumn, missing_rows
-from .fitted_map import FittedMap, OutOfFold
+from .fitted_map import BY_INDEX, FittedMap, OutOfFold, RowFolds
 from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary, level_digests
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category, recoded
@@ -48,6 +48,9 @@ MAX_KEPT_LEVELS = 100_000
 # Rows of levels that have target statistics; rare levels of so large a share of the rows are read as text, and of so
 # large a one, without those of a single row, have target statistics instead of indicators.
 _FEWEST_ROWS, _SHARE_OF_RARE, _SHARE_OF_REPEATED = 2, 0.1, 0.5
+
+# Share of the rows of repeated levels that are in one fold from which on the folds follow the levels.
+_SHARE_IN_ONE_FOLD = 0.5
 
 # Rows of levels that are not rare by default.  Groups of repeated measurements, as subjects or firms, may have fewer:
 # levels at most, rows of a level on average at least and at most, and intraclass correlation at least.
@@ -231,11 +234,14 @@ class _ColumnCollector:
         """What is pickled: hashes cannot be."""
         return vars(self) | {"_hash": None, "_joined_hashes": self._digest()}
 
+    def levels(self) -> LevelStatistics | None:
+        """The levels so far; None of other columns, and of a category that has too many."""
+        return self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
+
     def statistics(self) -> ColumnStatistics:
         """The statistics of all rows so far."""
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
-        levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
-        return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
+        return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), self.levels(), varying,
                                 self.kind.encode() + self._digest(), self._name,
                                 (self._sketch.low, self._sketch.high), self._reading, self._differences)
 
@@ -243,13 +249,13 @@ class _ColumnCollector:
 class StatisticsCollector:
     """Collects the statistics of all columns of some tables, which are added one after the other.
 
-    `names` are what errors call the columns, `row_folds` the folds of the rows of target statistics, by default their
-    index modulo `N_FOLDS`, which is `first_row` for the first.  Rows of weight 0 are ignored.
+    `names` are what errors call the columns, `row_folds` the folds of the rows of target statistics by their index,
+    which is `first_row` for the first.  Rows of weight 0 are ignored.
     """
 
-    def __init__(self, names: list[str], n_outputs: int = 0, row_folds: NDArray[np.intp] | None = None,
+    def __init__(self, names: list[str], n_outputs: int = 0, row_folds: RowFolds = BY_INDEX,
                  first_row: int = 0) -> None:
-        self._row_folds, self._first_row = row_folds, first_row
+        self.row_folds, self._first_row = row_folds, first_row
         self.n_rows = 0  # added, whatever their weight
         self.weight = 0.0
         self.n_positive = 0
@@ -290,6 +296,29 @@ class StatisticsCollector:
         """The statistics of each column, after the last row."""
         return [column.statistics() for column in self._columns]
 
+    def unit(self) -> float:
+        """The weight that counts as a row."""
+        return min(1.0, self.weight / self.n_positive)
+
+    def follow_folds(self, parameters: "Parameters") -> bool:
+        """Whether the rows of most levels of a category are in one fold each, so that no fold tells of the others.
+
+        As where the rows of a panel are in order of time, and the index of those of a firm is the same modulo the
+        number of folds.  Levels of which no target statistics are made do not matter.
+        """
+        unit = self.unit()
+        for column in self._columns:
+            levels = column.levels()
+            if levels is not None and levels.has_targets and (
+                    len(levels.names) > parameters["max_levels"] or (
+                        parameters["min_level_rows"] == "auto" and _are_small_groups(levels, unit))):
+                totals = levels.weights.sum(axis=1)
+                repeated = totals >= _FEWEST_ROWS * unit
+                alone = repeated & (np.count_nonzero(levels.weights, axis=1) == 1)
+                if totals[alone].sum() > _SHARE_IN_ONE_FOLD * totals[repeated].sum():
+                    return True
+        return False
+
     def sample(self) -> tuple[RawTable, Double]:
         """A sample of the rows, after the last, and their weights."""
         columns = [column.decode(values) for column, values in zip(self._columns, self._sample.values, strict=True)]
@@ -298,7 +327,7 @@ class StatisticsCollector:
     def _count(self) -> None:
         counting = np.flatnonzero(self._weights[: self._filled] > 0)
         rows = self._first_row + self.n_rows + counting
-        folds = rows % N_FOLDS if self._row_folds is None else self._row_folds[rows]
+        folds = self.row_folds.take(rows, N_FOLDS)
         weights, targets = self._weights[counting], self._targets[counting]
         every = slice(self._filled) if len(counting) == self._filled else counting
         for column, values in zip(self._columns, self._values, strict=True):
@@ -479,22 +508,27 @@ def _repeated_measurements(levels: LevelStatistics, unit: float) -> Levels | Non
 
     Their effects are learned beside those of other columns, as in a panel, by indicators: target statistics hold both.
     """
-    totals = levels.weights.sum(axis=1)
-    n_groups = int(np.count_nonzero(totals))
-    if not levels.has_targets or not 1 < n_groups <= _MOST_GROUPS or not (
-            _FEWEST_MEAN_ROWS <= totals.sum() / (unit * n_groups) <= _MOST_MEAN_ROWS):
+    if not _are_small_groups(levels, unit):
         return None
+    totals = levels.weights.sum(axis=1)
     groups = Levels.of(levels, totals[totals > 0].min(), None)
     return groups if intraclass_correlation(groups, unit) >= _LEAST_CORRELATION else None
 
 
+def _are_small_groups(levels: LevelStatistics, unit: float) -> bool:
+    totals = levels.weights.sum(axis=1)
+    n_groups = int(np.count_nonzero(totals))
+    return levels.has_targets and 1 < n_groups <= _MOST_GROUPS and (
+        _FEWEST_MEAN_ROWS <= totals.sum() / (unit * n_groups) <= _MOST_MEAN_ROWS)
+
+
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
-              parameters: Parameters, row_folds: NDArray[np.intp] | None, imputes: bool) -> tuple[FittedMap, OutOfFold]:
+              parameters: Parameters, imputes: bool) -> tuple[FittedMap, OutOfFold]:
     """The map that follows from statistics, and the out-of-fold target statistics of the training rows.
 
     `imputes` says whether missing values may be imputed from other columns.
     """
-    unit = min(1.0, collector.weight / collector.n_positive)
+    unit = collector.unit()
     built = [_checked_column(each, collector.weight, unit, parameters) for each in statistics]
     first: dict[bytes, int] = {}
     for j, (each, (column, _)) in enumerate(zip(statistics, built, strict=True)):
@@ -519,7 +553,7 @@ def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatisti
         found = _with_imputations(found, table, weights / unit)
     places = {j: {level: k for k, level in enumerate(each.levels.names)} for j, (each, (column, _)) in enumerate(
         zip(statistics, built, strict=True)) if column.text is not None and each.levels is not None}
-    return found, OutOfFold([folds for _, folds in built], row_folds, places)
+    return found, OutOfFold([folds for _, folds in built], collector.row_folds, places)
 
 
 def _checked_column(statistics: ColumnStatistics, total: float, unit: float,

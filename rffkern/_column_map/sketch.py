@@ -184,7 +184,7 @@ _MOST_ROWS = 2048
 _MOST_NUMBERS = 1 << 21
 
 
-def _priorities_of(rows: Indices) -> Priorities:
+def priorities_of(rows: Indices) -> Priorities:
     """Numbers of 64 bits as if drawn at random, distinct for distinct rows (SplitMix64)."""
     z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -202,7 +202,7 @@ class Reservoir:
 
     def add(self, rows: Indices, values: Double, places: Indices, weights: Double) -> None:
         """Add rows by their index; their values are those at some places of an array, column by column."""
-        self._add(_priorities_of(rows), values, places, weights)
+        self._add(priorities_of(rows), values, places, weights)
 
     def merge(self, other: "Reservoir", values: Double) -> None:
         """Add the rows of another sample; `values` are theirs, as those here are stored."""

@@ -281,6 +281,9 @@ def difference(numbers: Double) -> DifferenceForm:
 # Weights, in rows, of the overall mean in the target statistic of a level; with the last one all levels are alike.
 _SHRINKAGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 1e12)
 
+# Relative to the mean of all, effects of levels which rounding may make.
+_ROUNDING = 64 * np.finfo(np.float64).eps
+
 
 class Levels(NamedTuple):
     """The levels of a category that are kept; all others are pooled as rare."""
@@ -375,7 +378,7 @@ def intraclass_correlation(levels: Levels, unit: float) -> float:
     than that of the mean of all.
     """
     _, errors, best = _held_out(levels, unit)
-    gains = errors[-1] - np.take_along_axis(errors, best[None, None], axis=0)[0]
+    gains = -np.take_along_axis(errors, best[None, None], axis=0)[0]
     is_clear = gains.mean(axis=0) > gains.std(axis=0, ddof=1) / math.sqrt(len(gains))
     return float(np.where(is_clear, 1 / (1 + np.array(_SHRINKAGES)[best]), 0.0).max())
 
@@ -389,7 +392,8 @@ def _held_out(levels: Levels, unit: float) -> tuple[list[Double], Double, Indice
     errors : array of shape (n_shrinkages, N_FOLDS, n_outputs)
         Of folds, less those of the means of the other folds.
     best : array of shape (n_outputs,)
-        Indices of `_SHRINKAGES`; the last one where no error is lower, as where each level is in one fold.
+        Indices of `_SHRINKAGES`; the last one where no error is lower, as where each level is in one fold, or by no
+        more than rounding makes it, as where all targets are equal.
     """
     weights, targets = levels.weights.sum(axis=1), levels.targets.sum(axis=1)
     others = weights.sum() - levels.weights.sum(axis=0)
@@ -401,9 +405,11 @@ def _held_out(levels: Levels, unit: float) -> tuple[list[Double], Double, Indice
     cells, above = levels.weights[..., None], levels.targets - levels.weights[..., None] * means
     known = rest_targets - rest[..., None] * means
     errors = np.array([(cells * d**2 - 2 * d * above).sum(axis=0)
-                       for d in (known / (rest[..., None] + m * unit) for m in _SHRINKAGES)])
+                       for d in (known / (rest[..., None] + m * unit) for m in _SHRINKAGES[:-1])])
+    errors = np.concatenate([errors, np.zeros_like(errors[:1])])  # of the last one, whatever the weights
     of_all = errors.sum(axis=1)
-    return held_out, errors, np.where(of_all.min(axis=0) < of_all[-1], of_all.argmin(axis=0), len(_SHRINKAGES) - 1)
+    rounding = weights.sum() * (_ROUNDING * targets.sum(axis=0) / weights.sum()) ** 2
+    return held_out, errors, np.where(of_all.min(axis=0) < -rounding, of_all.argmin(axis=0), len(_SHRINKAGES) - 1)
 
 
 def _shrunk(weights: Double, targets: Double, mean: Double, prior: Double | float) -> Double:

@@ -5,12 +5,20 @@ import warnings
 import numpy as np
 import pytest
 
-from rffkern import ColumnMap, ColumnWarning, FourierBoostingRegressor
+from rffkern import ColumnMap, ColumnWarning, FourierBoostingRegressor, RowBlocks
 from rffkern._column_map import transforms
+from rffkern._column_map.column_map import unit_of
 from rffkern._column_map.compiled import mapped_values
 from rffkern._column_map.fitted_column import FittedColumn
 from rffkern._column_map.learning import N_FOLDS, LevelStatistics
-from rffkern._column_map.transforms import _SHRINKAGES, Levels, learn_frequency, learn_indicators, learn_target
+from rffkern._column_map.transforms import (
+    _SHRINKAGES,
+    Levels,
+    intraclass_correlation,
+    learn_frequency,
+    learn_indicators,
+    learn_target,
+)
 
 
 def facts_of(codes, names, targets=None):
@@ -140,6 +148,38 @@ def test_a_column_of_the_groups_does_not_mislead(rng):
         model = FourierBoostingRegressor(30, random_state=0).fit(X, y, groups=groups)
     without = FourierBoostingRegressor(30, random_state=0).fit({"x": X["x"]}, y, groups=groups)
     assert model.score(X, y) > without.score({"x": X["x"]}, y) - 0.05
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 1e300 / 7])
+def test_rounding_is_no_effect_of_levels(rng, constant):
+    targets = np.full((240, 2), constant) / unit_of(np.full(2, constant)) * [1, -1]
+    facts = facts_of(rng.integers(60, size=240), [f"level {k:02d}" for k in range(60)], targets)
+    levels = Levels.of(facts, 1, None)
+    assert learn_target(levels, 1.0) is None
+    assert intraclass_correlation(levels, 1.0) == 0
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e20, 1e200])
+def test_levels_of_any_weight_have_target_statistics(rng, weight):
+    X = {"town": [f"t{k}" for k in rng.integers(60, size=400)]}
+    y = np.array([int(town[1:]) for town in X["town"]]) + rng.standard_normal(400)
+    found = ColumnMap(min_level_rows=2).fit(X, y, np.full(400, weight)).describe()
+    assert found[0]["form"] == "target"
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("n_rows", [6, 20])
+def test_a_panel_in_order_of_time_tells_of_its_groups(rng, blocks, n_rows):
+    """The rows of a firm have the same index modulo the number of folds: all would be held out together."""
+    table = {"firm": [f"f{k}" for k in range(50)] * n_rows, "size": rng.standard_normal(50 * n_rows)}
+    y = np.tile(rng.standard_normal(50), n_rows) + 0.2 * rng.standard_normal(50 * n_rows)
+    X = RowBlocks(lambda: ({name: column[k : k + 70] for name, column in table.items()}
+                           for k in range(0, len(y), 70))) if blocks else table
+    for min_level_rows, form in (("auto", "levels" if n_rows < 16 else "target"), (5, "target")):
+        column_map = ColumnMap(min_level_rows=min_level_rows).fit(X, y)
+        assert column_map.describe()[0]["form"] == form
+    mapped = ColumnMap(min_level_rows=5).fit_transform(table, y)[:, 0]
+    assert np.corrcoef(mapped, y)[0, 1] > 0.9
 
 
 def test_values_of_which_none_is_a_level_of_training_earn_a_warning():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
 from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_columns
-from ..._column_map.fitted_map import FittedMap, OutOfFold
+from ..._column_map.fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
 from ..._column_map.learning import StatisticsCollector
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
 from ..._native.array_types import Double, NDArray
@@ -49,12 +49,26 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
     fitted = ColumnMap(**columns.get_params())
     fitted._check_params()
     classes, unit = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
-    found = run(count_rows, fitted, classes, unit)
+    names, collector = _collected(run, fitted, classes, unit, BY_INDEX)
+    if collector.follow_folds(fitted.get_params()):
+        with quietly():  # as the rows are read again
+            _, scattered = _collected(run, fitted, classes, unit, SCATTERED)
+        collector = collector if scattered.follow_folds(fitted.get_params()) else scattered
+    fitted_map, folds, reference = fitted._learned(names, collector, imputes=model._imputes())
+    fitted._keep(fitted_map, reference)
+    warn_of_columns(fitted_map)
+    return fitted, folds
+
+
+def _collected(run: PartitionRunner, column_map: ColumnMap, classes: NDArray[Any] | None, unit: Double,
+               row_folds: RowFolds) -> tuple[tuple[str, ...] | None, StatisticsCollector]:
+    """Names of columns, and the statistics of the rows of all partitions."""
+    found = run(count_rows, column_map, classes, unit, row_folds)
     counted = {number: each for number, each in enumerate(found) if each is not None}
     agreed = _agreed([readings for _, _, readings in counted.values()])
     others = [number for number, (_, _, readings) in counted.items()
               if any(agreed[j] != reading for j, reading in readings.items())]
-    counted |= zip(others, run(count_rows, fitted, classes, unit, agreed, which=others), strict=True)
+    counted |= zip(others, run(count_rows, column_map, classes, unit, row_folds, agreed, which=others), strict=True)
     (names, collector, _), *_ = counted.values()
     for j, reading in agreed.items():
         report_reading(reading, column_name(names, j))
@@ -65,10 +79,7 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
                 collector.merge(other)
             except InvalidInputError as error:
                 raise type(error)(f"X{place}: {error}") from error
-    fitted_map, folds, reference = fitted._learned(names, collector, imputes=model._imputes())
-    fitted._keep(fitted_map, reference)
-    warn_of_columns(fitted_map)
-    return fitted, folds
+    return names, collector
 
 
 def _join_targets(found: Sequence[Any], has_labels: bool) -> tuple[NDArray[Any] | None, Double]:
@@ -119,7 +130,7 @@ def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_label
 
 
 def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, classes: NDArray[Any] | None,
-               unit: Double, readings: Mapping[int, Reading] | None = None
+               unit: Double, row_folds: RowFolds, readings: Mapping[int, Reading] | None = None
                ) -> tuple[tuple[str, ...] | None, StatisticsCollector, dict[int, Reading]] | None:
     """Names of columns, statistics, and how columns of text were read, as they suggest or in a given way.
 
@@ -141,7 +152,7 @@ def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: Colu
         else:
             values = class_indicators(check_known_labels(y, classes, len(X), f"y{place}"), len(classes))
     collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))], values.shape[1],
-                                    first_row=number * _FIRST_ROW)
+                                    row_folds, first_row=number * _FIRST_ROW)
     collector.add(table, weights, values)
     collector.finish()
     return table.names, collector, {j: column.reading for j, column in enumerate(table.columns)

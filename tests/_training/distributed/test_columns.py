@@ -151,3 +151,17 @@ def test_merged_sketches_keep_their_bound(rng):
     ranks = np.searchsorted(np.sort(values), found.values, side="right")
     n_blocks = 200_000 / 4096 + 4
     assert np.abs(ends - ranks).max() / 200_000 <= (2 + np.log2(n_blocks)) / (2 * N_ENTRIES)
+
+
+@pytest.mark.parametrize(("min_level_rows", "form"), [("auto", "levels"), (5, "target")])
+def test_a_panel_in_order_of_time_tells_of_its_groups(rng, min_level_rows, form):
+    """The rows of a firm have the same index modulo the number of folds: all would be held out together."""
+    X = np.array([[f"f{k % 50}", size] for k, size in enumerate(rng.standard_normal(300))], dtype=object)
+    y = np.tile(rng.standard_normal(50), 6) + 0.2 * rng.standard_normal(300)
+    model = FourierBoostingRegressor(columns=ColumnMap(min_level_rows=min_level_rows))
+    for edges in ([0, 300], [0, 100, 300]):
+        column_map, folds = fit_map(model, runner(cut(edges, X, y)))
+        assert column_map.describe()[0]["form"] == form
+    column_map, folds = fit_map(model, runner([(X, y)]))
+    np.testing.assert_array_equal(map_training_rows(0, X, column_map._fitted_map(), folds),
+                                  fit_copy(model.columns, X, y, None, False)[1])
