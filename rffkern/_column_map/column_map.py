@@ -68,9 +68,9 @@ class ColumnMap(Parametrised):
     rows.  Where rows of rare levels are a tenth or more, as in columns of names or of free text, it also becomes the
     prediction of y by ridge regression on n-grams of its words and letters, if that is better than the mean.  Groups of
     repeated measurements, such as the subjects of a trial or the firms of a panel, have an indicator each, however few
-    rows they have: a category of at most 600 levels, with 1.1 to 15 rows of each on average, and an intraclass
-    correlation of y, the share of its variance that is between levels, of at least 1/2.  Dates also become the parts
-    that `date_parts` says.
+    rows they have: a category with 1.1 to 15 rows of each level on average, an intraclass correlation of y, the share
+    of its variance that is between levels, of at least 1/2, and at most 200,000 indicators, levels times rows.  Dates
+    also become the parts that `date_parts` says.
 
     Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
     1 or 0 less its mean, and they are imputed from the other columns where these explain at least 1 % of the variance:
@@ -89,7 +89,8 @@ class ColumnMap(Parametrised):
     and intervals are seconds too.
 
     `fit_transform` and `fit(X).transform(X)` differ in target statistics and texts: the former computes those of a row
-    from the rows of four of five folds, the rows with other remainders of their index modulo 5.
+    from the rows of four of five folds, the rows with other remainders of their index modulo 5, or of a hash of it
+    where most levels would be in one fold.
 
     The rank that the sketch estimates for a value is off by at most (2 + log2(max(1, n / 4096))) / 4096 for n rows, and
     exact for columns of at most 2048 distinct values.

@@ -53,9 +53,10 @@ _FEWEST_ROWS, _SHARE_OF_RARE, _SHARE_OF_REPEATED = 2, 0.1, 0.5
 _SHARE_IN_ONE_FOLD = 0.5
 
 # Rows of levels that are not rare by default.  Groups of repeated measurements, as subjects or firms, may have fewer:
-# levels at most, rows of a level on average at least and at most, and intraclass correlation at least.
+# rows of a level on average at least and at most, intraclass correlation at least, and indicators at most, levels times
+# rows: with so many, terms and trees of one column take up to ten times as long as all else.
 _MIN_LEVEL_ROWS = 5
-_MOST_GROUPS, _FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION = 600, 1.1, 15.0, 0.5
+_FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION, _MOST_INDICATORS = 1.1, 15.0, 0.5, 2e5
 
 # Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3
@@ -516,10 +517,11 @@ def _repeated_measurements(levels: LevelStatistics, unit: float) -> Levels | Non
 
 
 def _are_small_groups(levels: LevelStatistics, unit: float) -> bool:
+    """Whether levels have few rows each, and are not too many."""
     totals = levels.weights.sum(axis=1)
-    n_groups = int(np.count_nonzero(totals))
-    return levels.has_targets and 1 < n_groups <= _MOST_GROUPS and (
-        _FEWEST_MEAN_ROWS <= totals.sum() / (unit * n_groups) <= _MOST_MEAN_ROWS)
+    n_groups, n_rows = int(np.count_nonzero(totals)), float(totals.sum()) / unit
+    return levels.has_targets and n_groups > 1 and n_groups * n_rows <= _MOST_INDICATORS and (
+        _FEWEST_MEAN_ROWS * n_groups <= n_rows <= _MOST_MEAN_ROWS * n_groups)
 
 
 def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,

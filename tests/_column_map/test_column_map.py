@@ -223,7 +223,7 @@ def test_levels_most_of_which_are_rare_have_target_statistics(rng):
 
 
 @pytest.mark.parametrize(("n_groups", "n_rows", "noise", "are_indicators"), [
-    (20, 60, 0.3, True), (150, 400, 0.3, True), (500, 700, 0.3, True),
+    (20, 60, 0.3, True), (150, 400, 0.3, True), (300, 600, 0.3, True),
     (20, 60, 3.0, False),  # that explain too little
     (40, 1000, 0.3, False), (700, 1500, 0.3, False),  # with enough rows for target statistics, and too many
     (60, 60, 0.0, False)])  # identifiers, of which each row has its own
