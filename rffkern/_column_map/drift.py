@@ -343,7 +343,7 @@ def _tells_rare(column: FittedColumn, reference: ColumnReference) -> bool:
 def _levels_of_two_rows(column: FittedColumn, reference: ColumnReference, n_training: int) -> Sequence[str]:
     """The levels of a map that two rows or more of training have; only indicators of all levels know others too."""
     shares = next((form.numbers for form in column.forms if form.name == "levels"), None)
-    if shares is None:
+    if shares is None or len(shares) < len(column.levels):  # two levels have one indicator
         return column.levels
     least_share = 1.5 / (n_training * (1 - reference.missing))
     return [level for level, share in zip(column.levels, shares.tolist(), strict=True) if share >= least_share]

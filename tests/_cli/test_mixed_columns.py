@@ -288,7 +288,7 @@ def test_words_that_make_a_category_of_numbers_are_said(command, folder, words, 
 
 def test_advice_on_rare_levels_works(command, folder):
     (folder / "t.csv").write_text("shop,x,y\n" + "".join(
-        f"s{k % 20},{k % 7},{'up' if k % 2 else 'down'}\n" for k in range(60)))
+        f"s{k % 20},{k % 7},{'up' if k // 20 else 'down'}\n" for k in range(60)))  # which no shop tells
     code, _, errors = command("fit", "t.csv", "-o", "p.npz")
     advice = re.search(r"not used: shop \(all levels are rare: .*, as by (--columns '.*'); or", errors)
     assert (code, advice is not None) == (0, True), errors

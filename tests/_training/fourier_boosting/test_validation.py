@@ -205,13 +205,14 @@ def test_target_statistics_have_the_folds_of_groups_and_of_time(order, monkeypat
     """
     monkeypatch.setattr(transforms, "_SHRINKAGES", (10.0, 10.0))
     groups = np.repeat(np.arange(20), 12)
-    levels = np.array([f"level{k}" for k in RNG.integers(0, 40, 240)])
+    numbers = RNG.integers(0, 40, 240)
+    levels, targets = np.array([f"level{k}" for k in numbers]), Y + 0.3 * numbers
     folds = Division(order, groups).folds(240, 5)
     assert len({*zip(groups.tolist(), folds.tolist(), strict=True)}) == 20
     assert order == "random" or (np.diff(folds) >= 0).all()
-    changed = Y + 5.0 * (folds == 2)  # of which rows of fold 2 must hear nothing
+    changed = targets + 5.0 * (folds == 2)  # of which rows of fold 2 must hear nothing
     plain, other = (fit_copy(ColumnMap(min_level_rows=1), {"level": levels}, y, None, False, Division(order, groups))[1]
-                    for y in (Y / 8, changed / 8))
+                    for y in (targets / 8, changed / 8))
     ranks = [np.argsort(np.argsort(rows[folds == 2, 0], kind="stable")) for rows in (plain, other)]
     assert np.array_equal(*ranks)
 
