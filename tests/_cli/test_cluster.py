@@ -315,11 +315,15 @@ def test_nothing_is_logged_from_ctrl_c_on(caplog):
         finally:
             logging.error("while tasks are cancelled")
 
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    logging.disable(logging.NOTSET)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which processes of tests ignore
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+        logging.disable(logging.NOTSET)
     assert caplog.messages == ["before"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def is_alive(group):
