@@ -1,5 +1,6 @@
 """`ColumnMap`: any table to columns of numbers."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -10,7 +11,7 @@ from .._protocol.arguments import Auto, Check, choice, distinct, has_members, nu
 from .._protocol.docstrings import Attribute, Parameter, describe
 from .._protocol.parameters import Parametrised, not_fitted
 from .._protocol.set_output import check_input_features, contained, set_output
-from .._protocol.warning import quietly, warn
+from .._protocol.warning import warn
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
 from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
@@ -19,11 +20,11 @@ from ..errors import ColumnWarning, InvalidInputError
 from .cells import EMPTY
 from .compiled import CompiledMap
 from .fitted_column import NUMERIC_FORMS
-from .fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
+from .fitted_map import FittedMap, OutOfFold, RowFolds
 from .tables import check_table, column_name, in_blocks, table_blocks
 
 if TYPE_CHECKING:  # not needed where rows are mapped
-    from .learning import StatisticsCollector
+    from .learning import Collected, ColumnStatistics, StatisticsCollector
 
 
 NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
@@ -141,8 +142,7 @@ class ColumnMap(Parametrised):
 
     def __init__(self, numeric: Sequence[NumericForm] = ("standard",), *,
                  categorical_features: Sequence[Any] | None = None, max_levels: int = 32,
-                 min_level_rows: int | Auto = "auto",
-                 n_knots: int = 256, n_bins: int = 16, dates: DateOrder = "auto",
+                 min_level_rows: int | Auto = "auto", n_knots: int = 256, n_bins: int = 16, dates: DateOrder = "auto",
                  date_parts: DateParts = "auto") -> None:
         self.numeric = numeric
         self.categorical_features = categorical_features
@@ -258,20 +258,17 @@ class ColumnMap(Parametrised):
                   division: Division | None = None, imputes: bool = True) -> FitResult:
         """Pass over the rows; a division says in which folds they are, where it has no groups copies are in one."""
         from .copies import copies_as_groups
-        from .learning import N_FOLDS  # not needed where rows are mapped
+        from .learning import N_FOLDS, collect_statistics  # not needed where rows are mapped
 
         self._check_params()
         weights = None if sample_weight is None else _weights_of(sample_weight)
         division = division or Division()
-        is_random = targets is not None and division.order == "random" and division.groups is None
-        row_folds = BY_INDEX if targets is None or is_random else RowFolds(division.folds(len(targets), N_FOLDS))
-        names, collector = self._collect(X, targets, weights, row_folds)
-        if is_random and collector.follow_folds(self.get_params()):
-            with quietly():  # as the rows are read again
-                _, scattered = self._collect(X, targets, weights, SCATTERED)
-            collector = collector if scattered.follow_folds(self.get_params()) else scattered
-        found = self._learned(names, collector, imputes)
-        if targets is not None and is_random and found[1].has_any():
+        are_free = targets is None or (division.order == "random" and division.groups is None)
+        row_folds = None if targets is None or are_free else RowFolds(division.folds(len(targets), N_FOLDS))
+        collected = collect_statistics(functools.partial(self._collect, X, targets, weights), self.get_params(),
+                                       row_folds)
+        found = self._learned(*collected, imputes)
+        if targets is not None and are_free and found[1].has_any():
             kinds = {j: column.kind for j, column in enumerate(found[0].columns) if column.forms}
             copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
                                       np.ones(len(targets)) if weights is None else weights)
@@ -279,8 +276,7 @@ class ColumnMap(Parametrised):
                 return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
         return found
 
-    def _collect(self, X: Any, targets: Double | None, weights: Double | None,
-                 row_folds: RowFolds) -> tuple[tuple[str, ...] | None, "StatisticsCollector"]:
+    def _collect(self, X: Any, targets: Double | None, weights: Double | None, row_folds: RowFolds) -> "Collected":
         """The names of the columns, and the statistics of all rows."""
         from .learning import StatisticsCollector  # not needed where rows are mapped
 
@@ -305,12 +301,11 @@ class ColumnMap(Parametrised):
         return names, collector
 
     def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector",
-                 imputes: bool = True) -> FitResult:
+                 statistics: Sequence["ColumnStatistics"], imputes: bool) -> FitResult:
         """What follows from the statistics of all training rows."""
         from .drift import Reference
         from .learning import build_map
 
-        statistics = collector.statistics()
         fitted_map, folds = build_map(names, statistics, collector, self.get_params(), imputes)
         reference = Reference.of(statistics, collector.weight, collector.n_positive)
         if fitted_map.columns[0].kind == EMPTY:  # in place of all columns; its values are not read

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._native.array_types import Double, NDArray
-from .._protocol.warning import warn
+from .._protocol.warning import quietly, warn
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
 from .fitted_column import FittedColumn, missing_rows
-from .fitted_map import BY_INDEX, FittedMap, OutOfFold, RowFolds
+from .fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
 from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary, level_digests
 from .tables import LARGEST_INTEGER, RawColumn, RawTable, category, recoded
@@ -235,14 +235,11 @@ class _ColumnCollector:
         """What is pickled: hashes cannot be."""
         return vars(self) | {"_hash": None, "_joined_hashes": self._digest()}
 
-    def levels(self) -> LevelStatistics | None:
-        """The levels so far; None of other columns, and of a category that has too many."""
-        return self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
-
     def statistics(self) -> ColumnStatistics:
         """The statistics of all rows so far."""
         varying = tuple(part for part, low, high in zip(PARTS, self._low, self._high, strict=True) if low < high)
-        return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), self.levels(), varying,
+        levels = self._levels.statistics() if self.kind == CATEGORY and self._levels is not None else None
+        return ColumnStatistics(self.kind, self._missing, self._moments, self._sketch.summary(), levels, varying,
                                 self.kind.encode() + self._digest(), self._name,
                                 (self._sketch.low, self._sketch.high), self._reading, self._differences)
 
@@ -301,25 +298,6 @@ class StatisticsCollector:
         """The weight that counts as a row."""
         return min(1.0, self.weight / self.n_positive)
 
-    def follow_folds(self, parameters: "Parameters") -> bool:
-        """Whether the rows of most levels of a category are in one fold each, so that no fold tells of the others.
-
-        As where the rows of a panel are in order of time, and the index of those of a firm is the same modulo the
-        number of folds.  Levels of which no target statistics are made do not matter.
-        """
-        unit = self.unit()
-        for column in self._columns:
-            levels = column.levels()
-            if levels is not None and levels.has_targets and (
-                    len(levels.names) > parameters["max_levels"] or (
-                        parameters["min_level_rows"] == "auto" and _are_small_groups(levels, unit))):
-                totals = levels.weights.sum(axis=1)
-                repeated = totals >= _FEWEST_ROWS * unit
-                alone = repeated & (np.count_nonzero(levels.weights, axis=1) == 1)
-                if totals[alone].sum() > _SHARE_IN_ONE_FOLD * totals[repeated].sum():
-                    return True
-        return False
-
     def sample(self) -> tuple[RawTable, Double]:
         """A sample of the rows, after the last, and their weights."""
         columns = [column.decode(values) for column, values in zip(self._columns, self._sample.values, strict=True)]
@@ -349,6 +327,46 @@ _LARGEST_INVERSE = 1e305
 
 
 Parameters = Mapping[str, Any]  # those of a `ColumnMap`
+
+
+# Names of columns where they have any, and a collector of all rows.
+Collected = tuple[tuple[str, ...] | None, StatisticsCollector]
+
+
+def collect_statistics(collect: Callable[[RowFolds], Collected], parameters: Parameters, row_folds: RowFolds | None
+                       ) -> tuple[tuple[str, ...] | None, StatisticsCollector, list[ColumnStatistics]]:
+    """What `collect` finds in a pass over all rows, and the statistics of each column.
+
+    Where no folds are given they follow from the indices of rows.  The rows of a panel may be in order of time, with
+    those of each firm in one fold, so that no fold tells of the others: then there is a second pass, with scattered
+    folds.
+    """
+    names, collector = collect(row_folds or BY_INDEX)
+    statistics = collector.statistics()
+    if row_folds is None and _follow_folds(statistics, collector.unit(), parameters):
+        with quietly():  # as the rows are read again
+            _, scattered = collect(SCATTERED)
+        others = scattered.statistics()
+        if not _follow_folds(others, scattered.unit(), parameters):
+            return names, scattered, others
+    return names, collector, statistics
+
+
+def _follow_folds(statistics: Sequence[ColumnStatistics], unit: float, parameters: Parameters) -> bool:
+    """Whether the rows of most levels of a category are in one fold each.
+
+    Levels of which no target statistics are made do not matter.
+    """
+    for levels in (each.levels for each in statistics):
+        if levels is not None and levels.has_targets and (
+                len(levels.names) > parameters["max_levels"] or (
+                    parameters["min_level_rows"] == "auto" and _are_small_groups(levels, unit))):
+            totals = levels.weights.sum(axis=1)
+            repeated = totals >= _FEWEST_ROWS * unit
+            alone = repeated & (np.count_nonzero(levels.weights, axis=1) == 1)
+            if totals[alone].sum() > _SHARE_IN_ONE_FOLD * totals[repeated].sum():
+                return True
+    return False
 
 
 def build_column(statistics: ColumnStatistics, total: float, unit: float,

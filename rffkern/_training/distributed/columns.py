@@ -4,6 +4,7 @@ The statistics of a partition follow from its rows and its number alone, so that
 on when they answer.  That of one partition is the map of the same rows here, to the last bit.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 
 from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
 from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_columns
-from ..._column_map.fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
-from ..._column_map.learning import StatisticsCollector
+from ..._column_map.fitted_map import FittedMap, OutOfFold, RowFolds
+from ..._column_map.learning import Collected, StatisticsCollector, collect_statistics
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
 from ..._native.array_types import Double, NDArray
 from ..._protocol.warning import quietly
@@ -49,19 +50,15 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
     fitted = ColumnMap(**columns.get_params())
     fitted._check_params()
     classes, unit = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
-    names, collector = _collected(run, fitted, classes, unit, BY_INDEX)
-    if collector.follow_folds(fitted.get_params()):
-        with quietly():  # as the rows are read again
-            _, scattered = _collected(run, fitted, classes, unit, SCATTERED)
-        collector = collector if scattered.follow_folds(fitted.get_params()) else scattered
-    fitted_map, folds, reference = fitted._learned(names, collector, imputes=model._imputes())
+    collected = collect_statistics(functools.partial(_collect, run, fitted, classes, unit), fitted.get_params(), None)
+    fitted_map, folds, reference = fitted._learned(*collected, model._imputes())
     fitted._keep(fitted_map, reference)
     warn_of_columns(fitted_map)
     return fitted, folds
 
 
-def _collected(run: PartitionRunner, column_map: ColumnMap, classes: NDArray[Any] | None, unit: Double,
-               row_folds: RowFolds) -> tuple[tuple[str, ...] | None, StatisticsCollector]:
+def _collect(run: PartitionRunner, column_map: ColumnMap, classes: NDArray[Any] | None, unit: Double,
+             row_folds: RowFolds) -> Collected:
     """Names of columns, and the statistics of the rows of all partitions."""
     found = run(count_rows, column_map, classes, unit, row_folds)
     counted = {number: each for number, each in enumerate(found) if each is not None}
