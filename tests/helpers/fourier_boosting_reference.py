@@ -67,7 +67,7 @@ def fit(X, y, loss, n_rounds, n_bags, seed, max_samples=8192, sets=(), signs=Non
         H = H + w * away
     shares = np.repeat([(1 - w) / first, w / max(n_trees, 1)], [first, n_trees])
     seen = np.isfinite(H)
-    factor = 1.0 if loss is squared_error else inverse_temperature(H[seen], y[seen])
+    factor = 1.0 if loss is squared_error else inverse_temperature(H[seen], y[seen], n - held_out[0].sum())
     shift = 0.0 if loss is squared_error else intercept_shift(factor * H[seen], y[seen])
     quartiles = np.quantile(Z, (0.25, 0.75), axis=0) * std
     margin = np.minimum((2 * (quartiles[1] - quartiles[0])) ** 2 / (high - low), high - low)
@@ -367,12 +367,12 @@ def share_of_trees(H, away, y, loss):
     return round((low + high) / 2, 2)
 
 
-def inverse_temperature(scores, y):
-    """The factor from 0.5 to 2 on the scores of rows out of their folds that makes them likeliest."""
-    low, high = np.log(0.5), np.log(2)
+def inverse_temperature(scores, y, n_train):
+    """The factor from 0.1 to 2 on the scores of rows out of their folds that makes them likeliest, with a prior."""
+    low, high, middle = np.log(0.1), np.log(2), n_train**2 / (n_train**2 + 20**2)
     for _ in range(16):
         factor = np.exp((low + high) / 2)
-        derivative = scores @ log_loss(factor * scores, y)[1] - 50 * (factor - 1)  # as if 50 rows said 1
+        derivative = scores @ log_loss(factor * scores, y)[1] - 50 * (factor - middle)  # as if 50 rows said so
         low, high = (np.log(factor), high) if derivative > 0 else (low, np.log(factor))
     return np.exp((low + high) / 2)
 

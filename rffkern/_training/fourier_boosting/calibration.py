@@ -18,14 +18,15 @@ from .boosting import Bag
 from .losses import LossData
 from .training_rows import RowOrder
 
-# The factor lies between this and its inverse, and is found by so many halvings of the logarithm.
-_LEAST_FACTOR, _N_HALVINGS = 0.5, 16
+# Bounds of the factor; a place is found by so many halvings, of its logarithm.
+_LEAST_FACTOR, _LARGEST_FACTOR, _N_HALVINGS = 0.1, 2.0, 16
 
 # What is left at least of the variance of out-of-fold residuals.
 _LEAST_VARIANCE = 0.1
 
-# Rows whose gradient holds the factor at 1: a few out-of-fold rows say little of it.
-_PRIOR_ROWS = 50.0
+# Rows whose gradient holds the factor where it is best as a rule, for a few out-of-fold rows say little of it: near 1,
+# and at 1/2 where bags learn from so many rows, of which they are too sure.
+_PRIOR_ROWS, _ROWS_OF_HALF = 50.0, 20.0
 
 # Rows for each score that hold its shift at 0.
 _INTERCEPT_ROWS = 2.0
@@ -85,7 +86,7 @@ def mix_bags(bags: Sequence[Bag], orders: Sequence[RowOrder], weights: Double, d
     unseen: Double = sum(part * each.of_rows(rows).means() for part, each in zip(parts, sums, strict=True))
     excess = sum(part**2 * each.excess_variance(len(bags[kind]))
                  for part, kind, each in zip(parts, kinds, sums, strict=True))
-    factor = inverse_temperature(data, scores, data.targets[rows], weights[rows])
+    factor = inverse_temperature(data, scores, data.targets[rows], weights[rows], orders[0].n_training_rows)
     return OutOfFoldRows(data, rows, weights[rows], scores, unseen, excess, factor), shares
 
 
@@ -153,17 +154,19 @@ class ScoreSums(NamedTuple):
         return excess
 
 
-def inverse_temperature(data: LossData, scores: Single, targets: Single, weights: Double) -> float:
+def inverse_temperature(data: LossData, scores: Single, targets: Single, weights: Double,
+                        n_training_rows: int) -> float:
     """The factor of largest likelihood on the scores of classes; 1 for other losses.
 
     This is temperature scaling (Guo, Pleiss, Sun and Weinberger, 2017, "On calibration of modern neural networks",
-    section 4.2) with one factor for all bags.  `scores` are those of out-of-fold rows.
+    section 4.2) with one factor for all bags, and a prior of `_PRIOR_ROWS` rows that it is n^2 / (n^2 + 20^2) for the n
+    rows that a bag learns from.  `scores` are those of out-of-fold rows.
     """
     if data.loss.link != "softmax" or not len(weights):
         return 1.0
-    low = math.log(_LEAST_FACTOR)
-    return math.exp(_lowest(data, np.zeros_like(scores), scores, targets, weights, low, -low, 1.0, _PRIOR_ROWS,
-                            math.exp))
+    middle = n_training_rows**2 / (n_training_rows**2 + _ROWS_OF_HALF**2)
+    return math.exp(_lowest(data, np.zeros_like(scores), scores, targets, weights, math.log(_LEAST_FACTOR),
+                            math.log(_LARGEST_FACTOR), middle, _PRIOR_ROWS, math.exp))
 
 
 def _noise(data: LossData, scores: Single, targets: Single, weights: Double) -> float:

@@ -7,6 +7,7 @@ from rffkern import FourierBoostingClassifier, FourierBoostingRegressor
 from rffkern._training.fourier_boosting.boosting import Bag
 from rffkern._training.fourier_boosting.calibration import (
     intercept_shifts,
+    inverse_temperature,
     mix_bags,
     quantile_shifts,
 )
@@ -98,12 +99,27 @@ def test_factors_have_bounds():
     scores = np.random.default_rng(2).standard_normal((1, N))
     right, wrong = (scores[0] > 0).astype(int), (scores[0] < 0).astype(int)
     assert found_factor(class_loss(2), scores, right) == pytest.approx(2, rel=1e-3)
-    assert found_factor(class_loss(2), scores, wrong) == pytest.approx(0.5, rel=1e-3)
+    assert found_factor(class_loss(2), scores, wrong) == pytest.approx(0.1, rel=1e-3)
 
 
-def test_few_rows_say_little():
-    scores = np.random.default_rng(2).standard_normal((1, 6))
-    assert 1 < found_factor(class_loss(2), scores, (scores[0] > 0).astype(int)) < 1.3
+@pytest.mark.parametrize(("n_training_rows", "middle"), [(10, 0.2), (20, 0.5), (60, 0.9), (10_000, 1.0)])
+def test_few_rows_say_little(n_training_rows, middle):
+    """The factor is near one that depends on the number of rows that bags learn from."""
+    scores = np.random.default_rng(2).standard_normal((1, 6)).astype(np.float32)
+    codes, loss = (scores[0] > 0).astype(np.float32), class_loss(2)
+    factor = inverse_temperature(loss.data(codes[None], np.ones(6)), scores, codes, np.ones(6), n_training_rows)
+    assert middle < factor < middle + 0.3
+
+
+def test_probabilities_of_noise_are_near_the_shares_of_classes():
+    """Of 12 rows the log loss was .93, which is that of a probability of .39 for what is as likely as not."""
+    losses = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((412, 4)), rng.random(412) < 0.5
+        probabilities = FourierBoostingClassifier(random_state=0, n_jobs=1).fit(X[:12], y[:12]).predict_proba(X[12:])
+        losses.append(-np.log(probabilities[np.arange(400), y[12:].astype(int)]).mean())
+    assert np.mean(losses) < 0.78
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
