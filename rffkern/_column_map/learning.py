@@ -53,8 +53,9 @@ _FEWEST_ROWS, _SHARE_OF_RARE, _SHARE_OF_REPEATED = 2, 0.1, 0.5
 _SHARE_IN_ONE_FOLD = 0.5
 
 # Rows of levels that are not rare by default.  Groups of repeated measurements, as subjects or firms, may have fewer:
-# rows of a level on average at least and at most, intraclass correlation at least, and indicators at most, levels times
-# rows: with so many, terms and trees of one column take up to ten times as long as all else.
+# rows of a level on average at least and at most, and intraclass correlation at least.  They have indicators, of which
+# there are, levels times rows, so many at most: with more, terms and trees of one column take up to ten times as long as
+# all else.
 _MIN_LEVEL_ROWS = 5
 _FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION, _MOST_INDICATORS = 1.1, 15.0, 0.5, 2e5
 
@@ -486,28 +487,36 @@ def _numeric_form(name: str, statistics: ColumnStatistics, parameters: Parameter
 
 def _of_levels(levels: LevelStatistics, unit: float,
                parameters: Parameters) -> tuple[Levels, list[Form], dict[int, Double]]:
-    """The levels kept, their forms, and what these are on training rows; no form where only one group occurs."""
+    """The levels kept, their forms, and what these are on training rows; no form where only one group occurs.
+
+    Where levels are groups of repeated measurements that explain much of the target, as in a panel, each has an
+    indicator: so their effects are learned beside those of other columns, which target statistics hold too.  Of more
+    than `_MOST_INDICATORS` all have target statistics.
+    """
     max_levels, min_rows = parameters["max_levels"], parameters["min_level_rows"]
-    if min_rows == "auto":
-        groups = _repeated_measurements(levels, unit)
-        if groups is not None:
-            return groups, [learn_indicators(groups)], {}
-        min_rows = _MIN_LEVEL_ROWS
-    least_weight = min_rows * unit
+    totals = levels.weights.sum(axis=1)
+    least_weight = (_MIN_LEVEL_ROWS if min_rows == "auto" else min_rows) * unit
+    least_of_statistics = min(_FEWEST_ROWS * unit, least_weight)
+    if min_rows == "auto" and _are_small_groups(levels, unit):
+        smallest = totals[totals > 0].min()
+        groups = Levels.of(levels, smallest, None)
+        if intraclass_correlation(groups, unit) >= _LEAST_CORRELATION:
+            if len(groups.kept) * totals.sum() <= _MOST_INDICATORS * unit:
+                return groups, [learn_indicators(groups)], {}
+            least_of_statistics = smallest  # for a single row tells of others of its group
     found = Levels.of(levels, least_weight, None)
     forms: list[Form] = []
     folds: dict[int, Double] = {}
     if len(levels.names) <= max_levels or not levels.has_targets:
         found = Levels.of(levels, least_weight, max_levels)
         return found, [learn_indicators(found)] if len(found.shares()) > 1 else [], folds
-    totals = levels.weights.sum(axis=1)
     rare = totals < least_weight
     of_rare, of_repeated = totals[rare].sum(), totals[rare & (totals >= _FEWEST_ROWS * unit)].sum()
     if len(found.kept) <= max_levels and of_repeated < _SHARE_OF_REPEATED * totals.sum():
         if len(found.shares()) > 1:
             forms.append(learn_indicators(found))
     else:
-        found = Levels.of(levels, min(_FEWEST_ROWS * unit, least_weight), None)
+        found = Levels.of(levels, least_of_statistics, None)
         target = learn_target(found, unit)
         if target is not None:
             folds[len(forms)] = target[1]
@@ -522,23 +531,11 @@ def _of_levels(levels: LevelStatistics, unit: float,
     return found, forms, folds
 
 
-def _repeated_measurements(levels: LevelStatistics, unit: float) -> Levels | None:
-    """All levels where each is a group of a few rows that explains much of the target; None elsewhere.
-
-    Their effects are learned beside those of other columns, as in a panel, by indicators: target statistics hold both.
-    """
-    if not _are_small_groups(levels, unit):
-        return None
-    totals = levels.weights.sum(axis=1)
-    groups = Levels.of(levels, totals[totals > 0].min(), None)
-    return groups if intraclass_correlation(groups, unit) >= _LEAST_CORRELATION else None
-
-
 def _are_small_groups(levels: LevelStatistics, unit: float) -> bool:
-    """Whether levels have few rows each, and are not too many."""
+    """Whether levels have few rows each, as groups of repeated measurements have."""
     totals = levels.weights.sum(axis=1)
     n_groups, n_rows = int(np.count_nonzero(totals)), float(totals.sum()) / unit
-    return levels.has_targets and n_groups > 1 and n_groups * n_rows <= _MOST_INDICATORS and (
+    return levels.has_targets and n_groups > 1 and (
         _FEWEST_MEAN_ROWS * n_groups <= n_rows <= _MOST_MEAN_ROWS * n_groups)
 
 

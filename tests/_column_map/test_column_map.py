@@ -241,6 +241,20 @@ def test_groups_of_repeated_measurements_have_indicators_however_rare(rng, n_gro
     assert ColumnMap().fit(X).get_feature_names_out().size < n_groups
 
 
+def test_groups_too_many_for_indicators_have_target_statistics_of_single_rows_too(rng):
+    group = np.concatenate([np.arange(700), rng.integers(600, size=800)])  # the last hundred have one row each
+    effect = rng.standard_normal(700)
+    y = effect[group] + 0.3 * rng.standard_normal(1500)
+    single = {"firm": [f"f{k}" for k in range(600, 700)]}
+    correlations = []
+    for targets in (y, rng.permutation(y)):  # which groups say nothing of
+        found = ColumnMap().fit({"firm": [f"f{k}" for k in group], "size": rng.standard_normal(1500)}, targets)
+        statistic = found.transform(single | {"size": np.zeros(100)})[:, 0]
+        correlations.append(np.corrcoef(statistic, effect[600:])[0, 1] if statistic.std() > 0 else 0.0)
+    assert correlations[0] > 0.9
+    assert abs(correlations[1]) < 0.5
+
+
 def test_identifiers_are_dropped(monkeypatch, rng):
     monkeypatch.setattr(collector, "MAX_KEPT_LEVELS", 50)
     X = {"name": [f"n{k}" for k in range(60)], "a": rng.standard_normal(60)}
