@@ -66,12 +66,14 @@ def find_bins(
 
 MAX_DEPTH: int
 FEW_CANDIDATES: int
+MOST_LEVELS: int
 ALWAYS_LEFT: int
 
 def store_size(n_train: int, n_outputs: int, n_candidates: int, depth: int) -> int: ...
 def grow_tree(
-    binned: NDArray[np.uint8], n_bins: NDArray[np.intp], signs: NDArray[np.int8], gradient: NDArray[np.float32],
-    hessian: NDArray[np.float32], candidates: NDArray[np.intp], depth: int, reg: float, n_train: int,
+    binned: NDArray[np.uint8], n_bins: NDArray[np.intp], signs: NDArray[np.int8], indicators: NDArray[np.intp],
+    gradient: NDArray[np.float32], hessian: NDArray[np.float32], candidates: NDArray[np.intp], depth: int, reg: float,
+    n_train: int,
     columns: NDArray[np.intp], threshold_bins: NDArray[np.intp], gains: Double, values: Double, store: Double,
     n_threads: int,
 ) -> int: ...

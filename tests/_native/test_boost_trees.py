@@ -69,6 +69,32 @@ def test_growth_in_strips(level, n, n_columns, most_bins, n_outputs, share):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize(("n", "n_outputs", "depth"), [(300, 1, 4), (5000, 3, 6), (100_000, 1, 6)])
+def test_bundles_are_split_as_their_indicators(level, n, n_outputs, depth):
+    rng, sizes = np.random.default_rng(8), (boosting.MOST_LEVELS, 2)
+    places = np.stack([rng.integers(0, size + 1, n, dtype=np.uint8) for size in sizes])
+    indicators = [places[k] == np.arange(size)[:, None] for k, size in enumerate(sizes)]
+    binned = np.concatenate([rng.integers(0, 40, (1, n), dtype=np.uint8), *indicators, places]).astype(np.uint8)
+    n_bins = np.array([40, *[2] * sum(sizes), *[size + 1 for size in sizes]])
+    target = np.sin(np.arange(sizes[0] + 1))[places[0]] + (binned[0] > 20) * (places[1] == 1)
+    gradient = (target * rng.uniform(0.5, 1, (n_outputs, 1)) + 0.3 * rng.standard_normal((n_outputs, n))).astype(
+        np.float32)
+    hessian, of_bundles = rng.uniform(0.1, 1, (n_outputs, n)).astype(np.float32), [-1] * (sum(sizes) + 1)
+    fixed = [binned, n_bins, gradient, hessian]
+    with_bundles = [0, len(binned) - 2, len(binned) - 1]
+    alone, *bundled = (
+        grow(*fixed, candidates, depth, 1.0, n, n_threads, None, np.array([*of_bundles, 1, 1 + sizes[0]]))
+        for candidates, n_threads in ((np.arange(sum(sizes) + 1), 1), (with_bundles, 1), (with_bundles, 3)))
+    assert alone.depth == depth
+    for a, b in zip(*bundled, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(bundled[0].columns, alone.columns)
+    np.testing.assert_array_equal(bundled[0].threshold_bins, alone.threshold_bins)
+    np.testing.assert_allclose(bundled[0].gains, alone.gains, rtol=1e-6)
+    np.testing.assert_allclose(bundled[0].values, alone.values, rtol=1e-6, atol=1e-9)
+    assert len({*alone.columns} - {0}) > 1  # of which there are splits
+
+
 def test_leaves_on_threads():
     problem = Problem(7, 150_000, n_outputs=3)
     tree = problem.grow(5)

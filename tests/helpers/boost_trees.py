@@ -17,11 +17,14 @@ class Tree(NamedTuple):
     depth: int
 
 
-def grow_arguments(binned, n_bins, gradient, hessian, candidates, depth, reg, n_train, n_threads=1, signs=None):
+def grow_arguments(binned, n_bins, gradient, hessian, candidates, depth, reg, n_train, n_threads=1, signs=None,
+                   indicators=None):
     """Arguments of `grow_tree`, with what it writes to."""
     size = boosting.store_size(n_train, len(gradient), len(candidates), depth)
     signs = np.zeros(len(binned), np.int8) if signs is None else signs
-    return {"binned": binned, "n_bins": n_bins, "signs": signs, "gradient": gradient, "hessian": hessian,
+    indicators = np.full(len(binned), -1) if indicators is None else indicators
+    return {"binned": binned, "n_bins": n_bins, "signs": signs, "indicators": indicators, "gradient": gradient,
+            "hessian": hessian,
             "candidates": np.asarray(candidates, dtype=np.intp), "depth": depth, "reg": reg, "n_train": n_train,
             "columns": np.full(depth, -7), "threshold_bins": np.full(depth, -7), "gains": np.full(depth, np.nan),
             "values": np.full((2**depth, len(gradient)), np.nan), "store": np.full(size, np.nan),

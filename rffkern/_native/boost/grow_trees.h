@@ -268,6 +268,29 @@ static ALWAYS_INLINE void add_sides(const double *restrict left, const leaf_scor
     }
 }
 
+static inline int is_bundle(const vt_growth *growth, ptrdiff_t candidate)
+{
+    return growth->indicators[growth->candidates[candidate]] >= 0;
+}
+
+/* gains[place] += scale times what the levels of a bundle gain in a leaf, of which `sums` are g and h, each on one side
+   and all others on the other.  Returns the score of the leaf. */
+static double add_level_gains(const double *restrict sums, int shift, double reg, double scale, float *restrict gains)
+{
+    double lanes[2 * VT_LANES] = {0}, total[2] = {0, 0};
+    const int n_steps = 1 << shift;
+    leaf_score c;
+    int step, i;
+    for (step = 0; step < n_steps; step++)
+#pragma omp simd
+        for (i = 0; i < 2 * VT_LANES; i++) lanes[i] += sums[2 * VT_LANES * step + i];
+    for (i = 0; i < 2 * VT_LANES; i++) total[i & 1] += lanes[i];
+    c = score_leaf(total, reg, scale);
+    for (step = 0; step < n_steps; step++)
+        add_sides(sums + 2 * VT_LANES * step, &c, gains + VT_LANES * step, 0);
+    return total[0] * total[0] / (total[1] + reg);
+}
+
 /* gains[place] += scale times what the thresholds of a column gain in a leaf, of which `sums` are g and h.  Returns the
    score of the leaf. */
 static double add_gains(const double *restrict sums, int shift, double reg, double scale, int sign,
@@ -339,9 +362,12 @@ static double add_leaf_gains(const vt_growth *growth, const parts *p, ptrdiff_t 
     for (k = 0; k < growth->n_outputs; k++)
         if (n_rows > 1)
             for (j = 0; j < m; j++) {
-                double score = add_gains(sums + 2 * (k * p->offsets[m] + p->offsets[j]), p->layouts[j].shift,
-                                         growth->reg, growth->scale, growth->signs[growth->candidates[j]],
-                                         gains + p->offsets[j]);
+                const double *of_column = sums + 2 * (k * p->offsets[m] + p->offsets[j]);
+                const int shift = p->layouts[j].shift;
+                double score = is_bundle(growth, j)
+                                   ? add_level_gains(of_column, shift, growth->reg, growth->scale, gains + p->offsets[j])
+                                   : add_gains(of_column, shift, growth->reg, growth->scale,
+                                               growth->signs[growth->candidates[j]], gains + p->offsets[j]);
                 all += j == 0 ? score : 0;
             }
         else if (n_rows == 1) { /* no split gains anything */
@@ -439,7 +465,7 @@ static void find_gains(vt_growth *growth, ptrdiff_t block)
     growth->scores[block] = score;
 }
 
-/* The split of the largest gain, of thresholds after the last bin of a place. */
+/* The split of the largest gain, of thresholds after the last bin of a place; the threshold of a bundle is a level. */
 static int choose_split(vt_growth *growth)
 {
     const parts layout = parts_of(growth), *p = &layout;
@@ -475,11 +501,11 @@ static int choose_split(vt_growth *growth)
     return growth->candidate >= 0;
 }
 
-/* The column and the threshold by which rows are split. */
+/* The column and the threshold, or the level of a bundle, by which rows are split. */
 typedef struct {
     const uint64_t *words;
     bin_layout layout;
-    int byte;
+    int byte, is_bundle;
     ptrdiff_t threshold;
 } split;
 
@@ -487,7 +513,7 @@ static split split_of(const vt_growth *growth, const parts *p)
 {
     const ptrdiff_t m = growth->n_candidates;
     ptrdiff_t group = 0;
-    split found = {NULL, p->layouts[growth->candidate], 0, growth->threshold};
+    split found = {NULL, p->layouts[growth->candidate], 0, is_bundle(growth, growth->candidate), growth->threshold};
     while (first_of(group + 1, p->n_groups, m) <= growth->candidate) group++;
     found.words = p->words[growth->depth & 1] + group * growth->n_rows;
     found.byte = 8 * (int)(growth->candidate - first_of(group, p->n_groups, m));
@@ -624,6 +650,7 @@ static ALWAYS_INLINE __mmask8 right_of(const split *by, const uint64_t *words)
     const __m512i lane = _mm512_sll_epi64(_mm512_and_si512(place, _mm512_set1_epi64(15)), _mm_cvtsi32_si128(c.shift));
     __m512i bin = _mm512_or_si512(lane, _mm512_srli_epi64(place, 4));
     if (c.dropped) bin = _mm512_or_si512(_mm512_sll_epi64(bin, _mm_cvtsi32_si128(c.dropped)), rest);
+    if (by->is_bundle) return _mm512_cmpeq_epi64_mask(bin, _mm512_set1_epi64(by->threshold));
     return _mm512_cmpgt_epi64_mask(bin, _mm512_set1_epi64(by->threshold));
 }
 
@@ -714,7 +741,8 @@ static void find_right(const vt_growth *growth, const split *by, uint8_t *goes_r
     ptrdiff_t bin;
     memset(goes_right, 0, VT_BINS);
     for (bin = growth->threshold + 1; bin < growth->n_bins[growth->candidates[growth->candidate]]; bin++)
-        goes_right[byte_of((int)bin, by->layout)] = 1;
+        goes_right[byte_of((int)bin, by->layout)] = !by->is_bundle;
+    if (by->is_bundle) goes_right[byte_of((int)by->threshold, by->layout)] = 1;
 }
 
 static void count_right(vt_growth *growth, ptrdiff_t i)

@@ -1,6 +1,9 @@
 /* Symmetric trees: every level splits all rows by one question, bin > threshold of one column; the answers
  * number a leaf.
  *
+ * Indicators of the levels of a category are grown on together, as a bundle: a column whose bins are the levels, of
+ * which one has a histogram in the time of one column, and which is split into a level and all others.
+ *
  * Growth keeps the training rows sorted by leaf: the rows of a leaf lie together, so that its histograms stay in
  * the first cache, however many leaves there are.  Sums over rows are double, in an order that follows from the data.
  * Of many rows a level is done in parts, which threads share: strips of the rows of large leaves, and blocks of leaves
@@ -37,6 +40,7 @@ typedef struct {
     const float *hessian;         /* (n_outputs, stride), times weight */
     const ptrdiff_t *n_bins;      /* (any,) */
     const int8_t *signs;          /* (any,) 1 or -1 where values rise or fall with a column, 0 where they need not */
+    const ptrdiff_t *indicators;  /* (any,) of a bundle the row of binned that indicates its bin 0, else -1 */
     const ptrdiff_t *candidates;  /* (n_candidates,) rows of binned */
     ptrdiff_t stride, n_rows, n_outputs, n_candidates, max_depth;
     double reg;

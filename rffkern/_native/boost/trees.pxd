@@ -11,6 +11,7 @@ cdef extern from "trees.h" nogil:
         const float *hessian
         const Py_ssize_t *n_bins
         const int8_t *signs
+        const Py_ssize_t *indicators
         const Py_ssize_t *candidates
         Py_ssize_t stride, n_rows, n_outputs, n_candidates, max_depth
         double reg
@@ -20,6 +21,7 @@ cdef extern from "trees.h" nogil:
         Py_ssize_t candidate, threshold
         Py_ssize_t n_blocks, n_strips
     enum:
+        VT_COARSE_PLACES
         VT_FEW_CANDIDATES
         VT_MAX_DEPTH
         VT_BINS

@@ -8,9 +8,9 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, uint8_t, uint16_t
 
 from .boost.trees cimport (
-    VT_FEW_CANDIDATES, VT_MAX_DEPTH, add_windows, begin, choose_split, count_right, find_gains, find_values, finish,
-    lay_out, look_up, move_rows, number_leaves, place_strips, plan_gains, plan_moves, plan_values, plan_windows,
-    refine_split, sum_leaves, sum_strip, vt_growth, vt_store_size,
+    VT_COARSE_PLACES, VT_FEW_CANDIDATES, VT_MAX_DEPTH, add_windows, begin, choose_split, count_right, find_gains,
+    find_values, finish, lay_out, look_up, move_rows, number_leaves, place_strips, plan_gains, plan_moves,
+    plan_values, plan_windows, refine_split, sum_leaves, sum_strip, vt_growth, vt_store_size,
 )
 from .core.checks cimport agree, are_indices
 from .core.signals cimport look_at_signals
@@ -18,6 +18,7 @@ from .core.tiles cimport TILE
 
 MAX_DEPTH = VT_MAX_DEPTH
 FEW_CANDIDATES = VT_FEW_CANDIDATES
+MOST_LEVELS = VT_COARSE_PLACES - 1   # of a bundle
 ALWAYS_LEFT = 255   # the threshold of a level that splits nothing
 
 cdef enum:
@@ -61,6 +62,7 @@ def grow_tree(
     const uint8_t[:, ::1] binned,          # IN   (n_columns, n) bins
     const Py_ssize_t[::1] n_bins,          # IN   (n_columns,) bins of a column are below
     const int8_t[::1] signs,               # IN   (n_columns,) 1 or -1 where values rise or fall with the bin, else 0
+    const Py_ssize_t[::1] indicators,      # IN   (n_columns,) of a bundle the column that indicates its bin 0, else -1
     const float[:, ::1] gradient,          # IN   (n_outputs, n) times weight
     const float[:, ::1] hessian,           # IN   (n_outputs, n) times weight
     const Py_ssize_t[::1] candidates,      # IN   (n_candidates,) columns to split by
@@ -83,15 +85,24 @@ def grow_tree(
     column of more than 64 bins is looked at first, or every fourth of more than 128; then the 16 around the best of
     these, from the seventh before it.  Gains are compared in single precision: one below 1e-6 of the sum of
     G^2 / (H + reg) counts as none.
+
+    A bundle stands for indicators, columns next to each other of which a row has 1 in one at most: its bin says in
+    which, and the last bin that it has 0 in all.  It has no sign.  Candidates are the bundle or its indicators; the
+    tree has the indicators.
     """
     cdef Py_ssize_t n_outputs = gradient.shape[0], level, i, work = 0
     cdef bint grows = True
     cdef vt_growth growth
     agree(n_bins.shape[0] == binned.shape[0], "n_bins must have shape (n_columns,)")
     agree(signs.shape[0] == binned.shape[0], "signs must have shape (n_columns,)")
+    agree(indicators.shape[0] == binned.shape[0], "indicators must have shape (n_columns,)")
     for i in range(n_bins.shape[0]):
         agree(1 <= n_bins[i] <= 256, "n_bins must be from 1 to 256")
         agree(-1 <= signs[i] <= 1, "signs must be -1, 0 or 1")
+        agree(indicators[i] == -1 or 0 <= indicators[i] <= binned.shape[0] - n_bins[i] + 1,
+              "indicators must be columns, or -1")
+        agree(indicators[i] == -1 or (n_bins[i] <= VT_COARSE_PLACES and signs[i] == 0),
+              "bundles must have at most MOST_LEVELS indicators, and no sign")
     agree(n_outputs >= 1 and gradient.shape[1] == binned.shape[1], "gradient must have shape (n_outputs, n)")
     agree(hessian.shape[0] == n_outputs and hessian.shape[1] == binned.shape[1],
           "hessian must have shape (n_outputs, n)")
@@ -108,7 +119,8 @@ def grow_tree(
           "store must have shape (store_size,)")
     agree(n_threads >= 1, "n_threads must be at least 1")
     growth.binned, growth.gradient, growth.hessian = &binned[0, 0], &gradient[0, 0], &hessian[0, 0]
-    growth.n_bins, growth.signs, growth.candidates, growth.store = &n_bins[0], &signs[0], &candidates[0], &store[0]
+    growth.n_bins, growth.signs, growth.indicators = &n_bins[0], &signs[0], &indicators[0]
+    growth.candidates, growth.store = &candidates[0], &store[0]
     growth.stride, growth.n_rows, growth.n_outputs = binned.shape[1], n_train, n_outputs
     growth.n_candidates, growth.max_depth, growth.reg = candidates.shape[0], depth, reg
     with nogil:
@@ -119,6 +131,8 @@ def grow_tree(
             grows = grows and _split_leaves(&growth, n_threads)
             columns[level] = candidates[growth.candidate] if grows else columns[0] if level > 0 else candidates[0]
             threshold_bins[level] = growth.threshold if grows else 255
+            if grows and indicators[columns[level]] >= 0:
+                columns[level], threshold_bins[level] = indicators[columns[level]] + growth.threshold, 0
             gains[level] = -growth.score if grows else 0
             if level > 0 and growth.depth >= level:
                 gains[level - 1] += growth.score

@@ -274,9 +274,9 @@ class TreeLearner(BaseLearner):
         self._depth, self._n_searched = sizes.max_depth, len(rows.sample.scores)
         if sizes.samples_outputs:
             self._n_searched = min(max(self._n_searched // 3, _FEWEST_SEARCHED), _MOST_SEARCHED, self._n_searched)
-        self._bin_counts, self._signs = columns.bin_counts, columns.signs[columns.binned]
-        self._sources = columns.sources[columns.binned]
-        self._usable = columns.usable[columns.binned]
+        self._bin_counts, self._signs = columns.bin_counts, columns.signs[columns.split_columns]
+        self._sources, self._indicators = columns.sources[columns.split_columns], columns.indicators
+        self._usable = columns.usable[columns.split_columns] & columns.searched
         self._all_outputs = np.arange(len(rows.sample.scores))
         self._gains, self._scratch = np.zeros(self._depth), np.empty(0)
 
@@ -299,8 +299,9 @@ class TreeLearner(BaseLearner):
             of_all = boosting.store_size(n_train, n_outputs, len(self._sources), self._depth)
             self._scratch = np.empty(max(size, of_all))
         if not boosting.grow_tree(
-                sample.bins, self._bin_counts, self._signs, gradient, hessian, candidates, self._depth, LEAF_RIDGE,
-                n_train, columns, threshold_bins, self._gains, values, self._scratch, sample.n_threads):
+                sample.bins, self._bin_counts, self._signs, self._indicators, gradient, hessian, candidates,
+                self._depth, LEAF_RIDGE, n_train, columns, threshold_bins, self._gains, values, self._scratch,
+                sample.n_threads):
             return None
         term, has_order = TreeTerm(columns, threshold_bins, values), self._signs[columns].any()
         # Values by all outputs and all training rows, where the tree was grown for some outputs or on a sample.
@@ -572,15 +573,16 @@ def screened_chances(columns: Columns, rows: BaggedRows) -> Double | None:
     if share >= 1:
         return None
     n_outputs, gradient, hessian, n_train = len(sample.scores), sample.gradient, sample.hessian, sample.n_train
-    bin_counts, sources, signs = columns.bin_counts, columns.sources[columns.binned], columns.signs[columns.binned]
+    bin_counts, indicators, searched = columns.bin_counts, columns.indicators, np.flatnonzero(columns.searched)
+    sources, signs = columns.sources[columns.split_columns], columns.signs[columns.split_columns]
     column, threshold = np.empty((2, 1), dtype=np.intp)
     gain, values = np.zeros(1), np.empty((2, n_outputs))
     scratch = np.empty(boosting.store_size(n_train, n_outputs, 1, 1))
     gains = np.zeros(n_columns)
-    for candidate, source in enumerate(sources):
-        boosting.grow_tree(sample.bins, bin_counts, signs, gradient, hessian, np.array([candidate]), 1, LEAF_RIDGE,
-                           n_train, column, threshold, gain, values, scratch, 1)
-        gains[source] = max(gains[source], gain[0])
+    for candidate in searched:
+        boosting.grow_tree(sample.bins, bin_counts, signs, indicators, gradient, hessian, np.array([candidate]), 1,
+                           LEAF_RIDGE, n_train, column, threshold, gain, values, scratch, 1)
+        gains[sources[candidate]] = max(gains[sources[candidate]], gain[0])
     # What a degree of freedom gains by chance.
     squares = np.einsum("kn,kn->k", gradient[:, :n_train], gradient[:, :n_train], dtype=np.float64)
     unit = (squares / np.maximum(hessian[:, :n_train].sum(axis=1, dtype=np.float64), 1e-30)).sum()

@@ -1,4 +1,4 @@
-"""Bins of columns, whose edges are the thresholds that trees choose among."""
+"""Bins of columns, whose edges are the thresholds that trees choose among, and bundles of indicators."""
 
 import numpy as np
 
@@ -14,6 +14,9 @@ _QUANTILE_ROWS = 1 << 18
 
 # Forms of a column that keep the order of its values: a threshold on one is a threshold on any.
 _ORDERED_FORMS = ("raw", "standard", "bounded", "rank")
+
+# Forms of several columns of which a row has one at most that is not 0.
+_INDICATOR_FORMS = ("levels", "bins")
 
 
 def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Mask) -> Indices:
@@ -31,6 +34,40 @@ def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = sli
     """`binned`, `bins` and `edges` of `Columns`; edges follow from the weighted rows."""
     edges = tuple(bin_edges(values[j, weighted]) for j in binned)
     return binned, find_bins(values, binned, edges, n_threads), edges
+
+
+def bundle_indicators(bins: Bins, edges: tuple[Double, ...], sources: Indices, forms: NDArray[np.str_] | None
+                      ) -> tuple[Bins, Indices]:
+    """The bins of columns and, after these, of bundles of indicators, which are searched for splits as one column.
+
+    This is the exclusive feature bundling of LightGBM (Ke et al., 2017) where a column map says which columns exclude
+    each other, and a split is by one of them.  Only such are bundled as rows bear out: imputed indicators are not 0 or
+    1.
+
+    Parameters
+    ----------
+    bins : array of shape (n_binned, n_rows)
+    edges, sources, forms : of the same columns; no bundles without forms
+
+    Returns
+    -------
+    bins : array of shape (n_binned + n_bundles, n_rows)
+        Of a bundle the place of the indicator that is 1, or their number where all are 0.
+    bundles : array of shape (n_bundles, 2)
+        The first indicator, and the one after the last.
+    """
+    bundles, added = [], [bins]
+    is_indicator = np.zeros(len(bins), dtype=bool) if forms is None else np.isin(forms, _INDICATOR_FORMS)
+    for source in np.unique(sources[is_indicator]):
+        columns = np.flatnonzero(is_indicator & (sources == source))  # next to each other
+        for start in range(columns[0], columns[-1], boosting.MOST_LEVELS):
+            stop = min(start + boosting.MOST_LEVELS, columns[-1] + 1)
+            some = bins[start:stop]
+            if max(map(len, edges[start:stop])) <= 1 and some.sum(axis=0, dtype=np.uint8).max() <= 1:
+                bundles.append((start, stop))
+                place = np.where(some.any(axis=0), some.argmax(axis=0), stop - start)
+                added.append(place.astype(np.uint8)[None])
+    return np.concatenate(added) if bundles else bins, np.array(bundles, dtype=np.intp).reshape(-1, 2)
 
 
 def bin_edges(values: Single) -> Double:

@@ -12,7 +12,7 @@ from ..._rows.row_blocks import blocks
 from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE
-from .binning import Bins, bin_columns, binned_columns, evenly_spaced
+from .binning import Bins, bin_columns, binned_columns, bundle_indicators, evenly_spaced
 from .constraints import Constraints
 from .losses import LossData
 from .terms import Term
@@ -38,12 +38,13 @@ class Columns(NamedTuple):
     values: Single  # (n_columns, n_rows)
     sources: Indices  # (n_columns,) which column of the raw table each is made of
     binned: Indices  # (n_binned,) which columns have bins
-    bins: Bins  # (n_binned, n_rows) a bin above b says that the value is above edges[b]
+    bins: Bins  # (n_binned + n_bundles, n_rows) a bin above b says that the value is above edges[b]
     edges: tuple[Double, ...]
     lower: Double  # (n_columns,) what raw rows are clipped to
     upper: Double
     constraints: Constraints | None = None  # that terms keep
     sparse: Any = None  # `SparseColumns` of which these are the fullest, where rows are sparse
+    bundles: Indices = np.empty((0, 2), dtype=np.intp)  # of `bundle_indicators`
 
     @property
     def n_sources(self) -> int:
@@ -52,8 +53,27 @@ class Columns(NamedTuple):
 
     @property
     def bin_counts(self) -> Indices:
-        """Number of bins of each column that has some."""
-        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.intp)
+        """Number of bins of each row of `bins`."""
+        of_columns = [len(edges) + 1 for edges in self.edges]
+        return np.concatenate([of_columns, np.diff(self.bundles)[:, 0] + 1], dtype=np.intp)
+
+    @property
+    def split_columns(self) -> Indices:
+        """The column of each row of `bins`, that of the first indicator of a bundle."""
+        return self.binned[np.concatenate([np.arange(len(self.binned)), self.bundles[:, 0]])]
+
+    @property
+    def indicators(self) -> Indices:
+        """Of each row of `bins` -1, but of a bundle the place of its first indicator."""
+        return np.concatenate([np.full(len(self.binned), -1), self.bundles[:, 0]])
+
+    @property
+    def searched(self) -> Mask:
+        """Which rows of `bins` are searched for splits: all but indicators that are in a bundle."""
+        searched = np.ones(len(self.bins), dtype=bool)
+        for first, stop in self.bundles:
+            searched[first:stop] = False
+        return searched
 
     @property
     def signs(self) -> NDArray[np.int8]:
@@ -95,7 +115,9 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
         start += part.X.shape[0]
     _, source_codes = np.unique(sources, return_inverse=True)
     binned = binned_columns(sources, forms, fenced)
-    return Columns(values, source_codes, *bin_columns(values, binned, weighted, n_threads), lower, upper)
+    binned, bins, edges = bin_columns(values, binned, weighted, n_threads)
+    bins, bundles = bundle_indicators(bins, edges, source_codes[binned], None if forms is None else forms[binned])
+    return Columns(values, source_codes, binned, bins, edges, lower, upper, bundles=bundles)
 
 
 def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:

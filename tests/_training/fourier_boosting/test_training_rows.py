@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffkern import RowBlocks
+from rffkern import FourierBoostingRegressor, RowBlocks
 from rffkern._rows.copies import merge_copies
 from rffkern._rows.scaling import measure_scaling
 from rffkern._rows.tiles import TILE
 from rffkern._rows.training_rows import LabelledRows
 from rffkern._rows.weights import RowWeights
-from rffkern._training.fourier_boosting.binning import MAX_BINS, bin_columns, binned_columns
+from rffkern._training.fourier_boosting.binning import MAX_BINS, bin_columns, binned_columns, bundle_indicators
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.parameters import LOSSES
 from rffkern._training.fourier_boosting.training_rows import (
@@ -284,3 +284,33 @@ def test_losses_of_halves():
     problem, rng = Loss(LOSSES["squared_error"]).data(y[None], WEIGHTS), np.random.default_rng(0)
     together = RowOrder.of(np.arange(200), np.arange(200, 300), rng, np.zeros(100))
     assert LocalRows.of(COLUMNS, problem, WEIGHTS, together).halves is None  # of one group
+
+
+def test_indicators_of_a_category_are_bundled(rng):
+    """Up to 63 of them, but not where rows have several, or other values, as imputed ones."""
+    places = rng.integers(70, size=300)
+    indicators = (places == np.arange(70)[:, None]).astype(np.uint8)
+    several, single = (rng.integers(2, size=(size, 300), dtype=np.uint8) for size in (2, 1))
+    imputed = rng.integers(3, size=(1, 300), dtype=np.uint8)
+    bins = np.concatenate([single, indicators, several, imputed * 0, imputed])
+    edges = tuple(np.arange(float(row.max())) for row in bins)
+    sources = np.repeat([0, 1, 2, 3], [1, 70, 2, 2])
+    found, bundles = bundle_indicators(bins, edges, sources, np.array(["standard", *["levels"] * 74]))
+    np.testing.assert_array_equal(bundles, [[1, 64], [64, 71]])
+    np.testing.assert_array_equal(found[:75], bins)
+    np.testing.assert_array_equal(found[75:], [np.minimum(places, 63), np.where(places < 63, 7, places - 63)])
+    for forms in (None, np.repeat("standard", 75)):
+        unchanged, none = bundle_indicators(bins, edges, sources, forms)
+        assert unchanged is bins
+        assert none.shape == (0, 2)
+
+
+def test_trees_of_bundles_are_those_of_indicators(rng, monkeypatch):
+    level, x = rng.integers(20, size=400), rng.integers(40, size=400)  # so few bins that all thresholds are tried
+    table, y = {"a": [f"level {k}" for k in level], "x": x}, np.sin(level) + np.sin(x / 5) + 0.1 * rng.random(400)
+    model = FourierBoostingRegressor(base_learners=("tree",), kernel_ridge=False, n_jobs=1, random_state=0,
+                                     n_estimators=20)
+    with_bundles = model.fit(table, y).predict(table)
+    monkeypatch.setattr("rffkern._training.fourier_boosting.training_rows.bundle_indicators",
+                        lambda bins, *_: (bins, np.empty((0, 2), np.intp)))
+    np.testing.assert_allclose(model.fit(table, y).predict(table), with_bundles, rtol=1e-6)
