@@ -58,6 +58,7 @@ from .table import (
     ColumnType,
     CsvFormat,
     Selection,
+    as_written,
     check_column_names,
     column_label,
     infer_types,
@@ -209,6 +210,7 @@ def _kind_of_cell(cell: str, decimal: str) -> str:
 
 def _contains_names(first: Sequence[str], names: Sequence[str]) -> bool:
     """Whether the first row contains the column names of a model; numbers only in the model's order."""
+    names = as_written(names, first)
     known = set(names)
     matches = [cell for cell in first if cell in known]
     if all(is_number(name) for name in names):

@@ -25,6 +25,7 @@ from .table import (
     Selection,
     Table,
     as_numbers,
+    as_written,
     column_index,
     column_label,
     csv_format,
@@ -63,6 +64,7 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
         return None
     name = (getattr(model, "metadata_", None) or {}).get("target")
     if name is not None and table.columns is not None:
+        name = as_written([name], table.columns)[0]
         if name in table.columns:
             return table.columns.index(name)
         if not needed:
@@ -70,7 +72,7 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
         # The only column that is no feature may be anything, such as a number of the row.
         raise InvalidInputError(f"{table.path}: no column {name!r}, the target of training; --target names another"
                                 f"{_header_advice(table, model)}")
-    names = set(getattr(model, "feature_names_in_", ()))
+    names = set(as_written(getattr(model, "feature_names_in_", ()), table.columns or ()))
     if names and table.columns is not None:
         rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
     else:
@@ -89,7 +91,8 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
 
 def _header_advice(table: Table, model: Any) -> str:
     """What to do where the first row may be data: it has no name of the model."""
-    is_guess = table.header_guessed and not {*getattr(model, "feature_names_in_", ())} & {*(table.columns or ())}
+    columns = table.columns or ()
+    is_guess = table.header_guessed and not {*as_written(getattr(model, "feature_names_in_", ()), columns)} & {*columns}
     return ROW_1_IS_DATA if is_guess else ""
 
 
@@ -153,6 +156,7 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
     names = getattr(model, "feature_names_in_", None)
     if names is not None and table.columns is not None and len(set(names)) == len(names):
         index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
+        names = as_written(names, [*index])
         missing = [name for name in names if name not in index]
         if missing:
             alike = written_otherwise(missing[0], index)

@@ -36,7 +36,7 @@ from .output import (
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
 from .prediction_files import Writer, make_writer
-from .table import Block, Selection, Table, column_index, column_indices, csv_format, warn_rounded
+from .table import Block, Selection, Table, as_written, column_index, column_indices, csv_format, warn_rounded
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -199,7 +199,8 @@ def _target_column(table: Table, text: str | None) -> int | None:
     """Index of the column of labels, which may be missing from a table with column names."""
     if text is None:
         return None
-    if table.columns is not None and text not in table.columns and not text.lstrip("+-").isdecimal():
+    known = table.columns is None or as_written([text], table.columns)[0] in table.columns
+    if not known and not text.lstrip("+-").isdecimal():
         say(f"{table.path}: no column {text!r}, so no score is reported")
         return None
     return column_index(table, text)

@@ -6,7 +6,7 @@ There are three readers: `CsvTable`, `ArrayTable` (.npy, .npz) and `ArrowTable` 
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -126,8 +126,10 @@ def csv_format(arguments: argparse.Namespace) -> CsvFormat:
 
 def column_index(table: Table, text: str) -> int:
     """Index of the column with this name or else this index; negative indices count from the end."""
-    if table.columns is not None and text in table.columns:
-        return table.columns.index(text)
+    if table.columns is not None:
+        name = as_written([text], table.columns)[0]
+        if name in table.columns:
+            return table.columns.index(name)
     try:
         index = int(text)
     except ValueError:
@@ -158,6 +160,19 @@ def shortened(names: Sequence[str]) -> str:
     """Columns for a message: the first of them if there are many."""
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     return ", ".join(names[:_MOST_LISTED]) + more
+
+
+def as_written(names: Iterable[str], columns: Sequence[str]) -> list[str]:
+    """Names of a model as a table writes them, which may differ in blanks around them.
+
+    Files of text are read without these; pandas keeps them, so that they are in the names of a model that was trained
+    in Python.  A name is as it stands where two of the model or of the table differ in blanks alone.
+    """
+    names = list(names)
+    of_model, of_table = Counter(name.strip() for name in names), Counter(name.strip() for name in columns)
+    written = {name.strip(): name for name in columns}
+    return [written[text] if name not in columns and of_model[text] == of_table[text] == 1 else name
+            for name, text in ((name, name.strip()) for name in names)]
 
 
 ROW_1_IS_DATA = "; if row 1 is data, pass --header no"

@@ -153,7 +153,7 @@ function answer(row) {
 // The columns that contribute most to the score, and their contributions.
 function reasonsOf(phi) {
     const order = columns.map((_, j) => j).sort((a, b) => Math.abs(phi[b]) - Math.abs(phi[a]));
-    const signed = (value) => (value < 0 ? "\u2212" : "+") + Math.abs(value).toPrecision(2);
+    const signed = (value) => (value < 0 ? "\u2212" : "+") + short(Number(Math.abs(value).toPrecision(2)));
     const some = order.slice(0, mostReasons).filter((j) => phi[j] !== 0);
     return some.map((j) => columns[j] + " " + signed(phi[j])).join(", ");
 }
@@ -178,7 +178,9 @@ async function score(file) {
     if (typeof ready !== "undefined") await ready;
     const [names, ...rows] = parseCsv(await file.text());
     if (!names || !rows.length) throw new RangeError("the file has no rows below its line of names");
-    const places = columns.map((name) => names.indexOf(name));
+    const placeOf = (name) => names.includes(name) ? names.indexOf(name)  // else but for blanks around names
+        : names.findIndex((each) => each.trim() === name.trim());
+    const places = columns.map(placeOf);
     const missing = columns.filter((_, j) => places[j] < 0 && !(takesCells && raw_columns[j].kind === "unused"));
     if (missing.length) throw new RangeError("the file has no column " + missing.map(quoted).join(", "));
     const answers = [], started = performance.now();

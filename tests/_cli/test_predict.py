@@ -53,6 +53,25 @@ def test_npy_in_and_out(folder, table):
     np.testing.assert_array_equal(np.load(folder / "proba.npy", allow_pickle=False), model.predict_proba(X))
 
 
+def test_blanks_around_names(command, folder, table):
+    """Pandas keeps those of a header, so that models trained in Python have them; files of text are read without."""
+    X, y = table
+    named = dict(zip(["length ", " width", " depth"], X[:200].T, strict=True))
+    model = GBRFF2Classifier(5, random_state=0).fit(named, y[:200])
+    save(model, folder / "spaced.npz")
+    write_csv(folder / "spaced.csv", X[200:], y[200:], header=["length ", " width", " depth"])
+    expected = ["prediction", *model.predict(dict(zip(named, X[200:].T, strict=True))).tolist()]
+    for data in ("test.csv", "spaced.csv"):
+        code, out, errors = command("predict", "spaced.npz", data, "--target", " answer")
+        assert (code, out.splitlines()) == (0, expected), errors
+        assert errors.startswith("accuracy on 100 rows")
+    assert command("evaluate", "spaced.npz", "spaced.csv")[0] == 0  # the target is the only other column
+    both = dict(zip(["length", "width ", "width"], X[:200].T, strict=True))
+    save(GBRFF2Classifier(5, random_state=0).fit(both, y[:200]), folder / "spaced.npz")
+    code, _, errors = command("predict", "spaced.npz", "spaced.csv")
+    assert (code, "column 'width ' of the model is missing" in errors) == (65, True)
+
+
 def test_columns_are_found_by_name(folder, table):
     X, y = table
     write_csv(folder / "shuffled.csv", np.column_stack([X[200:, 2], np.arange(100), X[200:, 0], X[200:, 1]]), y[200:],

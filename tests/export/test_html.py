@@ -52,6 +52,46 @@ def dropped(model, text, folder, compiler=None):
     return html.unescape(title), html.unescape(state), rows
 
 
+_STUB = """
+const listeners = {}, parts = {}, element = () => new Proxy({classList: {toggle() {}}, append() {}, replaceChildren() {},
+    addEventListener(kind, listener) { listeners[kind] = listener; }}, {});
+globalThis.document = {getElementById: (id) => parts[id] ??= element(), createElement: element,
+    querySelector: element, addEventListener: element().addEventListener};
+%s
+parts.file.value = "";
+listeners.change({target: {files: [{name: "new.csv", text: async () => %s}]}});
+setTimeout(() => console.log(JSON.stringify([parts.state.textContent, saved])), 500);
+"""
+
+
+def answered(model, text, folder, **options):
+    """State of the page and the rows that it would save, after a file was chosen: its script in node, without a page."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no node")
+    rffkern.export(model, folder / "page.html", to="html", **options)
+    script = (folder / "page.html").read_text(encoding="utf-8").rpartition('<script type="module">')[2]
+    (folder / "page.mjs").write_text(_STUB % (script.partition("</script>")[0], json.dumps(text)), encoding="utf-8")
+    done = subprocess.run(["node", folder / "page.mjs"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_blanks_around_names(tmp_path):
+    """Of the file, as programs write them after commas, and of the model, as pandas keeps them."""
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    for names in (["a", "b"], [" a", "b"]):
+        model = rffkern.GBRFFRegressor(3, random_state=0).fit(dict(zip(names, X.T, strict=True)), X[:, 0])
+        state, saved = answered(model, "id, a , b\n1, 0.5, -0.5\n", tmp_path)
+        assert state.startswith("new.csv: 1 rows")
+        assert saved[1][0] == pytest.approx(model.predict([[0.5, -0.5]])[0], rel=1e-12)
+
+
+def test_reasons_are_plain_numbers(tmp_path):
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    model = rffkern.GBRFFRegressor(3, random_state=0).fit(dict(zip("ab", X.T, strict=True)), 1e6 * X[:, 0])
+    _, saved = answered(model, "a,b\n0.9,0\n", tmp_path, explain=True)
+    assert re.fullmatch("a \\+[0-9]+00, b [+\N{MINUS SIGN}][0-9.]+", saved[1][1])
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_words_dates_gaps_and_a_row_that_cannot_be_read(compiler, tmp_path):
     """Columns by name, in any order and with any delimiter; labels, levels and cells are text, whatever they hold."""
