@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._column_map.cells import DATE, NUMERIC
-from .svg import Plot, drawing, escape, padded, ticks
+from .labelled_rows import number_text
+from .svg import Plot, drawing, escape, padded, tick_text, ticks
 
 Facts = dict[str, Any]
 
@@ -180,7 +181,7 @@ def pair_chart(entry: Facts, span: tuple[float, float]) -> str:
             left, right, top, bottom = plot.x(i), plot.x(i + 1), plot.y(j + 1), plot.y(j)
             plot.add(f'<rect class="shade" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
                      f'height="{bottom - top:.1f}" fill-opacity="{0.04 + 0.96 * share:.2f}">'
-                     f"<title>{value:.4g}</title></rect>")
+                     f"<title>{number_text(value, 4)}</title></rect>")
     texts = [_short_texts(entry, k) for k in (0, 1)]
     for k in _some(n_first, 3 if entry["kinds"][0] == DATE else 5):
         anchor, place = ("end", k + 1.0) if k == n_first - 1 > 3 else ("middle", k + 0.5)
@@ -196,7 +197,7 @@ def pair_chart(entry: Facts, span: tuple[float, float]) -> str:
 def _short_texts(entry: Facts, axis: int) -> list[str]:
     """Values of an axis: numbers with four digits, dates without a time, levels."""
     if entry["kinds"][axis] == NUMERIC:
-        return [f"{value:.4g}" for value in entry["positions"][axis]]
+        return [tick_text(value) for value in entry["positions"][axis]]
     return [text[:10] if entry["kinds"][axis] == DATE else text for text in entry["values"][axis]]
 
 
@@ -209,5 +210,5 @@ def shade_key(span: tuple[float, float]) -> str:
     """What the shades mean."""
     steps = "".join(f'<rect class="shade" x="{20 * k}" width="20" height="12" '
                     f'fill-opacity="{0.04 + 0.96 * k / 9:.2f}"/>' for k in range(10))
-    return (f'<span class="shades">{span[0]:.3g} {drawing(steps, 200, 12, "shades from low to high", "strip")} '
-            f"{span[1]:.3g}</span>")
+    return (f'<span class="shades">{number_text(span[0], 3)} {drawing(steps, 200, 12, "shades from low to high", "strip")} '
+            f"{number_text(span[1], 3)}</span>")

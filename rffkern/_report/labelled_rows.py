@@ -220,6 +220,7 @@ def value_text(raw: RawColumn, value: float) -> str:
     return date_text(value) if raw.kind == DATE else number_text(value)
 
 
-def number_text(value: float) -> str:
-    """A number with at most six digits."""
-    return f"{value:.6g}"
+def number_text(value: float, digits: int = 6) -> str:
+    """A number with so many digits, and below 1e9 with all that stand before the point, as people write them."""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e9 else text

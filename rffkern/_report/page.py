@@ -18,6 +18,7 @@ from .charts import (
     shade_key,
     summary_chart,
 )
+from .labelled_rows import number_text
 from .svg import error_bar, escape, padded, share_bar, strip
 
 Facts = dict[str, Any]
@@ -143,7 +144,7 @@ def _figures(charts: Iterable[tuple[str, str]], kind: str = "grid") -> str:
 def _number(value: float | None, digits: int = 3) -> str:
     if value is not None and abs(value) < 1e-12:
         return "0"
-    return "" if value is None else f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}", 1)
+    return "" if value is None else number_text(value, digits).replace("-", "\N{MINUS SIGN}", 1)
 
 
 def _share(value: float | None) -> str:
@@ -410,7 +411,7 @@ def _worst(facts: Facts) -> str:
                     f"<strong>{', '.join(_number(y, 5) for y in each['predicted'])}</strong></p>")
         reasons = each.get("reasons")
         if reasons:
-            signed = [f"{reason['contribution']:+.3g}".replace("-", "\N{MINUS SIGN}") for reason in reasons]
+            signed = [("+" if reason["contribution"] > 0 else "") + _number(reason["contribution"]) for reason in reasons]
             listed = "".join(f"<li>{escape(reason['column'], 40)} = {escape(reason['value'], 40)}: {sign}</li>"
                              for reason, sign in zip(reasons, signed, strict=True))
             what = f"speaks for {escape(each['predicted'], 40)}" if "label" in each else "moves the prediction"

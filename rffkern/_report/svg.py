@@ -38,8 +38,9 @@ def ticks(low: float, high: float, n_ticks: int = 4) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """A number on an axis."""
-    return "0" if abs(value) < 1e-12 else number_text(float(f"{value:.4g}"))
+    """A number on an axis, which has room for seven digits."""
+    short = float(f"{value:.4g}")
+    return "0" if abs(value) < 1e-12 else number_text(short) if abs(short) < 1e7 else f"{short:.6g}"
 
 
 def padded(values: Iterable[float | None], share: float = 0.05) -> Range:
@@ -165,7 +166,7 @@ def error_bar(value: float, error: float | None, x: Range, reference: float, kin
     if error is not None:
         plot.line([(value - 2 * error, 0.5), (value + 2 * error, 0.5)], f"error {kind}")
     plot.dots([(value, 0.5)], f"large {kind}")
-    return plot.svg(f"{value:.4g}", "strip")
+    return plot.svg(number_text(value, 4), "strip")
 
 
 def share_bar(share: float) -> str:

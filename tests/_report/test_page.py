@@ -100,6 +100,17 @@ def test_the_same_rows_give_the_same_page():
     assert one == other
 
 
+def test_large_numbers_have_no_exponent():
+    """Prices of houses are read by people; 1.2e+06 is not what they write."""
+    rng = np.random.default_rng(0)
+    X = {"area": rng.uniform(5e4, 3e6, 200).round(), "rooms": rng.integers(1, 9, 200)}
+    y = 2 * X["area"] + 1e5 * X["rooms"]
+    model = rffkern.FourierBoostingRegressor(20, n_bags=1, kernel_ridge=False, random_state=0).fit(X, y)
+    page = report_page(report_facts(LabelledRows(model, X, y), Source()))
+    assert re.findall(r"[0-9.]+e\+0[0-6]", page) == []
+    assert f"to {y.max():.0f}" in page
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-3.2, 17), (1e-9, 3e-9), (1e12, 1e12 + 5), (-1e300, 1e300), (2, 2)])
 def test_ticks_are_round_and_inside(low, high):
     found = ticks(low, high)
