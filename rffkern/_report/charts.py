@@ -210,5 +210,5 @@ def shade_key(span: tuple[float, float]) -> str:
     """What the shades mean."""
     steps = "".join(f'<rect class="shade" x="{20 * k}" width="20" height="12" '
                     f'fill-opacity="{0.04 + 0.96 * k / 9:.2f}"/>' for k in range(10))
-    return (f'<span class="shades">{number_text(span[0], 3)} {drawing(steps, 200, 12, "shades from low to high", "strip")} '
-            f"{number_text(span[1], 3)}</span>")
+    low, high = (number_text(value, 3) for value in span)
+    return f'<span class="shades">{low} {drawing(steps, 200, 12, "shades from low to high", "strip")} {high}</span>'

@@ -411,9 +411,10 @@ def _worst(facts: Facts) -> str:
                     f"<strong>{', '.join(_number(y, 5) for y in each['predicted'])}</strong></p>")
         reasons = each.get("reasons")
         if reasons:
-            signed = [("+" if reason["contribution"] > 0 else "") + _number(reason["contribution"]) for reason in reasons]
-            listed = "".join(f"<li>{escape(reason['column'], 40)} = {escape(reason['value'], 40)}: {sign}</li>"
-                             for reason, sign in zip(reasons, signed, strict=True))
+            signed = [(value, _number(value)) for value in (reason["contribution"] for reason in reasons)]
+            listed = "".join(f"<li>{escape(reason['column'], 40)} = {escape(reason['value'], 40)}: "
+                             f"{'+' if value >= 0 else ''}{text}</li>"
+                             for reason, (value, text) in zip(reasons, signed, strict=True))
             what = f"speaks for {escape(each['predicted'], 40)}" if "label" in each else "moves the prediction"
             rest = f"<p>What {what}, in units of the score:</p><ul>{listed}</ul>"
         else:

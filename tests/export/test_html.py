@@ -53,8 +53,8 @@ def dropped(model, text, folder, compiler=None):
 
 
 _STUB = """
-const listeners = {}, parts = {}, element = () => new Proxy({classList: {toggle() {}}, append() {}, replaceChildren() {},
-    addEventListener(kind, listener) { listeners[kind] = listener; }}, {});
+const listeners = {}, parts = {}, element = () => ({classList: {toggle() {}}, append() {}, replaceChildren() {},
+    addEventListener(kind, listener) { listeners[kind] = listener; }});
 globalThis.document = {getElementById: (id) => parts[id] ??= element(), createElement: element,
     querySelector: element, addEventListener: element().addEventListener};
 %s
@@ -65,7 +65,7 @@ setTimeout(() => console.log(JSON.stringify([parts.state.textContent, saved])), 
 
 
 def answered(model, text, folder, **options):
-    """State of the page and the rows that it would save, after a file was chosen: its script in node, without a page."""
+    """State of the page and rows that it would save, after a file was chosen: its script in node, without a page."""
     if shutil.which("node") is None:
         pytest.skip("there is no node")
     rffkern.export(model, folder / "page.html", to="html", **options)
