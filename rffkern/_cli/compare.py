@@ -25,7 +25,7 @@ from .._native.array_types import Double, NDArray
 from .._rows.weights import check_weights
 from .._training.kernel_ridge.calibration import log_losses
 from ..errors import RFFKernError
-from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of
+from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of, of_unknown_labels
 from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
 from .output import Progress, UsageError, check_outputs, printable, say
 from .training_table import TrainingTable
@@ -86,6 +86,9 @@ def run(arguments: argparse.Namespace) -> None:
     for name in _LIBRARIES.values():
         if name not in contestants and rows.y.ndim == 1:
             say(f"{name} is not installed")
+    unknown = of_unknown_labels(rows, folds)
+    if unknown:
+        say(unknown)
     if not results:
         raise UsageError("no model could be trained")
     _report(arguments, metric, results, failures, f"{len(rows.y)} rows of {table.path} in {folds.how}")

@@ -77,6 +77,23 @@ def cross_validated(rows: TrainingTable, folds: Folds,
     return found._replace(groups=np.concatenate([folds.groups[validation] for _, validation in folds.pairs]))
 
 
+def of_unknown_labels(rows: TrainingTable, folds: Folds) -> str:
+    """What to say of rows whose label no row has that the model of their fold was trained on; empty without such rows.
+
+    They are judged as any others, with a probability of 0, so that a few of them make most of the log loss.
+    """
+    if not rows.has_labels:
+        return ""
+    counted = np.ones(len(rows.y), dtype=bool) if rows.weights is None else np.asarray(rows.weights) > 0
+    n_unknown = sum(int((~np.isin(rows.y[validation], rows.y[training]))[counted[validation]].sum())
+                    for training, validation in folds.pairs)
+    if not n_unknown:
+        return ""
+    have, count = ("row has a label", "counts") if n_unknown == 1 else ("rows have labels", "count")
+    return (f"{n_unknown} {have} that no training row of the fold has, and {count} as wrong, which raises the log loss: "
+            "leave out labels of few rows, or join them")
+
+
 def untrained(model: Any) -> Any:
     """A model with the same parameters, whose fit keeps nothing to go on from."""
     params = model.get_params(deep=False)

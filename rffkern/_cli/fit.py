@@ -28,7 +28,7 @@ from .._files.model_files import save
 from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError
-from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, untrained
+from .cross_validation import FEWEST_ROWS, MOST_ROWS, N_FOLDS, cross_validated, folds_of, of_unknown_labels, untrained
 from .open_table import open_table
 from .output import DASH, Progress, UsageError, check_outputs, given_once, open_rejected, output_path, say
 from .table import BLOCK_ROWS, Table, csv_format, shortened
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
     rows, held_out_rows = _hold_out(arguments, rows, table.path)
 
     # Cross-validation, and the model.
-    validation, how = _cross_validated(arguments, model, rows, columns, table.path)
+    validation, how, unknown = _cross_validated(arguments, model, rows, columns, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(f"training goes on from {arguments.checkpoint}")
     started = time.perf_counter()
@@ -119,6 +119,8 @@ def run(arguments: argparse.Namespace) -> None:
              "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])
+    if unknown:
+        say(unknown)
     if not evaluations:
         _report_held_out(model)
 
@@ -191,8 +193,10 @@ def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str,
 
 
 def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTable, columns: Any,
-                     path: str) -> tuple[Evaluation | None, str]:
-    """The metrics of models without one fold each, and how the folds were made; None where nothing is asked for.
+                     path: str) -> tuple[Evaluation | None, str, str]:
+    """The metrics of models without one fold each, how the folds were made, and what to say of unknown labels.
+
+    None where nothing is asked for.
 
     Tables of few rows are cross-validated without being asked, unless other rows judge the model.
     """
@@ -201,7 +205,7 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
             arguments.holdout or arguments.eval or arguments.time or arguments.checkpoint or arguments.max_seconds):
         n_folds = N_FOLDS
     if not n_folds:
-        return None, ""
+        return None, "", ""
 
     def predict(training: TrainingTable, validation: TrainingTable) -> Predictions:
         fitted = untrained(model)
@@ -210,11 +214,11 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
 
     try:
         folds = folds_of(rows, n_folds, arguments.seed or 0)
-        return Evaluation.of(cross_validated(rows, folds, predict)), folds.how
+        return Evaluation.of(cross_validated(rows, folds, predict)), folds.how, of_unknown_labels(rows, folds)
     except InvalidInputError as error:
         if arguments.cv is not None:
             raise InvalidInputError(f"{path}: a fold of --cv {n_folds} cannot be trained on: {error}") from error
-        return None, ""  # `fit` says what is wrong with all rows, or there are too few of a label
+        return None, "", ""  # `fit` says what is wrong with all rows, or there are too few of a label
 
 
 def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:

@@ -207,6 +207,21 @@ def test_copies_of_rows_are_held_out_together(command, folder, options):
     assert "--cv" not in options or "5-fold cross-validation with all copies of a row in one fold" in errors
 
 
+def test_labels_that_no_training_row_of_a_fold_has(command, folder):
+    """Their log loss is that of a probability of 0, and hides what is known of the others."""
+    rows = [f"{k % 2}.5,{'yes' if k % 2 else 'no'},1" for k in range(40)]
+    (folder / "rare.csv").write_text("\n".join(["a,label,w", *rows, "3,once,1", "4,never,0"]) + "\n")
+    said = "has a label that no training row of the fold has, and counts as wrong, which raises the log loss"
+    fit = ("fit", "rare.csv", "-o", "m.npz", "--target", "label", "--model", "fourier_boosting", "--set",
+           "n_estimators=5", "--cv")
+    code, _, errors = command(*fit, "5", "--weight", "w")
+    assert (code, errors.count(f"\n1 row {said}")) == (0, 1)
+    code, _, errors = command(*fit, "5", "--drop", "w")
+    assert (code, errors.count("\n2 rows have labels")) == (0, 1)
+    assert "no training row" not in command(*fit, "0", "--drop", "w")[2]
+    assert "2 rows have labels" in command("compare", "rare.csv", "--target", "label", "--models", "constant")[2]
+
+
 def test_a_cell_of_the_times_that_is_none(command, folder):
     """It cannot count as missing, nor be a category."""
     days = ["unknown" if k == 40 else str(np.datetime64("2024-01-01") + k) for k in range(90)]
