@@ -90,8 +90,8 @@ def of_unknown_labels(rows: TrainingTable, folds: Folds) -> str:
     if not n_unknown:
         return ""
     have, count = ("row has a label", "counts") if n_unknown == 1 else ("rows have labels", "count")
-    return (f"{n_unknown} {have} that no training row of the fold has, and {count} as wrong, which raises the log loss: "
-            "leave out labels of few rows, or join them")
+    return (f"{n_unknown} {have} that no training row of the fold has, and {count} as wrong, which raises the log "
+            "loss: leave out labels of few rows, or join them")
 
 
 def untrained(model: Any) -> Any:

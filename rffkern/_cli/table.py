@@ -19,6 +19,7 @@ from .._column_map.cells import (
     is_missing,
     is_number,
     padded_number,
+    parted_years,
     read_column,
     settled,
     units_of_text,
@@ -227,6 +228,11 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
             shown = next(filter(None, map(str.strip, cells[k])))
             say(f"{path}: column {column_label(columns[k], names)} has dates such as {shown}, in which day and month "
                 f"could be exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+        cell, year = parted_years(cells[k], reading) if reading.kind == DATE else ("", 0)
+        if cell:
+            say(f"{path}: column {column_label(columns[k], names)} has years of two digits, such as that of {cell}, "
+                f"which is read as {year}: 69 to 99 are of 1900, others of 2000; if earlier ones are meant, write "
+                "years of four digits")
         if reading == Reading() and (units := units_of_text(cells[k])):
             say(f"{path}: column {column_label(columns[k], names)} has numbers with several units ({', '.join(units)})"
                 ", which are read as categories: to have numbers, write all of them in one unit")

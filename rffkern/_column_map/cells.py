@@ -583,6 +583,27 @@ def read_texts(texts: Sequence[str], reading: Reading) -> Double:
     return values
 
 
+def parted_years(cells: Iterable[str], reading: Reading) -> tuple[str, int]:
+    """The date with the last year of two digits, and its year, where years of two centuries seem to be meant otherwise.
+
+    69 to 99 are of 1900 and those before of 2000.  Dates of births from 1931 to 2004 then reach from 1969 to 2068: the
+    longest time without any is inside of that, and the dates would span less if the years after it were a century
+    earlier.  "" where years are as close together as they can be, or have four digits.
+    """
+    texts = normal_texts([*dict.fromkeys(cell.strip() for cell in cells)])
+    last: dict[int, str] = {}
+    for shape, places in by_shape(texts).items():
+        found = _matches(shape, reading.format)
+        if found is not None and len(found["year"]) == 2:
+            same = [texts[k] for k in places]
+            years = _field(_characters(same, len(shape)), found, "year")
+            last |= dict(zip(((years - FIRST_YEAR_OF_1900) % 100).tolist(), same, strict=True))
+    after = sorted(last)  # years after 1969
+    if not after or max(np.diff(after), default=0) <= after[0] + 100 - after[-1]:
+        return "", 0
+    return last[after[-1]], FIRST_YEAR_OF_1900 + 1900 + after[-1]
+
+
 def _numbers_of(texts: list[str], shape: str, format_: str) -> Double:
     """Numbers of texts of one shape; nan where they are none by the format."""
     decimal, unit = format_[:1] or ".", format_[1:]

@@ -46,6 +46,7 @@ from .cells import (
     level_text,
     levels_of_texts,
     padded_number,
+    parted_years,
     read_column,
     settled,
     units_of_text,
@@ -365,6 +366,11 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
                          "to have numbers, write all of them in one unit", ColumnWarning)
                 elif reading == Reading():
                     report_words(each, text)
+                cell, year = parted_years(each, reading) if reading.kind == DATE else ("", 0)
+                if cell:
+                    warn(f"{text} has years of two digits, such as that of {cell!r}, which is read as {year}: 69 to 99 "
+                         "are of 1900, others of 2000; if earlier ones are meant, write years of four digits",
+                         ColumnWarning)
                 if reading.kind == NUMERIC and (code := padded_number(each)):
                     warn(f"{text} has numbers with leading zeros, such as {code!r}, which are read as numbers; if they "
                          "are codes, name the column in categorical_features, or make it a category, as "

@@ -228,6 +228,16 @@ def test_numbers_that_are_categories(command, folder):
         assert command("predict", "n.npz", "t.csv", "--target", "y", "-o", "o.csv")[0] == 0
 
 
+def test_years_of_two_digits_that_may_be_of_another_century_are_said(command, folder):
+    """People who were born in 1960 are read as if they were to be born in 2060."""
+    rows = [f"{1 + k % 28}.3.{(1950 + k % 60) % 100:02d},{1 + k % 28}.3.{10 + k % 9},{k}.5" for k in range(120)]
+    (folder / "t.csv").write_text("\n".join(["born,since,y", *rows]) + "\n")
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff_regressor", "--set", "n_estimators=5")
+    assert (code, errors.count("two digits")) == (0, 1)
+    assert ("t.csv: column 0 (born) has years of two digits, such as that of 23.3.68, which is read as 2068: 69 to 99 "
+            "are of 1900, others of 2000; if earlier ones are meant, write years of four digits\n") in errors
+
+
 @pytest.mark.parametrize("form", ["plain", "quoted", "no header", "words", "parquet"])
 def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form):
     """Not those of months, and of no column that is a category already."""

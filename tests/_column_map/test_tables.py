@@ -79,6 +79,27 @@ def test_codes_that_are_read_as_numbers_are_warned_of(recwarn):
     assert not recwarn
 
 
+@pytest.mark.parametrize(("years", "last"), [
+    (range(1931, 2005), 2068), ([1955, 1962, 1990, 2001], 2062), (range(1969, 2030), 0), (range(2001, 2066), 0),
+    ([2024], 0), ([1999, 2001], 0), (range(1969, 2069), 0)])
+@pytest.mark.parametrize("form", ["{d}.{m}.{y:02d}", "{m}/{d}/{y:02d}", "{d} March {y:02d}"])
+def test_years_of_two_digits_that_may_be_of_another_century_are_warned_of(years, last, form):
+    """Births of 1931 to 2004 are read as dates until 2068; the same with four digits are not."""
+    cells = [form.format(d=1 + k % 28, m=1 + k % 12, y=year % 100) for k, year in enumerate([*years] * 20)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        (column,) = read_table({"born": cells}).columns
+    said = [str(each.message) for each in found if "two digits" in str(each.message)]
+    assert column.kind == "date"
+    assert len(said) == bool(last)
+    assert not last or f"which is read as {last}: 69 to 99 are of 1900" in said[0]
+    full = [form.replace("{y:02d}", "{y}").format(d=1 + k % 28, m=1, y=year) for k, year in enumerate([*years] * 20)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        read_table({"born": full})
+    assert "two digits" not in "".join(str(each.message) for each in found)
+
+
 @pytest.mark.parametrize(("form", "units"), [
     (["{}.25K", "{}.5M"], ["k", "m"]), (["{}.25K", "{}"], ["k"]), (["{} kg", "{} lb", "{}kg"], ["kg", "lb"]),
     (["{}a", "{}b", "{}c", "{}d", "{}e", "{}"], []), (["{}"] * 21 + ["{}a", "{}b", "{}c"], []),
