@@ -368,14 +368,15 @@ class SqlColumn(NamedTuple):
 def sql_columns(rows: Rows, key: str = "id") -> list[SqlColumn]:
     """The columns of a table of rows, among them that of the key: numbers, unless the model has a column of its name.
 
-    Databases do not tell upper from lower case in names.  A column that is not read has no cells, and may be the key.
+    Databases do not tell upper from lower case in names.  A column that is not read has no cells; it may be the key, or
+    have no name, which DuckDB and PostgreSQL refuse.
     """
     columns = [SqlColumn(name, "text" if rows.texts is not None else _SQL_TYPES[kind], [
         None if cell is None or cell != cell else
         (_EPOCH + datetime.timedelta(seconds=cell)).isoformat(" ") if kind == DATE and rows.texts is None else cell
         for cell in cells])
         for name, kind, cells in zip(rows.names, rows.kinds, rows.given, strict=True)
-        if kind != EMPTY or name.lower() != key.lower()]
+        if kind != EMPTY or name.lower() not in ("", key.lower())]
     has_key = key.lower() in (column.name.lower() for column in columns)
     return columns if has_key else [SqlColumn(key, "integer", range(rows.n_rows)), *columns]
 

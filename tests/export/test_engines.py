@@ -99,6 +99,20 @@ def test_the_key_may_be_a_column_of_the_model(engine, tmp_path):
         ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)
 
 
+@pytest.mark.parametrize("engine", ["sqlite3", "duckdb"])
+def test_a_column_without_a_name_that_is_not_read(engine, tmp_path):
+    """As of the index that pandas writes; DuckDB has no such names."""
+    if lacking(engine):
+        pytest.skip(f"{', '.join(lacking(engine))} not found")
+    rng, options = np.random.default_rng(0), {"table": "rows", "key": "id"}
+    table = {"": [None] * 50, "x": rng.standard_normal(50)}
+    model = rffkern.GBRFF2Classifier(10, columns=rffkern.ColumnMap(), random_state=0).fit(table, table["x"] > 0)
+    rffkern.export(model, tmp_path / "model.sql", to="sql", **options)
+    expected = results_of(model, table)
+    found = ENGINES[engine][1](tmp_path / "model.sql", rows_of(model, table), expected, options)
+    assert errors_of(found, expected).ulp <= exported.rounding_of(model)
+
+
 def test_differences_are_measured_by_the_size_of_scores():
     """Rounding of scores of 1e6 is no error of one near 0, and scores below 1 have no smaller unit."""
     given = np.array([[2e6, 0.5], [1e-3, 1e-3]])
