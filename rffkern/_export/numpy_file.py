@@ -117,10 +117,11 @@ def _values(cells, reading, levels, other):
 
 
 def _read(X):
-    """Values of rows of cells: of a data frame or a dict by name, else of an array or a list of rows."""
-    by_name = hasattr(X, "keys") or hasattr(X, "columns")
-    cells = X if by_name else np.asarray(X, dtype=object)
-    n_rows = len(X[columns[0]] if hasattr(X, "keys") and not hasattr(X, "columns") else X)
+    """Values of rows of cells: of a data frame or dicts by name, else of an array or a list of rows."""
+    named = _by_name(X)
+    by_name = named is not None
+    cells = named if by_name else np.asarray(X, dtype=object)
+    n_rows = len(cells[columns[_used[0]]] if by_name and _used else X)
     x = np.full((n_rows, {n_values}), np.nan)
     for j, (name, (reading, levels, other)) in enumerate(zip(columns, _readings)):
         if reading.kind != "empty":
@@ -148,15 +149,35 @@ def _scores_of_texts(cells, shifts, idf, coefficients):
     return scores[[*map({text: k for k, text in enumerate(distinct)}.__getitem__, texts)]]
 '''
 
+# What finds columns by name, of which a text would else be as many rows as it has letters.
+_BY_NAME = '''
+
+_used = {used}
+
+
+def _by_name(X):
+    """The columns of a data frame, a dict of columns or a list of dicts; None of an array or a list of rows."""
+    if isinstance(X, (list, tuple)) and len(X) and all(hasattr(row, "keys") for row in X):
+        return {{columns[j]: [row[columns[j]] for row in X] for j in _used}}
+    if not (hasattr(X, "keys") or hasattr(X, "columns")):
+        return None
+    for name in (columns[j] for j in _used):
+        if isinstance(X[name], (str, bytes)) or not hasattr(X[name], "__len__"):
+            raise ValueError(f"column {{name!r}}: expected one value for each row, got {{X[name]!r}}: a list of one "
+                             "value is a table of one row")
+    return X
+'''
+
 # What reads numbers.
 _NUMBERS = '''
 
 def _read(X):
-    """Rows of numbers: of a data frame or a dict by name, else of an array; columns without use are not read."""
-    by_name = hasattr(X, "keys") or hasattr(X, "columns")
-    cells = X if by_name else np.asarray(X, dtype={dtype})
-    x = np.full((len(X[columns[{first}]] if by_name else cells), len(columns)), np.nan)
-    for j in {read}:
+    """Rows of numbers: of a data frame or dicts by name, else of an array; columns without use are not read."""
+    named = _by_name(X)
+    by_name = named is not None
+    cells = named if by_name else np.asarray(X, dtype={dtype})
+    x = np.full((len(cells[columns[_used[0]]] if by_name and _used else X), len(columns)), np.nan)
+    for j in _used:
         column = np.asarray(cells[columns[j]] if by_name else cells[:, j])
         x[:, j] = column / np.timedelta64(1, "s") if column.dtype.kind == "m" else column
     return x
@@ -219,7 +240,7 @@ def _lines(function: Function) -> Iterator[str]:
     is_read = of_cells or function.names is not None
     arrays_of = "arrays of cells" if of_cells else "arrays of rows"
     yield _HEAD.format(title=function.title, columns=function.column_names(),
-                       rows=f"data frames, dicts of columns or {arrays_of}" if is_read else arrays_of,
+                       rows=f"data frames, dicts of columns, lists of dicts or {arrays_of}" if is_read else arrays_of,
                        imports=_IMPORTS if of_cells else "",
                        missing="" if function.mapping is None or of_cells else ", nan where missing")
     if answer.labels is not None:
@@ -234,7 +255,8 @@ def _lines(function: Function) -> Iterator[str]:
         kinds = [NUMERIC] * function.n_columns if function.mapping is None else \
             [column.kind for column in function.mapping.columns]
         read = [j for j, kind in enumerate(kinds) if kind != EMPTY]
-        yield _NUMBERS.format(dtype="object" if EMPTY in kinds else "np.float64", read=read, first=[*read, 0][0])
+        yield _BY_NAME.format(used=read)
+        yield _NUMBERS.format(dtype="object" if EMPTY in kinds else "np.float64")
     if function.mapping is not None:
         yield from _mapped(function.mapping)
     rows = "X" if function.mapping is None else "_mapped(X)"
@@ -280,7 +302,8 @@ def _cells(mapping: RowMap) -> Iterator[str]:
     yield "]\n_texts = [\n"
     for j, form in mapping.texts:
         yield f"    ({j}, {_array(form.shifts)}, {_array(form.idf)}, {_array(form.coefficients)}),\n"
-    yield "]\n" + _CELLS.replace("{n_values}", str(mapping.n_values)).replace(
+    yield "]\n" + _BY_NAME.format(used=[j for j, column in enumerate(mapping.columns) if column.reading.kind != EMPTY])
+    yield _CELLS.replace("{n_values}", str(mapping.n_values)).replace(
         "{differences}", repr(mapping.differences))
 
 

@@ -40,6 +40,28 @@ def test_numpy_takes_tables_as_they_come(case, tmp_path):
     np.testing.assert_array_equal(module.scores(np.array(columns, dtype=object).T), found)
 
 
+@pytest.mark.parametrize("case", [MARKED, "numbers", "words"])
+def test_numpy_takes_rows_by_name_and_no_text_for_a_column(case, tmp_path):
+    """A word in place of a column was as many rows as it has letters; the first column may be one without use."""
+    if case == MARKED:
+        model, table = case_of(case)
+        X = {name: list(cells) for name, cells in table(9, 1).items()}
+    else:
+        X = {"name": [f"person {i}" for i in range(60)], "a": [*map(float, range(60))]}
+        X |= {"b": [0.5, 1.5, 2.5] * 20} if case == "numbers" else {"b": ["up", "down"] * 30}
+        model = GBRFF2Classifier(3, columns=ColumnMap(), random_state=0).fit(X, np.arange(60) > 30)
+    module = module_of(model, tmp_path / "m.py")
+    rows = [dict(zip(X, cells, strict=True)) for cells in zip(*X.values(), strict=True)]
+    expected = module.scores(X)
+    np.testing.assert_array_equal(module.scores(rows), expected)
+    used = {name: cells for name, cells in X.items() if name != "name"}
+    np.testing.assert_array_equal(module.scores(used), expected)
+    with pytest.raises(ValueError, match=r"column '\w+': expected one value for each row, got .*: a list of one value"):
+        module.scores(rows[0])
+    with pytest.raises(KeyError):
+        module.scores([{}])
+
+
 def test_numpy_takes_data_frames(tmp_path):
     pandas = pytest.importorskip("pandas")
     model, table = case_of("dates, two classes")
