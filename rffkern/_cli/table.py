@@ -15,6 +15,7 @@ from .._column_map.cells import (
     DATE,
     NUMERIC,
     Reading,
+    grouped_by_points,
     infer_reading,
     is_missing,
     is_number,
@@ -137,10 +138,11 @@ def column_index(table: Table, text: str) -> int:
         index = table.n_columns
     if -table.n_columns <= index < table.n_columns:
         return index % table.n_columns
+    above = "; if lines stand above the column names, remove them" if table.columns and table.n_columns == 1 else ""
     known = f"an index from 0 to {table.n_columns - 1}"
     if table.columns:
         known = f"one of {shortened(list(map(repr, table.columns)))}"
-    raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}")
+    raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}{above}")
 
 
 def column_indices(table: Table, texts: Sequence[str]) -> list[int]:
@@ -240,6 +242,12 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
             remark_words(cells[k], columns[k], names, path)
         if reading.kind == NUMERIC and types[k].nullable:
             remark_codes(cells[k], columns[k], names, path)
+    with_comma = [k for k in cells if types[k].kind == NUMERIC and types[k].format.startswith(",")]
+    for k in cells if with_comma and decimal == "." else ():
+        if types[k].kind == NUMERIC and not types[k].format and (grouped := grouped_by_points(cells[k])):
+            say(f"{path}: column {column_label(columns[k], names)} has numbers such as {grouped}, read as "
+                f"{float(grouped):g}, but column {column_label(columns[with_comma[0]], names)} has a decimal comma: if "
+                "points separate thousands, pass --decimal ,")
 
 
 def refuse_dates_as_numbers(cells: Sequence[str], reading: Reading | None, name: str) -> None:

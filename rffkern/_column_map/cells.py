@@ -29,6 +29,7 @@ _CODE = re.compile(r"[+-]?0[0-9].*")
 # Of two digits are months and hours as well.
 PADDED = "0[0-9]{2,}"
 _PADDED = re.compile(rf"\s*({PADDED})\s*")
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}[.][0-9]{3}")
 
 # How MySQL writes a missing date, also in the orders of other programs.
 _ZERO_DATE = re.compile(r"(?:0000([-/.])00\1|00([-/.])00\2(?:00)?)00(?: 00:00(?::00)?)?")
@@ -92,6 +93,12 @@ def is_code(text: str) -> bool:
 def padded_number(cells: Iterable[str]) -> str:
     """The first cell of three digits or more that begin with 0, as those of codes do; "" if there is none."""
     return next((found[1] for cell in cells if (found := _PADDED.fullmatch(cell))), "")
+
+
+def grouped_by_points(cells: Iterable[str]) -> str:
+    """The first number whose point may separate thousands, as 1.200 in German; "" where others show otherwise."""
+    pointed = [cell.strip() for cell in cells if "." in cell]
+    return pointed[0] if pointed and all(map(_GROUPED.fullmatch, pointed)) else ""
 
 
 def is_missing(text: str) -> bool:

@@ -238,6 +238,34 @@ def test_years_of_two_digits_that_may_be_of_another_century_are_said(command, fo
             "are of 1900, others of 2000; if earlier ones are meant, write years of four digits\n") in errors
 
 
+def test_a_title_above_the_names(command, folder):
+    """The file seems to have one column, and none that is asked for."""
+    (folder / "t.csv").write_text("Report 2024\n\na,y\n" + "".join(f"{k},{k % 7}.5\n" for k in range(40)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--target", "y")
+    assert (code, "no column 'y': expected one of 'Report 2024'; if lines stand above the column names, remove them"
+            in errors) == (65, True)
+
+
+def test_points_of_thousands_beside_decimal_commas_are_said(command, folder):
+    """1.200 pieces at 3,50 are 1200; without a decimal comma in the table, and with two decimals, 1.2."""
+    def fit(count, price, *options):
+        rows = [f"{count(300 + 37 * k)};{price(k)};{k}" for k in range(60)]
+        (folder / "t.csv").write_text("\n".join(["count;price;y", *rows]) + "\n")
+        code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff_regressor", "--set",
+                                  "n_estimators=5", *options)
+        assert code == 0, errors
+        return errors
+
+    grouped, commas = (lambda k: f"{k:,}".replace(",", ".")), (lambda k: f"{k},50")
+    assert ("t.csv: column 0 (count) has numbers such as 1.003, read as 1.003, but column 1 (price) has a decimal "
+            "comma: if points separate thousands, pass --decimal ,\n") in fit(grouped, commas)
+    assert "thousands" not in fit(grouped, commas, "--decimal", ",")
+    assert load(folder / "p.npz").column_map_.describe()[0]["mean"] == pytest.approx(300 + 37 * 29.5)
+    assert "thousands" not in fit(grouped, str)
+    assert "thousands" not in fit(lambda k: f"{k / 1000:.4g}", commas)
+    assert "thousands" not in fit(lambda k: f"{k / 10000:.3f}", commas)
+
+
 @pytest.mark.parametrize("form", ["plain", "quoted", "no header", "words", "parquet"])
 def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form):
     """Not those of months, and of no column that is a category already."""
