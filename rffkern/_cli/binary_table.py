@@ -280,7 +280,8 @@ class ArrowTable:
             return self._raw_column(column, j, NUMERIC).values
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
             text = truncated(next(filter(None, _texts(column)), ""), 60)
-            reason = f"expected a column of numbers, got {text!r} in one of type {kind}: save it as numbers"
+            reason = f"expected a column of numbers, got {text!r} in one of type {kind}: save it as numbers, or " \
+                     "train without it (fit --drop)"
             raise RejectedRow(start + 1, None, column_label(j, self.columns), reason, "").error(self.path)
         return column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
 

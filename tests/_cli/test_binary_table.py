@@ -225,7 +225,7 @@ def test_rows_that_cannot_be_used(saved, monkeypatch):
     (block,) = blocks_of(saved({"a": [1.0, 2.0], "y": [1, None]}), [0], 1, needs_labels=False)
     np.testing.assert_array_equal(block.labels, [1, np.nan])
     with pytest.raises(InvalidInputError, match=r"data row 1, column 1 \(y\): expected a column of numbers, got 'u' in"
-                                                r" one of type string: save it as numbers"):
+                                                r" one of type string: save it as numbers, or train without it"):
         blocks_of(saved(columns), [1])
 
 
