@@ -171,10 +171,12 @@ def as_written(names: Iterable[str], columns: Sequence[str]) -> list[str]:
     Files of text are read without these; pandas keeps them, so that they are in the names of a model that was trained
     in Python.  A name is as it stands where two of the model or of the table differ in blanks alone.
     """
-    names = list(names)
+    names, known = list(names), set(columns)
+    if known.issuperset(names):
+        return names
     of_model, of_table = Counter(name.strip() for name in names), Counter(name.strip() for name in columns)
     written = {name.strip(): name for name in columns}
-    return [written[text] if name not in columns and of_model[text] == of_table[text] == 1 else name
+    return [written[text] if name not in known and of_model[text] == of_table[text] == 1 else name
             for name, text in ((name, name.strip()) for name in names)]
 
 
