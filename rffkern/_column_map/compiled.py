@@ -26,24 +26,28 @@ _WORK = 8
 
 
 class Values(NamedTuple):
-    """The values of a row: those of raw columns, then scores of free text, then differences of dates."""
+    """Where the values of a row are: those of raw columns, then scores of free text, then differences of dates."""
 
     sources: list[int]  # of each output the value that it is of
     n_values: int
-    texts: tuple[tuple[int, TextForm], ...]  # (column, form)
-    differences: tuple[tuple[int, int], ...]  # (column, the one that is subtracted)
+    texts: Sequence[tuple[int, TextForm, int]] = ()  # (column, form, the value that is its first score)
+    differences: Sequence[tuple[int, int, int]] = ()  # (value, column, the one that is subtracted)
 
     @classmethod
     def of(cls, columns: Sequence[FittedColumn]) -> Self:
         """Those of fitted columns."""
-        texts = tuple((j, column.text) for j, column in enumerate(columns) if column.text is not None)
-        differences = tuple((j, form.other) for j, column in enumerate(columns) for form in column.forms
-                            if isinstance(form, DifferenceForm))
-        first_difference = len(columns) + sum(len(form.outputs) for _, form in texts)
-        scores, apart = itertools.count(len(columns)), itertools.count(first_difference)
+        texts, n_values = [], len(columns)
+        for j, column in enumerate(columns):
+            if column.text is not None:
+                texts.append((j, column.text, n_values))
+                n_values += len(column.text.outputs)
+        differences = [(value, j, other) for value, (j, other) in enumerate(
+            ((j, form.other) for j, column in enumerate(columns) for form in column.forms
+             if isinstance(form, DifferenceForm)), n_values)]
+        scores, apart = itertools.count(len(columns)), itertools.count(n_values)
         sources = [next(scores) if isinstance(form, TextForm) else next(apart) if isinstance(form, DifferenceForm)
                    else j for j, column in enumerate(columns) for form in column.forms for _ in form.outputs]
-        return cls(sources, first_difference + len(differences), texts, differences)
+        return cls(sources, n_values + len(differences), texts, differences)
 
 
 class FormArrays(NamedTuple):
@@ -157,13 +161,10 @@ def compiled_function(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Dou
         rows = np.empty((values[0].shape[-1], layout.n_values))
         for j, each in enumerate(values):
             rows[:, j] = each if each.ndim == 1 else each[0]
-        place = len(columns)
-        for j, form in layout.texts:
-            rows[:, place : place + len(form.outputs)] = values[j][1 : 1 + len(form.outputs)].T
-            place += len(form.outputs)
-        for j, other in layout.differences:
-            rows[:, place] = rows[:, j] - rows[:, other] if len(columns) > 1 else np.nan
-            place += 1
+        for j, form, first in layout.texts:
+            rows[:, first : first + len(form.outputs)] = values[j][1 : 1 + len(form.outputs)].T
+        for value, j, other in layout.differences:
+            rows[:, value] = rows[:, j] - rows[:, other] if len(columns) > 1 else np.nan
         out = np.empty((len(rows), len(places), 1))
         scoring.map_rows(kernel, rows, np.inf, out, np.empty((1, scoring.scratch_size(*rows.shape))), 1)
         return out[:, :, 0].T if in_order else out[:, places, 0].T

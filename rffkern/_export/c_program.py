@@ -354,7 +354,7 @@ def with_helpers(program: str, without: Sequence[str] = ()) -> str:
 
 def words_of(function: Function, name: str) -> dict[str, Any]:
     """What several templates have."""
-    n_values = function.n_columns if function.mapping is None else function.mapping.n_values
+    n_values = function.n_columns if function.mapping is None else function.mapping.values.n_values
     return {"name": name, "title": function.title, "n_columns": function.n_columns, "n_values": n_values,
             "n_features": function.n_features, "n_outputs": function.intercept.size, "n_answers": function.n_answers,
             "n_targets": len(function.intervals.ends) if function.intervals else 0,

@@ -287,7 +287,7 @@ def c_type(name: str) -> str:
 
 def c_cells(mapping: RowMap, name: str, number: Any) -> str:
     """Tables of the columns, and the function `read_row(cells, x)`; `number` writes a constant."""
-    texts, first = dict(mapping.texts), len(mapping.columns)
+    texts = {j: (form, first) for j, form, first in mapping.values.texts}
     tables, rows = [], []
     for j, column in enumerate(mapping.columns):
         reading = column.reading
@@ -302,14 +302,13 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
         if column.kind == cells.NUMERIC and reading.format not in ("time", "duration"):
             members += [f".decimal = '{reading.format[:1] or '.'}'", f".unit = {c_text(reading.format[1:])}"]
         if j in texts:
-            form = texts[j]
+            form, first = texts[j]
             tables.append(_c_table("double", f"text{j}", map(number, form.numbers[1:].tolist())))
             members += [f".n_scores = {len(form.shifts)}", f".first_score = {first}",
                         f".n_bits = {len(form.idf).bit_length() - 1}", f".text = text{j}"]
-            first += len(form.shifts)
         rows.append(f"{{{', '.join(members)}}}")
     derived = [f"    x[{value}] = x[{j}] - x[{other}];\n"
-               for value, (j, other) in enumerate(mapping.differences, mapping.first_difference)]
+               for value, j, other in mapping.values.differences]
     tables.append(_c_table("rff_column", "raw_columns", rows))
     return c_source_of("rff_read_cell", *["rff_score_cell"] * bool(texts)) + "\n" + "".join(tables) + Template(
         _C_READ_ROW).substitute(name=name, n_columns=len(rows), derived="".join(derived),
@@ -333,27 +332,26 @@ def js_cells(mapping: RowMap) -> str:
     no_words, yes_words = ([*dict.fromkeys(words)] for words in zip(*cells._BOOLEAN_WORDS, strict=True))
     words: dict[str, Any] = {
         "missing_words": js_text(sorted(cells.MISSING)), "no_words": js_text(no_words),
-        "yes_words": js_text(yes_words), "n_values": mapping.n_values, "largest": repr(LARGEST_VALUE),
+        "yes_words": js_text(yes_words), "n_values": mapping.values.n_values, "largest": repr(LARGEST_VALUE),
         "base": text._BASE, "most_letters": text.MOST_LETTERS, "lengths": [*text._LENGTHS],
         "last_power": text._LAST_POWER, "derived": "".join(_js_derived(mapping))}
     blanks = "".join(f"\\u{ord(character):04x}" for character in BLANKS)
     head = (f"\nconst blanks_before = /^[{blanks}]+/, blanks_after = /[{blanks}]+$/;\nconst raw_columns = [\n"
             + "".join(f"    {{ {', '.join(_js_column(column))} }},\n" for column in mapping.columns) + "];\n")
-    if mapping.texts:
+    if mapping.values.texts:
         head += Template(_JS_TEXT).substitute(words) + "".join(
             f"const text{k} = {{ shifts: {_js_array(form.shifts)}, idf: {_js_array(form.idf)}, "
-            f"coefficients: {_js_array(form.coefficients)} }};\n" for k, (_, form) in enumerate(mapping.texts))
+            f"coefficients: {_js_array(form.coefficients)} }};\n"
+            for k, (_, form, _) in enumerate(mapping.values.texts))
     return head + Template(_JS_CELLS).substitute(
         words, reading=Template(_JS_READING).substitute(words, **_js_patterns()))
 
 
 def _js_derived(mapping: RowMap) -> Iterator[str]:
     """Values behind those of columns."""
-    first = len(mapping.columns)
-    for k, (j, form) in enumerate(mapping.texts):
+    for k, (j, _, first) in enumerate(mapping.values.texts):
         yield f"    x.set(scores_of_text(by_place ? cells[{j}] : cells[columns[{j}]], x[{j}], text{k}), {first});\n"
-        first += len(form.shifts)
-    for value, (j, other) in enumerate(mapping.differences, mapping.first_difference):
+    for value, j, other in mapping.values.differences:
         yield f"    x[{value}] = x[{j}] - x[{other}];\n"
 
 

@@ -22,7 +22,6 @@ from .._column_map.compiled import Values, mapped_values, outputs_of
 from .._column_map.fitted_column import FittedColumn
 from .._column_map.fitted_map import FittedMap
 from .._column_map.imputation import Imputation
-from .._column_map.text import TextForm
 from .._estimator.base import Model, fitted_map_of
 from .._estimator.conformal import End, check_coverage, ends_of, record_for
 from .._estimator.links import LARGEST_LOG, TAIL, LinearLink, LogisticLink, SoftmaxLink, several_quantiles
@@ -136,18 +135,7 @@ class RowMap(NamedTuple):
     outputs: tuple[Output, ...]
     imputations: tuple[Imputation, ...]  # for outputs whose raw value is missing
     neutral: list[float]  # outputs of a row in which all is missing
-    texts: tuple[tuple[int, TextForm], ...] = ()  # of some columns, whose scores are values behind those of the columns
-    differences: tuple[tuple[int, int], ...] = ()  # of two columns of dates, values behind these
-
-    @property
-    def n_values(self) -> int:
-        """Number of values of a row."""
-        return self.first_difference + len(self.differences)
-
-    @property
-    def first_difference(self) -> int:
-        """The first value that is a difference."""
-        return len(self.columns) + sum(len(form.outputs) for _, form in self.texts)
+    values: Values
 
     @property
     def reads_cells(self) -> bool:
@@ -251,8 +239,8 @@ def _function(model: Any, expansion: Expansion) -> Function:
 
 def check_texts(function: Function, to: str, without: str = "") -> None:
     """InvalidInputError for what a target cannot hold: free text, and labels and levels with some character."""
-    if function.mapping is not None and function.mapping.texts and not TARGETS[to].reads_text:
-        name = function.column_names()[function.mapping.texts[0][0]]
+    if function.mapping is not None and function.mapping.values.texts and not TARGETS[to].reads_text:
+        name = function.column_names()[function.mapping.values.texts[0][0]]
         readers = listed([repr(name) for name, target in TARGETS.items() if target.reads_text], "or")
         raise InvalidInputError(f"column {name!r} of the model holds free text, of which files of the target {to!r} "
                                 f"count no words and letters; export the model to {readers}, or leave the column out "
@@ -284,7 +272,7 @@ def _mapping_of(fitted: FittedMap) -> RowMap:
     sources = iter(values.sources)
     outputs = tuple(output for j, column in enumerate(fitted.columns) for output in _outputs_of(column, j, sources))
     imputations = tuple(imputation for column in fitted.columns for imputation in column.imputations)
-    return RowMap(columns, outputs, imputations, fitted.neutral().tolist(), values.texts, values.differences)
+    return RowMap(columns, outputs, imputations, fitted.neutral().tolist(), values)
 
 
 def _outputs_of(column: FittedColumn, place: int, sources: Iterator[int]) -> Iterator[Output]:

@@ -292,7 +292,7 @@ def _cells(mapping: RowMap) -> Iterator[str]:
     """The function `_read(X)`, and those of this package by which it reads cells."""
     yield f"LARGEST_VALUE = {LARGEST_VALUE!r}\n"
     yield source_of(cells, ["Reading", "read_column", "known_level", "level_text"])
-    yield source_of(text, ["Grams", "_products"]) if mapping.texts else ""
+    yield source_of(text, ["Grams", "_products"]) if mapping.values.texts else ""
     yield source_of(tables, ["_group", "_is_nan", "_moment"])
     yield "\n_readings = [\n"
     for column in mapping.columns:
@@ -300,11 +300,11 @@ def _cells(mapping: RowMap) -> Iterator[str]:
         levels = {level: float(k) for k, level in enumerate(column.levels)}
         yield f"    (Reading{tuple(column.reading)}, {levels!r}, {other}),\n"
     yield "]\n_texts = [\n"
-    for j, form in mapping.texts:
+    for j, form, _ in mapping.values.texts:
         yield f"    ({j}, {_array(form.shifts)}, {_array(form.idf)}, {_array(form.coefficients)}),\n"
     yield "]\n" + _BY_NAME.format(used=[j for j, column in enumerate(mapping.columns) if column.reading.kind != EMPTY])
-    yield _CELLS.replace("{n_values}", str(mapping.n_values)).replace(
-        "{differences}", repr(mapping.differences))
+    yield _CELLS.replace("{n_values}", str(mapping.values.n_values)).replace(
+        "{differences}", repr(tuple((j, other) for _, j, other in mapping.values.differences)))
 
 
 def _mapped(mapping: RowMap) -> Iterator[str]:

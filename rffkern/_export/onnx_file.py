@@ -111,7 +111,7 @@ def _input_names(function: Function) -> list[str]:
 
 def _columns(graph: _Graph, mapping: RowMap, names: Sequence[str], element: int) -> tuple[RowMap, str, list[bytes]]:
     """Values of the columns that are read, beside one another, a map that finds them there, and the inputs."""
-    apart = dict(enumerate(mapping.differences, mapping.first_difference))
+    apart = {value: pair for value, *pair in mapping.values.differences}
     used = sorted({j for output in mapping.outputs for j in apart.get(output.source, (output.source,))}
                   | {output.column for output in mapping.outputs})
     values, inputs = [], []

@@ -191,7 +191,8 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
         columns = [f"{_cast(name)} AS x{j}" for j, name in enumerate(names)]
         yield _stage("rff_x", [f"t.{quoted(key)} AS id", *columns], f"{table} t")
         return
-    used = {output.column for output in function.mapping.outputs}.union(*function.mapping.differences)
+    used = {output.column for output in function.mapping.outputs}.union(
+        *(pair for _, *pair in function.mapping.values.differences))
     kinds = {j: function.mapping.columns[j] for j in sorted(used)}
     dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
     texts = {j: f"{_trimmed(names[j])} AS t{j}" for j in [*dates, *categories]}
@@ -221,8 +222,7 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
                      f"{source} {joined}")
         source = f"rff_read{i}"
         read += [f"x{j}" for j in block]
-    apart = "".join(f", x{j} - x{other} AS x{value}" for value, (j, other) in
-                    enumerate(function.mapping.differences, function.mapping.first_difference))
+    apart = "".join(f", x{j} - x{other} AS x{value}" for value, j, other in function.mapping.values.differences)
     yield f"rff_x AS (SELECT *{apart} FROM {source})"
 
 

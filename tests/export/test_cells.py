@@ -19,6 +19,7 @@ from rffkern._column_map.cells import (
     levels_of_texts,
     read_column,
 )
+from rffkern._column_map.compiled import Values
 from rffkern._column_map.text import text_form
 from rffkern._export.c_program import hexadecimal
 from rffkern._export.cells import c_cells, c_type, js_cells
@@ -136,7 +137,8 @@ def test_every_text_in_every_column(read, program, tmp_path):
         pytest.skip(f"{program} not found")
     form, given = free_text(), [*columns_to_read(), (category(("zz",), True), REVIEWS)]
     last = len(given) - 1
-    mapping = RowMap(tuple(column for column, _ in given), (), (), [], ((last, form),))
+    values = Values([], len(given) + len(form.outputs), [(last, form, len(given))])
+    mapping = RowMap(tuple(column for column, _ in given), (), (), [], values)
     cells = [(j, text) for j, (_, texts) in enumerate(given) for text in texts if "\0" not in text]
     wrong, odd = [], []
     for (j, text), line in zip(cells, read(tmp_path, mapping, cells).decode().splitlines(), strict=True):

@@ -9,6 +9,7 @@ import pytest
 from helpers.awkward_columns import columns as awkward_columns
 
 from rffkern._column_map.cells import DATE, NUMERIC, Reading, infer_reading, is_number, read_column
+from rffkern._column_map.compiled import Values
 from rffkern._export.function import Column, Output, RowMap
 from rffkern._export.sql_file import _raw
 
@@ -34,7 +35,7 @@ READINGS = [(Reading(NUMERIC), NUMBERS, ODD), (Reading(NUMERIC, ","), COMMA, [*O
 
 def statement_of(reading):
     """What reads a table of one column."""
-    mapping = RowMap((Column(reading),), (Output("value", 0, 0, 0.0),), (), [])
+    mapping = RowMap((Column(reading),), (Output("value", 0, 0, 0.0),), (), [], Values([0], 1))
     function = SimpleNamespace(mapping=mapping, column_names=lambda: ["c"])
     return f"WITH {', '.join(_raw(function, 'cells', 'id'))} SELECT x0 FROM rff_x ORDER BY id"
 

@@ -242,17 +242,15 @@ cdef int _fill_derived(rff_model *model, values) except -1:
     cdef rff_column_map *map = &model.map
     cdef rff_column *columns = <rff_column *>map.columns
     cdef rff_difference *difference
-    map.n_values = map.n_columns
-    for j, form in values.texts:
-        columns[<size_t>j].n_scores, columns[<size_t>j].first_score = len(form.shifts), map.n_values
+    map.n_values = values.n_values
+    for j, form, first in values.texts:
+        columns[<size_t>j].n_scores, columns[<size_t>j].first_score = len(form.shifts), first
         columns[<size_t>j].n_bits = len(form.idf).bit_length() - 1
         columns[<size_t>j].text = <const double *>_own(model, form.numbers[1:], np.float64)
-        map.n_values += len(form.shifts)
     map.n_differences = len(values.differences)
     map.differences = difference = <rff_difference *>_place(model, map.n_differences, sizeof(rff_difference))
-    for date, other in values.differences:
-        difference.value, difference.date, difference.other = map.n_values, date, other
-        map.n_values += 1
+    for value, date, other in values.differences:
+        difference.value, difference.date, difference.other = value, date, other
         difference += 1
     return 0
 
