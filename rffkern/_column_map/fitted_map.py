@@ -1,7 +1,7 @@
 """The fitted map: its columns, and the function from raw tables to arrays."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from .._native.array_types import Double, Indices, NDArray
 from .._rows.validation import check_names, shown_names
 from ..errors import InvalidInputError
 from .cells import DATE
-from .compiled import compiled_function
+from .compiled import compiled_function, mapped_values
 from .fitted_column import FittedColumn, form_sizes, imputations_of, missing_rows
 from .imputation import impute
 from .sketch import priorities_of
@@ -122,12 +122,15 @@ class FittedMap(NamedTuple):
         """
         values, mapped = self.values_of(table, {} if folds is None else folds.places), compiled_function(self.columns)
         imputations = [imputation for column in self.columns for imputation in column.imputations]
-        neutral = self.neutral(mapped) if any(column.imputations and np.isnan(each).any() for column, each
-                                        in zip(self.columns, values, strict=True)) else None
+        neutral = mapped(self._all_missing())[:, 0] if any(
+            column.imputations and np.isnan(each).any() for column, each in zip(self.columns, values, strict=True)
+        ) else None
         outputs = np.empty((table.n_rows, self.n_outputs))
         for start in range(0, table.n_rows, _BLOCK_ROWS):
             of_block = [each[..., start : start + _BLOCK_ROWS] for each in values]
-            block = self.outputs_of(of_block, folds, first_row + start, mapped)
+            block = mapped(of_block)
+            if folds is not None:
+                self._put_out_of_fold(block, of_block, folds, first_row + start)
             if neutral is not None:
                 missing = {imputation.output: missing_rows(each)
                            for column, each in zip(self.columns, of_block, strict=True)
@@ -141,16 +144,8 @@ class FittedMap(NamedTuple):
         return [each.values_of(raw, column_name(self.names, j, table.title), places.get(j)) if each.forms
                 else raw.values for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
 
-    def outputs_of(self, values: Sequence[Double], folds: OutOfFold | None = None, first_row: int = 0,
-                   mapped: Callable[[Sequence[Double]], Double] | None = None) -> Double:
-        """Outputs for such values, (n_outputs, n_rows), neutral where they are missing.
-
-        With `folds` the forms that have learned from targets are those of the training rows from `first_row` on.
-        `mapped` is `compiled_function` the columns, where many calls share it.
-        """
-        outputs = (mapped or compiled_function(self.columns))(values)
-        if folds is None:
-            return outputs
+    def _put_out_of_fold(self, outputs: Double, values: Sequence[Double], folds: OutOfFold, first_row: int) -> None:
+        """Replace outputs, (n_outputs, n_rows), of forms that have learned from targets, of training rows."""
         start = 0
         for j, column in enumerate(self.columns):
             known = folds.of_column(j, values[j], first_row) if folds.tables[j] else {}
@@ -158,11 +153,14 @@ class FittedMap(NamedTuple):
                 if k in known:
                     outputs[start : start + len(form.outputs)] = np.where(np.isnan(known[k]), 0.0, known[k])
                 start += len(form.outputs)
-        return outputs
 
-    def neutral(self, mapped: Callable[[Sequence[Double]], Double] | None = None) -> Double:
-        """Outputs of a row in which everything is missing."""
-        return self.outputs_of([column.missing_values(1) for column in self.columns], mapped=mapped)[:, 0]
+    def _all_missing(self) -> list[Double]:
+        """The values of a row in which everything is missing."""
+        return [column.missing_values(1) for column in self.columns]
+
+    def neutral(self) -> Double:
+        """Outputs of such a row."""
+        return mapped_values(self.columns, self._all_missing())[:, 0]
 
     def smaller(self, table: RawTable, outputs: Double, tolerance: float) -> tuple[Self, Double]:
         """A map that takes less of a file, by fewer knots and numbers of single precision, and what it makes of rows.

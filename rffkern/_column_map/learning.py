@@ -17,6 +17,7 @@ from .._protocol.warning import quietly, warn
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
+from .compiled import mapped_values
 from .fitted_column import FittedColumn, missing_rows
 from .fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
 from .imputation import learn_imputations
@@ -593,7 +594,7 @@ def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
     missing = {j: missing_rows(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
-    outputs = np.ascontiguousarray(fitted_map.outputs_of(values))  # whose sums have an order
+    outputs = mapped_values(columns, values)
     imputations = learn_imputations(outputs, weights, sources, fitted_map.neutral(), missing, of_values)
     return fitted_map._replace(columns=tuple(
         column._replace(imputations=tuple(imputation for imputation in imputations if sources[imputation.output] == j))
