@@ -21,10 +21,10 @@ from .cells import EMPTY
 from .compiled import CompiledMap
 from .fitted_column import NUMERIC_FORMS
 from .fitted_map import FittedMap, OutOfFold, RowFolds
-from .tables import check_table, column_name, in_blocks, table_blocks
+from .tables import check_table, in_blocks, table_blocks
 
 if TYPE_CHECKING:  # not needed where rows are mapped
-    from .learning import Collected, ColumnStatistics, StatisticsCollector
+    from .learning import StatisticsCollector
 
 
 NumericForm: TypeAlias = Literal["raw", "standard", "bounded", "rank", "bins"]
@@ -267,7 +267,7 @@ class ColumnMap(Parametrised):
         row_folds = None if targets is None or are_free else RowFolds(division.folds(len(targets), N_FOLDS))
         collected = collect_statistics(functools.partial(self._collect, X, targets, weights), self.get_params(),
                                        row_folds)
-        found = self._learned(*collected, imputes)
+        found = self._learned(collected, imputes)
         if targets is not None and are_free and found[1].has_any():
             kinds = {j: column.kind for j, column in enumerate(found[0].columns) if column.forms}
             copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
@@ -276,17 +276,16 @@ class ColumnMap(Parametrised):
                 return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
         return found
 
-    def _collect(self, X: Any, targets: Double | None, weights: Double | None, row_folds: RowFolds) -> "Collected":
-        """The names of the columns, and the statistics of all rows."""
+    def _collect(self, X: Any, targets: Double | None, weights: Double | None,
+                 row_folds: RowFolds) -> "StatisticsCollector":
+        """The statistics of all rows."""
         from .learning import StatisticsCollector  # not needed where rows are mapped
 
         collector: StatisticsCollector | None = None
-        names: tuple[str, ...] | None = None
         for table, start in table_blocks(X, self.categorical_features, self.dates):
             if collector is None:
-                names = table.names
-                collector = StatisticsCollector([column_name(names, j) for j in range(len(table.columns))],
-                                0 if targets is None else targets.shape[1], row_folds)
+                n_outputs = 0 if targets is None else targets.shape[1]
+                collector = StatisticsCollector(table.names, len(table.columns), n_outputs, row_folds)
             rows = slice(start, start + table.n_rows)
             n_rows = f"{rows.stop} or more" if isinstance(X, RowBlocks) else f"{rows.stop}"  # of X
             values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)), n_rows)
@@ -298,16 +297,15 @@ class ColumnMap(Parametrised):
             if array is not None and len(array) != collector.n_rows:
                 raise InvalidInputError(f"{name} must have one entry per row of X ({collector.n_rows}), got "
                                         f"{len(array)}")
-        return names, collector
+        return collector
 
-    def _learned(self, names: tuple[str, ...] | None, collector: "StatisticsCollector",
-                 statistics: Sequence["ColumnStatistics"], imputes: bool) -> FitResult:
+    def _learned(self, collector: "StatisticsCollector", imputes: bool) -> FitResult:
         """What follows from the statistics of all training rows."""
         from .drift import Reference
         from .learning import build_map
 
-        fitted_map, folds = build_map(names, statistics, collector, self.get_params(), imputes)
-        reference = Reference.of(statistics, collector.weight, collector.n_positive)
+        fitted_map, folds = build_map(collector, self.get_params(), imputes)
+        reference = Reference.of(collector.statistics, collector.weight, collector.n_positive)
         if fitted_map.columns[0].kind == EMPTY:  # in place of all columns; its values are not read
             reference.columns[0] = None
         return fitted_map, folds, reference.to_json()

@@ -4,6 +4,7 @@ Rows are gathered into blocks of `BLOCK_ROWS` before anything is counted, so tha
 no bit of the result.
 """
 
+import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from .fitted_column import FittedColumn, missing_rows
 from .fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
 from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary, level_digests
-from .tables import LARGEST_INTEGER, RawColumn, RawTable, category, recoded
+from .tables import LARGEST_INTEGER, RawColumn, RawTable, category, column_name, recoded
 from .text import learn_text
 from .transforms import (
     PARTS,
@@ -249,21 +250,21 @@ class _ColumnCollector:
 class StatisticsCollector:
     """Collects the statistics of all columns of some tables, which are added one after the other.
 
-    `names` are what errors call the columns, `row_folds` the folds of the rows of target statistics by their index,
-    which is `first_row` for the first.  Rows of weight 0 are ignored.
+    `names` are those of the columns, if they have any, `row_folds` the folds of the rows of target statistics by their
+    index, which is `first_row` for the first.  Rows of weight 0 are ignored.
     """
 
-    def __init__(self, names: list[str], n_outputs: int = 0, row_folds: RowFolds = BY_INDEX,
+    def __init__(self, names: tuple[str, ...] | None, n_columns: int, n_outputs: int, row_folds: RowFolds,
                  first_row: int = 0) -> None:
-        self.row_folds, self._first_row = row_folds, first_row
+        self.names, self.row_folds, self._first_row = names, row_folds, first_row
         self.n_rows = 0  # added, whatever their weight
         self.weight = 0.0
         self.n_positive = 0
-        self._columns = [_ColumnCollector(name, n_outputs) for name in names]
-        self._values = np.empty((len(names), BLOCK_ROWS))
+        self._columns = [_ColumnCollector(column_name(names, j), n_outputs) for j in range(n_columns)]
+        self._values = np.empty((n_columns, BLOCK_ROWS))
         self._weights, self._targets = np.empty(BLOCK_ROWS), np.empty((BLOCK_ROWS, n_outputs))
         self._filled = 0
-        self._sample = Reservoir(len(names))
+        self._sample = Reservoir(n_columns)
 
     def add(self, table: RawTable, weights: Double, targets: Double) -> None:
         """Add the rows of a table, (n_rows,) weights and (n_rows, n_outputs) targets."""
@@ -292,6 +293,7 @@ class StatisticsCollector:
         self._count()
         self._values = np.empty((len(self._columns), 0))
 
+    @functools.cached_property
     def statistics(self) -> list[ColumnStatistics]:
         """The statistics of each column, after the last row."""
         return [column.statistics() for column in self._columns]
@@ -331,35 +333,30 @@ _LARGEST_INVERSE = 1e305
 Parameters = Mapping[str, Any]  # those of a `ColumnMap`
 
 
-# Names of columns where they have any, and a collector of all rows.
-Collected = tuple[tuple[str, ...] | None, StatisticsCollector]
-
-
-def collect_statistics(collect: Callable[[RowFolds], Collected], parameters: Parameters, row_folds: RowFolds | None
-                       ) -> tuple[tuple[str, ...] | None, StatisticsCollector, list[ColumnStatistics]]:
-    """What `collect` finds in a pass over all rows, and the statistics of each column.
+def collect_statistics(collect: Callable[[RowFolds], StatisticsCollector], parameters: Parameters,
+                       row_folds: RowFolds | None) -> StatisticsCollector:
+    """What `collect` finds in a pass over all rows.
 
     Where no folds are given they follow from the indices of rows.  The rows of a panel may be in order of time, with
     those of each firm in one fold, so that no fold tells of the others: then there is a second pass, with scattered
     folds.
     """
-    names, collector = collect(row_folds or BY_INDEX)
-    statistics = collector.statistics()
-    if row_folds is None and _follow_folds(statistics, collector.unit(), parameters):
+    collector = collect(row_folds or BY_INDEX)
+    if row_folds is None and _follow_folds(collector, parameters):
         with quietly():  # as the rows are read again
-            _, scattered = collect(SCATTERED)
-        others = scattered.statistics()
-        if not _follow_folds(others, scattered.unit(), parameters):
-            return names, scattered, others
-    return names, collector, statistics
+            scattered = collect(SCATTERED)
+        if not _follow_folds(scattered, parameters):
+            return scattered
+    return collector
 
 
-def _follow_folds(statistics: Sequence[ColumnStatistics], unit: float, parameters: Parameters) -> bool:
+def _follow_folds(collector: StatisticsCollector, parameters: Parameters) -> bool:
     """Whether the rows of most levels of a category are in one fold each.
 
     Levels of which no target statistics are made do not matter.
     """
-    for levels in (each.levels for each in statistics):
+    unit = collector.unit()
+    for levels in (each.levels for each in collector.statistics):
         if levels is not None and levels.has_targets and (
                 len(levels.names) > parameters["max_levels"] or (
                     parameters["min_level_rows"] == "auto" and _are_small_groups(levels, unit))):
@@ -540,13 +537,12 @@ def _are_small_groups(levels: LevelStatistics, unit: float) -> bool:
         _FEWEST_MEAN_ROWS * n_groups <= n_rows <= _MOST_MEAN_ROWS * n_groups)
 
 
-def build_map(names: tuple[str, ...] | None, statistics: Sequence[ColumnStatistics], collector: StatisticsCollector,
-              parameters: Parameters, imputes: bool) -> tuple[FittedMap, OutOfFold]:
+def build_map(collector: StatisticsCollector, parameters: Parameters, imputes: bool) -> tuple[FittedMap, OutOfFold]:
     """The map that follows from statistics, and the out-of-fold target statistics of the training rows.
 
     `imputes` says whether missing values may be imputed from other columns.
     """
-    unit = collector.unit()
+    names, statistics, unit = collector.names, collector.statistics, collector.unit()
     built = [_checked_column(each, collector.weight, unit, parameters) for each in statistics]
     first: dict[bytes, int] = {}
     for j, (each, (column, _)) in enumerate(zip(statistics, built, strict=True)):

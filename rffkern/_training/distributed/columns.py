@@ -13,7 +13,7 @@ import numpy as np
 from ..._column_map.cells import CATEGORY, MOST_WORDS, Reading
 from ..._column_map.column_map import ColumnMap, class_indicators, unit_of, warn_of_columns
 from ..._column_map.fitted_map import FittedMap, OutOfFold, RowFolds
-from ..._column_map.learning import Collected, StatisticsCollector, collect_statistics
+from ..._column_map.learning import StatisticsCollector, collect_statistics
 from ..._column_map.tables import column_name, is_complete_numeric, read_table, report_reading
 from ..._native.array_types import Double, NDArray
 from ..._protocol.warning import quietly
@@ -51,32 +51,32 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
     fitted._check_params()
     classes, unit = _join_targets(run(_describe_targets, model._has_labels), model._has_labels)
     collected = collect_statistics(functools.partial(_collect, run, fitted, classes, unit), fitted.get_params(), None)
-    fitted_map, folds, reference = fitted._learned(*collected, model._imputes())
+    fitted_map, folds, reference = fitted._learned(collected, model._imputes())
     fitted._keep(fitted_map, reference)
     warn_of_columns(fitted_map)
     return fitted, folds
 
 
 def _collect(run: PartitionRunner, column_map: ColumnMap, classes: NDArray[Any] | None, unit: Double,
-             row_folds: RowFolds) -> Collected:
-    """Names of columns, and the statistics of the rows of all partitions."""
+             row_folds: RowFolds) -> StatisticsCollector:
+    """The statistics of the rows of all partitions."""
     found = run(count_rows, column_map, classes, unit, row_folds)
     counted = {number: each for number, each in enumerate(found) if each is not None}
-    agreed = _agreed([readings for _, _, readings in counted.values()])
-    others = [number for number, (_, _, readings) in counted.items()
+    agreed = _agreed([readings for _, readings in counted.values()])
+    others = [number for number, (_, readings) in counted.items()
               if any(agreed[j] != reading for j, reading in readings.items())]
     counted |= zip(others, run(count_rows, column_map, classes, unit, row_folds, agreed, which=others), strict=True)
-    (names, collector, _), *_ = counted.values()
+    (collector, _), *_ = counted.values()
     for j, reading in agreed.items():
-        report_reading(reading, column_name(names, j))
-    for number, (other_names, other, _) in [*counted.items()][1:]:
+        report_reading(reading, column_name(collector.names, j))
+    for number, (other, _) in [*counted.items()][1:]:
         with partition_named(number) as place:
             try:
-                check_names(other_names, names)
+                check_names(other.names, collector.names)
                 collector.merge(other)
             except InvalidInputError as error:
                 raise type(error)(f"X{place}: {error}") from error
-    return names, collector
+    return collector
 
 
 def _join_targets(found: Sequence[Any], has_labels: bool) -> tuple[NDArray[Any] | None, Double]:
@@ -128,8 +128,8 @@ def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_label
 
 def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: ColumnMap, classes: NDArray[Any] | None,
                unit: Double, row_folds: RowFolds, readings: Mapping[int, Reading] | None = None
-               ) -> tuple[tuple[str, ...] | None, StatisticsCollector, dict[int, Reading]] | None:
-    """Names of columns, statistics, and how columns of text were read, as they suggest or in a given way.
+               ) -> tuple[StatisticsCollector, dict[int, Reading]] | None:
+    """Statistics, and how columns of text were read, as they suggest or in a given way.
 
     Of the rows of a partition; None where it has none.
     """
@@ -148,12 +148,11 @@ def count_rows(number: int, X: Any, y: Any, sample_weight: Any, column_map: Colu
             values = check_targets(y, len(X), f"y{place}") / unit
         else:
             values = class_indicators(check_known_labels(y, classes, len(X), f"y{place}"), len(classes))
-    collector = StatisticsCollector([column_name(table.names, j) for j in range(len(table.columns))], values.shape[1],
-                                    row_folds, first_row=number * _FIRST_ROW)
+    collector = StatisticsCollector(table.names, len(table.columns), values.shape[1], row_folds, number * _FIRST_ROW)
     collector.add(table, weights, values)
     collector.finish()
-    return table.names, collector, {j: column.reading for j, column in enumerate(table.columns)
-                                    if column.reading is not None}
+    return collector, {j: column.reading for j, column in enumerate(table.columns)
+                       if column.reading is not None}
 
 
 def map_training_rows(number: int, X: Any, fitted_map: FittedMap, folds: OutOfFold) -> NDArray[Any]:
