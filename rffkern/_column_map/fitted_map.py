@@ -155,11 +155,11 @@ class FittedMap(NamedTuple):
                 start += len(form.outputs)
 
     def _all_missing(self) -> list[Double]:
-        """The values of a row in which everything is missing."""
+        """The values of a row without any."""
         return [column.missing_values(1) for column in self.columns]
 
     def neutral(self) -> Double:
-        """Outputs of such a row."""
+        """Outputs of a row in which everything is missing."""
         return mapped_values(self.columns, self._all_missing())[:, 0]
 
     def smaller(self, table: RawTable, outputs: Double, tolerance: float) -> tuple[Self, Double]:

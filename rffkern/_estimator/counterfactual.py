@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_map.cells import NUMERIC
-from .._column_map.tables import RawTable
 from .._native.array_types import Double
 from ..errors import InvalidInputError
 from .base import fitted_map_of, index_of
-from .explanations import names_of, reference_of_columns, sources_of
+from .explanations import names_of
 from .links import probabilities, several_quantiles
-from .neighbours import SLACK, Neighbours, lower_bound
+from .neighbours import SLACK, AllowedChanges, Neighbours, lower_bound
 
 # Shares of what is missing to the target that a step must gain to be taken for its cheapness: from either a search
 # starts.
@@ -50,15 +49,13 @@ def what_if(model: Any, row: Any, target: Any, probability: float | None, change
             limits: Mapping[Any, Any], steps: Mapping[Any, float], output: int | None) -> Counterfactual:
     """As `Predictor.what_if` of a snapshot."""
     model._check_fitted()
-    wanted, ends, sizes = checked_question(model, target, probability, change, limits, steps, output)
-    names, references = names_of(model).tolist(), reference_of_columns(model).columns
-    table, own = _one_row(model, row)
-    neighbours = Neighbours(model, table, own, sources_of(model), references, wanted, ends, sizes)
-    for j, (low, high) in ends.items():  # a number outside of them would stay there, whatever else changes
+    allowed = checked_question(model, target, probability, change, limits, steps, output)
+    names, neighbours = names_of(model).tolist(), Neighbours(model, row, allowed)
+    for j, (low, high) in allowed.limits.items():  # a number outside of them would stay there, whatever else changes
         if (low is not None and neighbours.own[j] < low) or (high is not None and neighbours.own[j] > high):
             raise InvalidInputError(f"limits must contain the value of the row, got {names[j]!r} of {low} to {high} "
                                     f"where it is {neighbours.own[j]:.15g}: widen them, or ask of a row within them")
-    fixed = [names[j] for j in wanted if j not in neighbours.values]
+    fixed = [names[j] for j in allowed.columns if j not in neighbours.values]
     if not neighbours.values or (change is not None and fixed):
         raise InvalidInputError("change: expected columns of numbers or categories that vary in training, with a value "
                                 f"in the row, got {(fixed or names)[0]!r}: leave it out of change")
@@ -88,8 +85,8 @@ def what_if(model: Any, row: Any, target: Any, probability: float | None, change
 
 def checked_question(model: Any, target: Any, probability: float | None, change: Sequence[Any] | None,
                      limits: Mapping[Any, Any], steps: Mapping[Any, float], output: int | None = None
-                     ) -> tuple[list[int], dict[int, Any], dict[int, float]]:
-    """Columns that may change, limits and steps, by indices of columns; refuse what is wrong whatever the row is."""
+                     ) -> AllowedChanges:
+    """Columns that may change, limits and steps; refuse what is wrong whatever the row is."""
     if isinstance(change, str) or not (change is None or isinstance(change, Iterable)):
         raise InvalidInputError(f"change must be a sequence of columns, or None, got {change!r}")
     wanted = [*range(model.n_features_in_)] if change is None else [index_of(model, "a column of change", column)
@@ -120,7 +117,7 @@ def checked_question(model: Any, target: Any, probability: float | None, change:
         label_target(model, target, probability)
     else:
         number_target(model, target, np.zeros((1, model.expansion_.n_outputs)), output)
-    return wanted, of_numbers["limits"], of_numbers["steps"]
+    return AllowedChanges(wanted, **of_numbers)
 
 
 def _ends(pair: Any) -> tuple[float | None, float | None]:
@@ -140,24 +137,6 @@ def _step(size: Any) -> float:
     if _is_finite(size) and size > 0:
         return float(size)
     raise InvalidInputError(f"steps must map columns to finite numbers > 0, got {size!r}")
-
-
-def _one_row(model: Any, row: Any) -> tuple[RawTable | None, Double | None]:
-    """A row as a table of one row, or as numbers where the model has no column map."""
-    if hasattr(row, "to_dict") and np.ndim(row) == 1:  # a row of a data frame
-        row = row.to_dict()
-    if isinstance(row, Mapping) and all(np.ndim(cell) == 0 for cell in row.values()):
-        row = {name: [cell] for name, cell in row.items()}
-    elif not isinstance(row, (Mapping, RawTable)) and np.ndim(row) == 1:
-        cells = row.tolist() if isinstance(row, np.ndarray) else list(row)
-        is_mixed = any(not isinstance(cell, (int, float, np.number)) for cell in cells)
-        row = np.array([cells], dtype=object if is_mixed else np.float64)
-    fitted = fitted_map_of(model)
-    table = None if fitted is None else fitted.read(row, type(model).__name__, "row")
-    own = model._check_rows(row).astype(np.float64) if table is None else np.empty((table.n_rows, 0))
-    if len(own) != 1:
-        raise InvalidInputError(f"row must be one row, got {len(own)}")
-    return table, None if table is not None else own[0]
 
 
 class Target(NamedTuple):

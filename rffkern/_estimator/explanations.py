@@ -63,16 +63,6 @@ def explain(model: Any, X: Any, background: Any, interactions: bool) -> Explanat
                        is_clipped, pairs)
 
 
-def gradient(model: Any, X: Any) -> Double:
-    """As `Predictor.gradient` of a snapshot."""
-    from .neighbours import raw_gradients
-
-    rows = rows_in_memory(model, X, "X")
-    fitted = fitted_map_of(model)
-    values = [] if fitted is None else fitted.values_of(fitted.read(X, type(model).__name__))
-    return of_outputs(raw_gradients(fitted, sources_of(model), model.expansion_, values, rows.astype(np.float64)))
-
-
 def rows_in_memory(model: Any, X: Any, name: str) -> NDArray[Any]:
     """Rows of a raw table as the expansion of a fitted model takes them, in double precision."""
     model._check_fitted()

@@ -2,21 +2,22 @@
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._column_map.cells import CATEGORY, NUMERIC
 from .._column_map.compiled import mapped_values
-from .._column_map.drift import ColumnReference
 from .._column_map.fitted_column import LARGEST_SLOPE, missing_rows
 from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawColumn, RawTable, as_given, category_of_numbers
 from .._model.expansion import Expansion
 from .._model.gradients import Neighbourhood, gradient_of_row
 from .._model.parts import KernelTerms, LinearTerms
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, NDArray
+from ..errors import InvalidInputError
 from .base import fitted_map_of
+from .explanations import of_outputs, reference_of_columns, rows_in_memory, sources_of
 
 IsExcluded = Callable[[Double, Double, bool], bool]  # of a row, moves of its numbers, and whether they move together
 
@@ -25,12 +26,15 @@ _N_RADII = 12  # that a certificate tries, each time halving the interval
 _MOST_DIVIDED, _MOST_BOXES = 3, 300  # numbers whose neighbourhood is divided into boxes, and these
 SLACK = 1e-9  # of what is missing to a target, by which it is exceeded so that rounding does not decide
 
-def raw_gradients(fitted: FittedMap | None, sources: Indices, expansion: Expansion, values: Sequence[Double],
-                  rows: Double) -> Double:
-    """Gradients (n_rows, n_columns, n_outputs) along raw columns, for what `values_of` gives and mapped rows."""
+
+def gradient(model: Any, X: Any) -> Double:
+    """As `Predictor.gradient` of a snapshot."""
+    rows = rows_in_memory(model, X, "X").astype(np.float64)  # or says that there is no expansion
+    expansion, fitted, sources = model.expansion_, fitted_map_of(model), sources_of(model)
+    values = [] if fitted is None else fitted.values_of(fitted.read(X, type(model).__name__))
     mapped = np.stack([gradient_of_row(expansion, row) for row in rows])
     if fitted is None:
-        return mapped
+        return of_outputs(mapped)
     slopes, imputed = _slopes(fitted, values, values)
     found = np.zeros((len(rows), len(fitted.columns), expansion.n_outputs))
     with np.errstate(over="ignore"):
@@ -40,7 +44,7 @@ def raw_gradients(fitted: FittedMap | None, sources: Indices, expansion: Expansi
             found[:, sources[predictor]] += np.where(
                 is_imputed[:, None], mapped[:, output] * (factor * slopes[:, predictor])[:, None], 0.0)
     largest = np.finfo(np.float64).max
-    return found.clip(-largest, largest)
+    return of_outputs(found.clip(-largest, largest))
 
 
 def _slopes(fitted: FittedMap, low: Sequence[Double],
@@ -54,6 +58,33 @@ def _slopes(fitted: FittedMap, low: Sequence[Double],
                if missing_rows(values).any() for imputation in column.imputations
                for k, factor in zip(imputation.predictors, imputation.factors, strict=True)]
     return np.concatenate(own).T, imputed
+
+
+class AllowedChanges(NamedTuple):
+    """What may change of a row, by the indices of columns."""
+
+    columns: Sequence[int]
+    limits: Mapping[int, tuple[float | None, float | None]]  # of numbers; None for an open end
+    steps: Mapping[int, float]  # of which multiples are added to numbers
+
+
+def _one_row(model: Any, row: Any) -> Any:
+    """A row as a table, or as an array of numbers where the model has no column map."""
+    if hasattr(row, "to_dict") and np.ndim(row) == 1:  # a row of a data frame
+        row = row.to_dict()
+    if isinstance(row, Mapping) and all(np.ndim(cell) == 0 for cell in row.values()):
+        row = {name: [cell] for name, cell in row.items()}
+    elif not isinstance(row, (Mapping, RawTable)) and np.ndim(row) == 1:
+        cells = row.tolist() if isinstance(row, np.ndarray) else list(row)
+        is_mixed = any(not isinstance(cell, (int, float, np.number)) for cell in cells)
+        row = np.array([cells], dtype=object if is_mixed else np.float64)
+    fitted = fitted_map_of(model)
+    rows: Any = model._check_rows(row).astype(np.float64) if fitted is None else \
+        fitted.read(row, type(model).__name__, "row")
+    n_rows = len(rows) if fitted is None else rows.n_rows
+    if n_rows != 1:
+        raise InvalidInputError(f"row must be one row, got {n_rows}")
+    return rows
 
 
 class Neighbours:
@@ -71,17 +102,15 @@ class Neighbours:
         Those of these columns that are numbers.
     """
 
-    def __init__(self, model: Any, table: RawTable | None, row: Double | None, sources: Indices,
-                 references: Sequence[ColumnReference | None], free: Sequence[int], limits: Mapping[int, Any],
-                 steps: Mapping[int, float]) -> None:
-        self._model, self._sources, self._steps = model, sources, steps
-        self.fitted = fitted_map_of(model)
-        self._table = table
-        n_columns = len(references)
+    def __init__(self, model: Any, row: Any, allowed: AllowedChanges) -> None:
+        self._model, self._sources, self._steps = model, sources_of(model), allowed.steps
+        self.fitted, references = fitted_map_of(model), reference_of_columns(model).columns
+        given, n_columns = _one_row(model, row), len(references)
+        self._table: RawTable | None = None if self.fitted is None else given
         self.is_category = np.zeros(n_columns, dtype=bool)
         self._levels: list[tuple[str, ...]] = [()] * n_columns
-        self.own = np.empty(n_columns) if row is None else row.astype(np.float64)
-        columns = [] if table is None or self.fitted is None else zip(table.columns, self.fitted.columns, strict=True)
+        self.own: Double = given[0] if self.fitted is None else np.empty(n_columns)
+        columns = [] if self.fitted is None else zip(given.columns, self.fitted.columns, strict=True)
         for j, (raw, fitted) in enumerate(columns):
             if fitted.kind == CATEGORY and fitted.forms and raw.kind in (CATEGORY, NUMERIC):
                 raw, self.is_category[j] = category_of_numbers(raw), True
@@ -89,7 +118,7 @@ class Neighbours:
                 self._levels[j] = (*raw.levels, *(level for level in known if level not in raw.levels))
             self.own[j] = raw.values[0]
         self.units, self.low, self.high = np.full(n_columns, np.inf), self.own.copy(), self.own.copy()
-        for j in free:
+        for j in allowed.columns:
             reference = references[j]
             if self.is_category[j] and not np.isnan(self.own[j]):
                 self.units[j] = 1.0
@@ -98,7 +127,7 @@ class Neighbours:
                 scale = float(np.abs(values).max()) or 1.0
                 values = values / scale
                 deviation = scale * float(np.sqrt(shares @ (values - shares @ values) ** 2))
-                low, high = limits.get(j, (None, None))
+                low, high = allowed.limits.get(j, (None, None))
                 self.low[j] = min(self.own[j], reference.low) if low is None else low
                 self.high[j] = max(self.own[j], reference.high) if high is None else high
                 if deviation > 0 and self.low[j] <= self.own[j] <= self.high[j]:

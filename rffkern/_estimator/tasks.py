@@ -11,7 +11,7 @@ from .._native.array_types import Double, Indices, NDArray
 from .._rows.validation import ContinuousLabelsError, as_column, check_targets
 from ..errors import InvalidInputError
 from .base import Model
-from .explanations import Explanation, explain, gradient, of_outputs
+from .explanations import Explanation, explain, of_outputs
 from .links import LARGEST_LOG, Link, LogisticLink, log_probabilities, probabilities, several_quantiles
 from .registry import regressor_beside
 
@@ -101,6 +101,8 @@ class Predictor(Model):
         is imputed from other columns follows these.  The center of an exponential kernel, where it has a kink, has no
         slope by it.
         """
+        from .neighbours import gradient
+
         return gradient(self._snapshot(), X)
 
     def what_if(self, row: Any, target: Any, *, probability: float | None = None,
