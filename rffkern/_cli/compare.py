@@ -26,9 +26,9 @@ from .._rows.weights import check_weights
 from .._training.kernel_ridge.calibration import log_losses
 from ..errors import RFFKernError
 from .cross_validation import N_FOLDS, Folds, cross_validated, folds_of, of_unknown_labels
-from .fit import open_training, predictions_on, rows_to_fit, suitable_columns, train
+from .fit import open_training, predictions_on, train
 from .output import Progress, UsageError, check_outputs, printable, say
-from .training_table import TrainingTable
+from .training_table import TrainingTable, with_categories
 
 Fitted = tuple[Any, Callable[[TrainingTable], Predictions]]  # a model, and its predictions for a table
 
@@ -147,10 +147,9 @@ def _constant(training: TrainingTable) -> Fitted:
 def _own(name: str, seed: int, threads: int | None, training: TrainingTable) -> Fitted:
     """A family of this package with its default parameters."""
     model: Any = FAMILIES[name].load()(random_state=seed, n_jobs=threads)
-    columns = suitable_columns(model, training, model.columns)
-    model.set_params(columns=columns)
-    train(model, rows_to_fit(training, columns), training, None, None, name)
-    return model, lambda rows: predictions_on(model, rows_to_fit(rows, columns), rows)
+    model.set_params(columns=with_categories(model, model.columns, training.categorical()))
+    train(model, training, label=name)
+    return model, partial(predictions_on, model)
 
 
 def _linear(training: TrainingTable) -> Fitted:
@@ -158,7 +157,8 @@ def _linear(training: TrainingTable) -> Fitted:
     weights = np.ones(len(training.y)) if training.weights is None else training.weights
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        columns = suitable_columns(None, training, ColumnMap(("standard",))).fit(training.raw(), training.y)
+        columns = with_categories(None, ColumnMap(("standard",)), training.categorical())
+        columns.fit(training.raw(), training.y)
     X = columns.transform(training.raw()).astype(np.float64)
     if not training.has_labels:
         center, offsets, coefficients = _ridge(X, training.y, weights)

@@ -76,21 +76,19 @@ def run(arguments: argparse.Namespace) -> None:
     model = models[rows.has_labels]
     if not chooses_columns and rows.needs_map():
         _report_contents(rows, table.path)
-    columns = suitable_columns(model, rows, model.columns)
-    model.set_params(columns=columns)
+    model.set_params(columns=with_categories(model, model.columns, rows.categorical()))
     _warn_identifiers(rows, table.path)
     _remark_dates(arguments, rows, table.path, model)
     rows, held_out_rows = _hold_out(arguments, rows, table.path)
 
     # Cross-validation, and the model.
-    validation, how, unknown = _cross_validated(arguments, model, rows, columns, table.path)
+    validation, how, unknown = _cross_validated(arguments, model, rows, table.path)
     if arguments.checkpoint is not None and os.path.exists(arguments.checkpoint):
         say(f"training goes on from {arguments.checkpoint}")
     started = time.perf_counter()
-    eval_X = None if eval_rows is None else rows_to_fit(eval_rows, columns)
     try:
         with contextlib.nullcontext() if arguments.checkpoint is None else checkpoint(model, arguments.checkpoint):
-            train(model, rows_to_fit(rows, columns), rows, eval_X, eval_rows)
+            train(model, rows, eval_rows)
     except InvalidInputError as error:
         text = str(error)
         path = eval_path if text.startswith("eval_set ") or _OF_EVAL in text else table.path
@@ -100,10 +98,10 @@ def run(arguments: argparse.Namespace) -> None:
     # How good it is on rows that it was not trained on; the figures, and residuals for intervals, are kept in the file.
     evaluations = {}
     if len(held_out_rows.y):
-        found = predictions_on(model, rows_to_fit(held_out_rows, columns), held_out_rows)
+        found = predictions_on(model, held_out_rows)
         evaluations["held_out"] = Evaluation.of(found._replace(groups=held_out_rows.groups_or_copies()))
     if eval_rows is not None:
-        evaluations["eval"] = Evaluation.of(predictions_on(model, eval_X, eval_rows))
+        evaluations["eval"] = Evaluation.of(predictions_on(model, eval_rows))
     if validation is not None:
         evaluations["cross_validation"] = validation
     for name in {"held_out", "cross_validation"} & {*evaluations}:  # of which there is one at most
@@ -192,7 +190,7 @@ def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str,
             f"be predicted, hold out the last rows: --time {dates[0]!r}")
 
 
-def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTable, columns: Any,
+def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTable,
                      path: str) -> tuple[Evaluation | None, str, str]:
     """The metrics of models without one fold each, how the folds were made, and what to say of unknown labels.
 
@@ -209,8 +207,8 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
 
     def predict(training: TrainingTable, validation: TrainingTable) -> Predictions:
         fitted = untrained(model)
-        train(fitted, rows_to_fit(training, columns), training, None, None, "cross-validation")
-        return predictions_on(fitted, rows_to_fit(validation, columns), validation)
+        train(fitted, training, label="cross-validation")
+        return predictions_on(fitted, validation)
 
     try:
         folds = folds_of(rows, n_folds, arguments.seed or 0)
@@ -221,11 +219,12 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
         return None, "", ""  # `fit` says what is wrong with all rows, or there are too few of a label
 
 
-def predictions_on(model: Any, X: Any, rows: TrainingTable) -> Predictions:
+def predictions_on(model: Any, rows: TrainingTable) -> Predictions:
     """Predictions of a model for rows that it was not trained on."""
     if rows.weights is not None:
         check_weights(rows.weights, len(rows.y))
-    return predictions_of(model, X, rows.y, rows.weights)  # as given: in one unit for the rows of all folds
+    # Weights as given: in one unit for the rows of all folds.
+    return predictions_of(model, rows.for_model(model), rows.y, rows.weights)
 
 
 def _report(evaluation: Evaluation, which: str) -> None:
@@ -412,22 +411,9 @@ def _columns_parameter(value: Any, nested: dict[str, Any]) -> Any:
     return columns
 
 
-def suitable_columns(model: Any, rows: TrainingTable, columns: Any) -> Any:
-    """The parameter `columns` with the columns that the user wants to be categories."""
-    return with_categories(model, columns, [rows.names[k] if rows.names else k for k, column in enumerate(rows.columns)
-                                            if column.categorical])
-
-
-def rows_to_fit(rows: TrainingTable, columns: Any) -> Any:
-    """Rows as a model with this parameter `columns` takes them."""
-    raw = isinstance(columns, ColumnMap) or (columns and rows.has_categories())
-    return rows.raw() if raw else rows.numbers()
-
-
 # --- training
 
-def train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: TrainingTable | None,
-           label: str = "training") -> None:
+def train(model: Any, rows: TrainingTable, eval_rows: TrainingTable | None = None, label: str = "training") -> None:
     """Fit, with a progress bar of rounds, epochs or other steps."""
     n_rounds = next((getattr(model, name) for name in ("n_estimators", "max_epochs") if hasattr(model, name)), None)
     if hasattr(model, "n_bags"):  # with a callback, bags would be trained one after the other
@@ -438,13 +424,14 @@ def train(model: Any, X: Any, rows: TrainingTable, eval_X: Any, eval_rows: Train
     if groups is not None and "groups" in inspect.signature(model.fit).parameters:
         options["groups"] = groups
     if eval_rows is not None:
-        options["eval_set"] = (eval_X, eval_rows.y, *(() if eval_rows.weights is None else (eval_rows.weights,)))
+        weights = () if eval_rows.weights is None else (eval_rows.weights,)
+        options["eval_set"] = (eval_rows.for_model(model), eval_rows.y, *weights)
     with warnings.catch_warnings(), Progress(label, n_rounds or 1) as bar, listening(bar.show):
         if n_rounds is not None:
             options["callback"] = lambda info: bar.update(info.n_rounds, note=_losses(info))
         warnings.simplefilter("ignore", ColumnWarning)  # what these say is said in lines of their own
         warnings.filterwarnings("ignore", r"y has \d+ classes", DataConversionWarning)
-        model.fit(X, rows.y, **options)
+        model.fit(rows.for_model(model), rows.y, **options)
 
 
 def _losses(info: RoundInfo) -> str:

@@ -164,6 +164,15 @@ class TrainingTable(NamedTuple):
     groups: NDArray[Any] | None = None  # of the rows, numbers
     target_format: str = ""  # of targets in text, as in `Reading`
 
+    def categorical(self) -> list[Any]:
+        """Names, or indices, of the columns that the user wants to be categories."""
+        return [self.names[k] if self.names else k for k, column in enumerate(self.columns) if column.categorical]
+
+    def for_model(self, model: Any) -> Any:
+        """The rows as a model takes them, by its parameter `columns`."""
+        is_mapped = isinstance(model.columns, ColumnMap) or (model.columns and self.has_categories())
+        return self.raw() if is_mapped else self.numbers()
+
     def numbers(self) -> Any:
         """The rows as `fit` takes numbers with column names; those in a file are read block by block."""
         if isinstance(self.X, np.memmap):

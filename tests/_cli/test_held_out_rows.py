@@ -26,13 +26,13 @@ def held_out(monkeypatch):
     """Training and held-out tables of each command that is run."""
     seen = []
 
-    def train(model, X, rows, *arguments):
+    def train(model, rows, *arguments, **options):
         seen.append((rows, model.get_params()))
-        trained(model, X, rows, *arguments)
+        trained(model, rows, *arguments, **options)
 
-    def evaluate(model, X, rows):
+    def evaluate(model, rows):
         seen[-1] = (seen[-1][0], rows, seen[-1][1])
-        return evaluated(model, X, rows)
+        return evaluated(model, rows)
 
     trained, evaluated = fit_command.train, fit_command.predictions_on
     monkeypatch.setattr(fit_command, "train", train)
