@@ -35,7 +35,7 @@ from .output import (
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
-from .prediction_files import Writer, make_writer
+from .prediction_files import Wanted, Writer, make_writer
 from .table import Block, Selection, Table, as_written, column_index, column_indices, csv_format, warn_rounded
 
 
@@ -55,12 +55,12 @@ def run(arguments: argparse.Namespace) -> None:
     target = _target_column(table, arguments.target)
     kept = column_indices(table, arguments.keep)
     of_model = ModelRows(model, table, target, column_indices(table, arguments.drop), csv_format(arguments))
-    writer = make_writer(written, model, arguments.proba, table, kept, arguments.names, arguments.interval,
-                         arguments.explain)
+    wanted = Wanted(arguments.proba, arguments.interval, arguments.explain, arguments.round, arguments.names == "words")
+    writer = make_writer(written, model, wanted, table, kept)
     selection = of_model.selection(target, kept, needs_labels=False, reject=arguments.reject is not None,
                                    kept_as_text=writer.keeps_text)
 
-    scorer = Scorer(model, of_model, writer, arguments.proba, arguments.round, arguments.interval, arguments.explain)
+    scorer = Scorer(model, of_model, writer, wanted)
     log = sys.stderr if isinstance(sys.stderr, JsonLog) else None
     totals = (score_on_cluster(arguments, files, table, selection, scorer, log) if on_cluster else
               _score_here(arguments, table, selection, scorer, log))
@@ -239,11 +239,8 @@ class ScoredBlock(NamedTuple):
 class Scorer:
     """Predicts blocks of rows; it can be sent to other processes."""
 
-    def __init__(self, model: Any, of_model: ModelRows, writer: Writer, proba: bool, digits: int | None,
-                 coverage: float | None, n_reasons: int) -> None:
-        self.model, self.of_model, self.writer, self.proba, self.digits = model, of_model, writer, proba, digits
-        self.coverage = coverage  # of intervals or sets, None for none
-        self.n_reasons = n_reasons  # columns of each row whose contributions are written
+    def __init__(self, model: Any, of_model: ModelRows, writer: Writer, wanted: Wanted) -> None:
+        self.model, self.of_model, self.writer, self.wanted = model, of_model, writer, wanted
         self._has_labels = hasattr(model, "classes_")
         self.reference = _reference_of(model)
 
@@ -260,7 +257,7 @@ class Scorer:
         if not len(block.X):
             return ScoredBlock(b"", block.done, block.rejected, totals)
         rows = self.of_model.of(block)
-        predicted, proba, covering = self.model._answers(rows, self.proba, self.coverage)
+        predicted, proba, covering = self.model._answers(rows, self.wanted.proba, self.wanted.coverage)
         if several_quantiles(self.model):
             predicted = self.model.predict_quantiles(rows)
         shown = predicted if self._has_labels else self._rounded(predicted)
@@ -280,7 +277,7 @@ class Scorer:
 
     def _rounded(self, numbers: Double) -> Double:
         """Numbers with the digits that are asked for."""
-        return numbers if self.digits is None else np.round(numbers, self.digits)
+        return numbers if self.wanted.digits is None else np.round(numbers, self.wanted.digits)
 
     def _covering(self, found: Any) -> list[NDArray[Any]]:
         """Columns of the ends of intervals, or of sets of labels as text."""
@@ -296,14 +293,14 @@ class Scorer:
 
         Of two classes, to the score of the second; of more, to that of the most likely one.
         """
-        if not self.n_reasons:
+        if not self.wanted.n_reasons:
             return []
         found = self.model.explain(rows)
         values = found.values
         if values.ndim == 3:
             of_likely = (found.base_values + values.sum(axis=1)).argmax(axis=1)
             values = np.take_along_axis(values, of_likely[:, None, None], axis=2)[:, :, 0]
-        order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, : self.n_reasons]
+        order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, : self.wanted.n_reasons]
         names = np.array([f"{name}" for name in found.feature_names], dtype=object)
         sizes = self._rounded(np.take_along_axis(values, order, axis=1))
         return [column for place, size in zip(order.T, sizes.T, strict=True) for column in (names[place], size)]

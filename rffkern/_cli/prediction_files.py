@@ -20,30 +20,39 @@ _NPY_HEADER_BYTES = 128  # whatever the number of rows turns out to be
 _GROUP_ROWS = 1 << 17  # of a Parquet file
 
 
-def make_writer(path: str | None, model: Any, proba: bool, table: Table, kept: Sequence[int], names: str,
-                coverage: float | None = None, n_reasons: int = 0) -> "Writer":
+class Wanted(NamedTuple):
+    """What is written of each row, and how."""
+
+    proba: bool  # probabilities beside predictions
+    coverage: float | None  # of intervals or sets, None for none
+    n_reasons: int  # columns whose contributions are written
+    digits: int | None  # behind the point, None for all
+    has_words: bool  # whether names of columns are words; else identifiers
+
+
+def make_writer(path: str | None, model: Any, wanted: Wanted, table: Table, kept: Sequence[int]) -> "Writer":
     """The writer for a name of a file; None and all names without a known end mean text."""
     if path is not None and path.endswith(".npy"):
-        return _npy_writer(model, proba)
+        return _npy_writer(model, wanted.proba)
     kept_names = [table.columns[j] if table.columns is not None else f"column {j}" for j in kept]
-    blank = " " if names == "words" else "_"
-    covering = [] if coverage is None else _covering_names(model, coverage, names)
+    blank = " " if wanted.has_words else "_"
+    covering = [] if wanted.coverage is None else _covering_names(model, wanted.coverage, wanted.has_words)
     classes = [f"{label}" for label in getattr(model, "classes_", ())]
     to = f"{blank}to{blank}{classes[1]}" if len(classes) == 2 else ""  # of more, to the predicted one
-    to = to if names == "words" else re.sub(r"\W", "_", to, flags=re.ASCII)
-    reasons = [f"{what}{blank}{k}{end}" for k in range(1, n_reasons + 1)
+    to = to if wanted.has_words else re.sub(r"\W", "_", to, flags=re.ASCII)
+    reasons = [f"{what}{blank}{k}{end}" for k in range(1, wanted.n_reasons + 1)
                for what, end in (("reason", ""), ("contribution", to))]
-    header = _header(model, proba, [*covering, *reasons], kept_names, names)
+    header = _header(model, wanted, [*covering, *reasons], kept_names)
     if path is None or not path.endswith(ARROW_ENDINGS):
         return CsvWriter(header)
     pyarrow = import_pyarrow()
     predicted = getattr(model, "classes_", np.empty(0)).dtype
-    n_proba = len(model.classes_) if proba else 0
+    n_proba = len(model.classes_) if wanted.proba else 0
     predicted_type = pyarrow.string() if predicted.kind in "UO" else pyarrow.from_numpy_dtype(predicted)
     covering_type = pyarrow.string() if hasattr(model, "classes_") else pyarrow.float64()
     types = [*(type_of_column(table, j) for j in kept), *[predicted_type] * _n_predicted(model),
              *[pyarrow.float64()] * n_proba, *[covering_type] * len(covering),
-             *[pyarrow.string(), pyarrow.float64()] * n_reasons]
+             *[pyarrow.string(), pyarrow.float64()] * wanted.n_reasons]
     return ArrowWriter(pyarrow.schema(zip(header, types, strict=True)), path.endswith(".parquet"))
 
 
@@ -52,10 +61,10 @@ def _n_predicted(model: Any) -> int:
     return 1 if hasattr(model, "classes_") else len(several_quantiles(model)) or model._n_targets()
 
 
-def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
+def _covering_names(model: Any, coverage: float, has_words: bool) -> list[str]:
     """Names of the columns of the ends of intervals, or of sets."""
     percent = f"{100 * coverage:g}"
-    blank, percent = (" ", f"{percent} %") if names == "words" else ("_", percent.replace(".", "_"))
+    blank, percent = (" ", f"{percent} %") if has_words else ("_", percent.replace(".", "_"))
     if hasattr(model, "classes_"):
         return [f"set{blank}{percent}"]
     n_targets = model._n_targets()
@@ -63,15 +72,15 @@ def _covering_names(model: Any, coverage: float, names: str) -> list[str]:
             for k in range(n_targets) for end in ("lower", "upper")]
 
 
-def _header(model: Any, proba: bool, covering: list[str], kept: list[str], names: str) -> list[str]:
+def _header(model: Any, wanted: Wanted, covering: list[str], kept: list[str]) -> list[str]:
     """Names of columns: those that are kept, predictions or quantiles, probabilities, intervals or sets, reasons."""
     n_predicted = _n_predicted(model)
-    blank, point, before = (" ", ".", "probability of ") if names == "words" else ("_", "_", "probability_")
+    blank, point, before = (" ", ".", "probability of ") if wanted.has_words else ("_", "_", "probability_")
     written = [f"quantile{blank}{quantile:g}".replace(".", point) for quantile in several_quantiles(model)] or (
         ["prediction"] if n_predicted == 1 else [f"prediction{blank}{k}" for k in range(n_predicted)])
-    if proba:
+    if wanted.proba:
         labels = [f"{label}" for label in model.classes_]
-        if names == "identifiers":
+        if not wanted.has_words:
             labels = _distinct([re.sub(r"\W", "_", label, flags=re.ASCII) for label in labels])
         written += [before + label for label in labels]
     written += covering
