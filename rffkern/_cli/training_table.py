@@ -265,8 +265,8 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         y = to_labels(labels, table.path)
     elif classify is False:
         y = to_targets(labels, table.path)
-    else:
-        y = _chosen_targets(labels, table.path)
+    else:  # it was read as labels, of which none is rejected
+        y = to_targets(labels, table.path, f"; correct it, or skip such rows with --model {AUTOMATIC[1]} --reject FILE")
         read = read._replace(target_format=target_format(np.concatenate(labels)))
     if has_labels and table.header_guessed and table.columns is None and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
@@ -590,29 +590,20 @@ def to_labels(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[Any]:
     return numbers
 
 
-def to_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]:
+def to_targets(blocks: Sequence[NDArray[Any]], path: str, advice: str = "") -> NDArray[np.float64]:
     """Real targets of all blocks as one array; InvalidInputError names the first that is no finite number."""
     cells = np.concatenate(blocks)
     targets, _ = read_targets(cells)
-    _check_finite(targets, cells, path, "target")
+    _check_finite(targets, cells, path, "target", advice)
     return targets
 
 
-def _chosen_targets(blocks: Sequence[NDArray[Any]], path: str) -> NDArray[np.float64]:
-    """The same of a target that has decided for a regression: it was read as labels, of which none is rejected."""
-    try:
-        return to_targets(blocks, path)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{error}; correct it, or skip such rows with --model {AUTOMATIC[1]} --reject FILE"
-                                ) from error
-
-
-def _check_finite(numbers: NDArray[Any], cells: NDArray[Any], path: str, what: str) -> None:
+def _check_finite(numbers: NDArray[Any], cells: NDArray[Any], path: str, what: str, advice: str = "") -> None:
     bad = ~np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1)
     if bad.any():
         row = int(bad.argmax())
         raise InvalidInputError(f"{path}: expected a finite number as the {what} of data row {row + 1}, "
-                                f"got {cells[row].tolist()!r}")
+                                f"got {cells[row].tolist()!r}{advice}")
 
 
 # --- rows in memory, or in a file if there are many
