@@ -158,9 +158,9 @@ def compiled_function(columns: Sequence[FittedColumn]) -> Callable[[Sequence[Dou
     in_order = bool((np.diff(layout.sources) >= 0).all())
 
     def mapped(values: Sequence[Double]) -> Double:
-        rows = np.empty((values[0].shape[-1], layout.n_values))
+        rows = np.empty((values[0].shape[1], layout.n_values))
         for j, each in enumerate(values):
-            rows[:, j] = each if each.ndim == 1 else each[0]
+            rows[:, j] = each[0]
         for j, form, first in layout.texts:
             rows[:, first : first + len(form.outputs)] = values[j][1 : 1 + len(form.outputs)].T
         for value, j, other in layout.differences:

@@ -233,13 +233,13 @@ def values_of_training(column: FittedColumn, reference: ColumnReference) -> tupl
             return values[:, shares > 0], shares[shares > 0]
         others = np.setdiff1d(np.arange(float(len(column.levels) + column.has_rare)), named)
         others = others if len(others) else np.full(1, float(len(column.levels)) if column.has_rare else np.nan)
-        values = np.concatenate([named, others])
+        values = np.concatenate([named[0], others])
         shares = np.concatenate([reference.shares[:-1], np.full(len(others), reference.shares[-1] / len(others))])
     else:
         values, shares = np.array(reference.values), reference.shares_of_values()
     values, shares = np.append(values, np.nan), np.append((1 - reference.missing) * shares, reference.missing)
     values, shares = values[shares > 0], shares[shares > 0]
-    return values, shares / shares.sum()
+    return values[None], shares / shares.sum()
 
 
 class ColumnCounts(NamedTuple):
@@ -285,7 +285,7 @@ def added(a: Counts | None, b: Counts | None) -> Counts | None:
 def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, name: str,
              n_training: int) -> ColumnCounts:
     if column.kind != CATEGORY:
-        return _counted_numbers(column.values_of(raw, name), reference)
+        return _counted_numbers(column.values_of(raw, name)[0], reference)
     if raw.kind == DATE:
         raise InvalidInputError(f"{name} must hold categories, as in training, got dates")
     levels: tuple[str, ...] = ()

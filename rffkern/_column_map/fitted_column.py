@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double
 from .._protocol.warning import warn
 from ..errors import ColumnWarning, InvalidInputError
 from . import transforms
@@ -74,30 +74,29 @@ class FittedColumn(NamedTuple):
         return Reading(CATEGORY, "raw") if self.kind == CATEGORY else Reading(self.kind, self.format, self.words)
 
     def values_of(self, column: RawColumn, name: str, places: Mapping[str, int] | None = None) -> Double:
-        """Values of rows: numbers, seconds, or indices of levels; rare levels share the index after the last.
+        """Values of rows, (1, n_rows): numbers, seconds or indices of levels; rare levels share that after the last.
 
-        Where there is a form of texts, they are the first row of an array, which has its outputs in the others.  Of
-        training rows a last one has the `places` of their texts among those that it was learned from; only texts that
-        it was not learned from have outputs.
+        Where there is a form of texts, its outputs are below them.  Of training rows a last line has the `places` of
+        their texts among those that it was learned from; only texts that it was not learned from have outputs.
         """
         if EMPTY in (column.kind, self.kind):
             return self.missing_values(len(column.values))
         if self.kind == CATEGORY:
             codes = self._codes_of(column, name)
             if self.text is None:
-                return codes
+                return codes[None]
             column = category_of_numbers(column)
             outputs = self._text_outputs(self.text, column.levels, places)
             taken = outputs[:, np.where(np.isnan(column.values), 0, column.values).astype(np.intp)]
             return np.vstack([codes, np.where(np.isnan(codes), np.nan, taken)])
         if column.kind == CATEGORY and set(column.levels) <= {*BOOLEANS} and self.kind == NUMERIC:
-            return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))
+            return np.where(np.isnan(column.values), np.nan, _codes(column, {"False": 0.0, "True": 1.0}, np.nan))[None]
         if column.kind != self.kind:
             got = f"categories such as {column.levels[0]!r}" if column.kind == CATEGORY else f"{column.kind} values"
             remedy = ": make numbers of them, as frame[column].astype(float) does" if self.kind == NUMERIC and all(
                 map(is_number, column.levels)) and column.kind == CATEGORY else ""
             raise InvalidInputError(f"{name} must hold {self.kind} values, as in training, got {got}{remedy}")
-        return column.values
+        return column.values[None]
 
     @staticmethod
     def _text_outputs(form: TextForm, texts: Sequence[str], places: Mapping[str, int] | None) -> Double:
@@ -111,7 +110,7 @@ class FittedColumn(NamedTuple):
 
     def missing_values(self, n_rows: int) -> Double:
         """The same of rows without a value."""
-        return np.full(n_rows if self.text is None else (1 + len(self.text.outputs), n_rows), np.nan)
+        return np.full((1 if self.text is None else 1 + len(self.text.outputs), n_rows), np.nan)
 
     def _codes_of(self, column: RawColumn, name: str) -> Double:
         if column.kind == DATE:
@@ -145,10 +144,10 @@ class FittedColumn(NamedTuple):
         They are 0 of columns that are no numbers, of missing values, and of whether a value is missing.
         """
         n_numeric = sum(form.name in NUMERIC_FORMS for form in self.forms)
-        found = [np.where(np.isnan(low), 0.0, largest_slope(form, low, high) / math.sqrt(n_numeric))
+        found = [np.where(np.isnan(low), 0.0, largest_slope(form, low[0], high[0]) / math.sqrt(n_numeric))
                  if self.kind == NUMERIC and form.name in NUMERIC_FORMS
-                 else np.zeros((len(form.outputs), low.shape[-1])) for form in self.forms]
-        return np.minimum(np.concatenate([np.empty((0, low.shape[-1])), *found]), LARGEST_SLOPE)
+                 else np.zeros((len(form.outputs), low.shape[1])) for form in self.forms]
+        return np.minimum(np.concatenate([np.empty((0, low.shape[1])), *found]), LARGEST_SLOPE)
 
     def describe(self, name: str) -> list[dict[str, object]]:
         """A row for each form, or one that says why the column is dropped."""
@@ -247,8 +246,3 @@ def imputations_of(entry: Any) -> list[tuple[int, list[int]]]:
 def _codes(column: RawColumn, index: Mapping[str, float], other: float) -> Double:
     """The code of the level of each row; nan where it is missing."""
     return recoded(column.values, np.array([*(index.get(level, other) for level in column.levels), np.nan]))
-
-
-def missing_rows(values: Double) -> NDArray[np.bool_]:
-    """Which rows have no value, of what `values_of` gives."""
-    return np.isnan(values if values.ndim == 1 else values[0])

@@ -11,7 +11,7 @@ from .._rows.validation import check_names, shown_names
 from ..errors import InvalidInputError
 from .cells import DATE
 from .compiled import compiled_function, mapped_values
-from .fitted_column import FittedColumn, form_sizes, imputations_of, missing_rows
+from .fitted_column import FittedColumn, form_sizes, imputations_of
 from .imputation import impute
 from .sketch import priorities_of
 from .tables import RawTable, column_name, read_table
@@ -48,8 +48,7 @@ class OutOfFold(NamedTuple):
 
     def of_column(self, j: int, values: Double, first_row: int) -> dict[int, Double]:
         """Outputs of the forms of a column for the values of some training rows."""
-        rows = first_row + np.arange(values.shape[-1])
-        codes = values if values.ndim == 1 else values[0]
+        rows, codes = first_row + np.arange(values.shape[1]), values[0]
         found = {}
         for k, table in self.tables[j].items():
             is_text = j in self.places and k == max(self.tables[j])  # the form of texts comes last
@@ -127,12 +126,12 @@ class FittedMap(NamedTuple):
         ) else None
         outputs = np.empty((table.n_rows, self.n_outputs))
         for start in range(0, table.n_rows, _BLOCK_ROWS):
-            of_block = [each[..., start : start + _BLOCK_ROWS] for each in values]
+            of_block = [each[:, start : start + _BLOCK_ROWS] for each in values]
             block = mapped(of_block)
             if folds is not None:
                 self._put_out_of_fold(block, of_block, folds, first_row + start)
             if neutral is not None:
-                missing = {imputation.output: missing_rows(each)
+                missing = {imputation.output: np.isnan(each[0])
                            for column, each in zip(self.columns, of_block, strict=True)
                            for imputation in column.imputations}
                 impute(block, imputations, missing, neutral)
@@ -142,7 +141,7 @@ class FittedMap(NamedTuple):
     def values_of(self, table: RawTable, places: Mapping[int, Mapping[str, int]] = _NO_PLACES) -> list[Double]:
         """The values of each column, as its forms take them; of training rows those of texts by their places."""
         return [each.values_of(raw, column_name(self.names, j, table.title), places.get(j)) if each.forms
-                else raw.values for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
+                else raw.values[None] for j, (each, raw) in enumerate(zip(self.columns, table.columns, strict=True))]
 
     def _put_out_of_fold(self, outputs: Double, values: Sequence[Double], folds: OutOfFold, first_row: int) -> None:
         """Replace outputs, (n_outputs, n_rows), of forms that have learned from targets, of training rows."""

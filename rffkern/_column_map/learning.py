@@ -19,7 +19,7 @@ from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
 from .cells import CATEGORY, DATE, EMPTY, Reading
 from .compiled import mapped_values
-from .fitted_column import FittedColumn, missing_rows
+from .fitted_column import FittedColumn
 from .fitted_map import BY_INDEX, SCATTERED, FittedMap, OutOfFold, RowFolds
 from .imputation import learn_imputations
 from .sketch import BLOCK_ROWS, LevelStatistics, Moments, QuantileSketch, Reservoir, Summary, level_digests
@@ -588,7 +588,7 @@ def _with_imputations(fitted_map: FittedMap, table: RawTable, weights: Double) -
     columns, values = fitted_map.columns, fitted_map.values_of(table)
     of_values = np.array([form != "missing" for column in columns for form, _ in column.outputs])
     sources = np.repeat(np.arange(len(columns)), [len(column.outputs) for column in columns])
-    missing = {j: missing_rows(each) for j, (column, each) in enumerate(zip(columns, values, strict=True))
+    missing = {j: np.isnan(each[0]) for j, (column, each) in enumerate(zip(columns, values, strict=True))
                if any(form.name == "missing" for form in column.forms)}
     outputs = mapped_values(columns, values)
     imputations = learn_imputations(outputs, weights, sources, fitted_map.neutral(), missing, of_values)

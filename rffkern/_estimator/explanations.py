@@ -176,7 +176,6 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
     """
     from .._column_map.compiled import mapped_values
     from .._column_map.drift import values_of_training
-    from .._column_map.fitted_column import missing_rows
 
     points, shares, missing = [], [], []
     for column, kept in zip(fitted_map.columns, reference.columns, strict=True):
@@ -187,7 +186,7 @@ def _mapped_marginals(fitted_map: "FittedMap", reference: "Reference", refused: 
             values, of_values = values_of_training(column, kept)
         points.append(mapped_values([column], [values]).T)
         shares.append(of_values)
-        missing.append(missing_rows(values))
+        missing.append(np.isnan(values[0]))
     means = np.concatenate([each @ of_points for of_points, each in zip(points, shares, strict=True)])
     neutral = fitted_map.neutral()
     starts = np.cumsum([0, *(of_points.shape[1] for of_points in points)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._column_map.cells import CATEGORY, NUMERIC
 from .._column_map.compiled import mapped_values
-from .._column_map.fitted_column import LARGEST_SLOPE, missing_rows
+from .._column_map.fitted_column import LARGEST_SLOPE
 from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawColumn, RawTable, as_given, category_of_numbers
 from .._model.expansion import Expansion
@@ -53,9 +53,9 @@ def _slopes(fitted: FittedMap, low: Sequence[Double],
     outputs that are imputed.
     """
     own = [column.slopes(below, above) for column, below, above in zip(fitted.columns, low, high, strict=True)]
-    imputed = [(imputation.output, int(k), float(factor), missing_rows(values))
+    imputed = [(imputation.output, int(k), float(factor), np.isnan(values[0]))
                for column, values in zip(fitted.columns, low, strict=True) if column.imputations
-               if missing_rows(values).any() for imputation in column.imputations
+               if np.isnan(values[0]).any() for imputation in column.imputations
                for k, factor in zip(imputation.predictors, imputation.factors, strict=True)]
     return np.concatenate(own).T, imputed
 
@@ -159,7 +159,7 @@ class Neighbours:
             thresholds = np.unique(np.concatenate([of[columns == output] for columns, of in splits] or [np.empty(0)]))
 
             def mapped(some: Double, place: int = place) -> Double:
-                return some if self.fitted is None else mapped_values([self.fitted.columns[j]], [some])[place]
+                return some if self.fitted is None else mapped_values([self.fitted.columns[j]], [some[None]])[place]
 
             after = np.searchsorted(mapped(values), thresholds, side="right")
             inside = (after > 0) & (after < len(values))

@@ -282,7 +282,7 @@ def _outputs_of(column: FittedColumn, place: int, sources: Iterator[int]) -> Ite
         if kind == "part" and form.name == "hour":
             yield Output(name, place, next(sources), missing)
         elif kind == "part":
-            angles = mapped_values([column._replace(forms=(form,))], [_OF_EACH[form.name]])
+            angles = mapped_values([column._replace(forms=(form,))], [_OF_EACH[form.name][None]])
             yield Output(form.name, place, next(sources), missing, heights=angles[form.outputs.index(name)])
         else:
             yield Output(kind, place, next(sources), missing, divisor, numbers, *tables)

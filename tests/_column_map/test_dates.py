@@ -23,7 +23,7 @@ def test_parts_are_those_of_the_calendar(moment):
 
 
 def part_angles(seconds, name):
-    return mapped_values([FittedColumn("date", (part(name, np.empty(0)),))], [seconds])
+    return mapped_values([FittedColumn("date", (part(name, np.empty(0)),))], [np.array([seconds], float)])
 
 
 def test_angles_close_the_circle():

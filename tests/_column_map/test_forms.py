@@ -22,7 +22,7 @@ def summary_of(values):
 
 
 def outputs_of(form, values):
-    return mapped_values([FittedColumn("numeric", (form,))], [np.asarray(values, float)])
+    return mapped_values([FittedColumn("numeric", (form,))], [np.array([values], float)])
 
 
 @given(VALUES, st.sampled_from([learn_bounded, lambda s: learn_rank(s, 4), lambda s: learn_rank(s, 256),

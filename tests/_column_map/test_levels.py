@@ -33,7 +33,7 @@ def facts_of(codes, names, targets=None):
 
 
 def outputs_of(form, codes):
-    return mapped_values([FittedColumn("category", (form,))], [np.asarray(codes, float)])
+    return mapped_values([FittedColumn("category", (form,))], [np.array([codes], float)])
 
 
 def values_of(form):

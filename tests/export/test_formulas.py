@@ -48,7 +48,7 @@ def test_targets():
     ("bounded", [0.0, 1e300, 0.0, 1.0]), ("missing", [0.25]), ("bins", [-1.0, 0.5, 0.2, 0.5, 0.3])])
 def test_forms_to_the_bit(name, numbers):
     form = getattr(transforms, name)(np.array(numbers))
-    mapped = mapped_values([FittedColumn("numeric", (form,))], [SCORES])
+    mapped = mapped_values([FittedColumn("numeric", (form,))], [np.array([SCORES])])
     for (kind, _, *abcd), expected in zip(form.entries, mapped, strict=True):
         found = value_of(FORMS[kind], x=SCORES, **dict(zip("abcd", abcd, strict=True)))
         np.testing.assert_array_equal(np.broadcast_to(found, SCORES.shape), expected)

@@ -63,7 +63,7 @@ def fourier_pairs(X, y, X_test, is_class, seed):
         if column.kind == "category" and column.forms and column.text is None:
             sizes[j] = len(column.levels) + 2  # rare levels and missing ones
             for of_rows, rows in zip(codes, (X, X_test), strict=True):
-                values = column.values_of(fitted.read(rows, "fourier-pairs").columns[j], X.columns[j])
+                (values,) = column.values_of(fitted.read(rows, "fourier-pairs").columns[j], X.columns[j])
                 of_rows[j] = np.where(np.isnan(values), sizes[j] - 1, values).astype(int)
     tables = [X.copy(), X_test.copy()]
     for _, a, b, both in pairs_of(codes[0], sizes, targets):
