@@ -15,7 +15,7 @@ from .._native.array_types import NDArray
 from .._rows.validation import written_otherwise
 from ..errors import InvalidInputError
 from .open_table import input_files, open_files
-from .output import Progress, RejectedRows, UsageError, say
+from .output import Progress, UsageError, open_rejected, say
 from .table import (
     ROW_1_IS_DATA,
     UNKNOWN,
@@ -27,6 +27,7 @@ from .table import (
     as_numbers,
     as_written,
     column_index,
+    column_indices,
     column_label,
     csv_format,
     read_targets,
@@ -180,42 +181,46 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
     return features
 
 
-def read_labelled(model: Any, table: Table, target: int | None, dropped: list[int], rejected: RejectedRows,
-                  form: CsvFormat) -> tuple[Any, NDArray[Any] | None, int]:
-    """All rows that can be used, and their labels or targets if there are any; how many more have none is said."""
-    of_model = ModelRows(model, table, target, dropped, form)
+def read_labelled(model: Any, table: Table, target: int | None, arguments: argparse.Namespace
+                  ) -> tuple[Any, NDArray[Any] | None, int, int]:
+    """All rows of the table of a command, and their labels or targets if there are any.
+
+    Also how many rows have none, which are left out, and how many are rejected; both is said.
+    """
+    of_model = ModelRows(model, table, target, column_indices(table, arguments.drop), csv_format(arguments))
     fitted_map = of_model.fitted_map
-    raw_blocks, parse = table.read(of_model.selection(target, needs_labels=False, reject=rejected.path is not None))
+    raw_blocks, parse = table.read(of_model.selection(target, needs_labels=False, reject=arguments.reject is not None))
     blocks, labels, n_rows = [], [], 0
-    with Progress("reading", table.total) as bar:
-        for block in map(parse, raw_blocks):
-            rejected.add(block.rejected)
-            n_rows += len(block.X)
-            bar.update(block.done, n_rows)
-            if not len(block.X):
-                continue
-            X = of_model.of(block)
-            blocks.append(X if fitted_map is None else fitted_map.read(X, type(model).__name__))
-            if block.labels is not None:
-                labels.append(np.asarray(block.labels))
-    rejected.report(n_rows)
-    if not blocks:
-        raise InvalidInputError(f"{table.path}: the file contains no rows that can be used")
-    X = np.concatenate(blocks) if fitted_map is None else concatenated(blocks)
-    if not labels:
-        return X, None, 0
-    y: NDArray[Any] = np.concatenate(labels)
-    if hasattr(model, "classes_"):
-        y, missing = written_as(y, model.classes_)
-    else:
-        y = of_model.targets(y)
-        missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
-    if missing.all():
-        raise InvalidInputError(f"{table.path}: no row has a label or target")
-    if missing.any():
-        say(f"{table.path}: {missing.sum()} rows have no label or target, and are left out")
-        X, y = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing), y[~missing]
-    return X, y, int(missing.sum())
+    with open_rejected(arguments.reject) as rejected:
+        with Progress("reading", table.total) as bar:
+            for block in map(parse, raw_blocks):
+                rejected.add(block.rejected)
+                n_rows += len(block.X)
+                bar.update(block.done, n_rows)
+                if not len(block.X):
+                    continue
+                X = of_model.of(block)
+                blocks.append(X if fitted_map is None else fitted_map.read(X, type(model).__name__))
+                if block.labels is not None:
+                    labels.append(np.asarray(block.labels))
+        rejected.report(n_rows)
+        if not blocks:
+            raise InvalidInputError(f"{table.path}: the file contains no rows that can be used")
+        X = np.concatenate(blocks) if fitted_map is None else concatenated(blocks)
+        if not labels:
+            return X, None, 0, rejected.n_rows
+        y: NDArray[Any] = np.concatenate(labels)
+        if hasattr(model, "classes_"):
+            y, missing = written_as(y, model.classes_)
+        else:
+            y = of_model.targets(y)
+            missing = np.asarray(np.isnan(y.reshape(len(y), -1)).any(axis=1))
+        if missing.all():
+            raise InvalidInputError(f"{table.path}: no row has a label or target")
+        if missing.any():
+            say(f"{table.path}: {missing.sum()} rows have no label or target, and are left out")
+            X, y = X[~missing] if isinstance(X, np.ndarray) else rows_of(X, ~missing), y[~missing]
+        return X, y, int(missing.sum()), rejected.n_rows
 
 
 def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:

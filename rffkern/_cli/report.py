@@ -12,8 +12,8 @@ from .._report.page import report_page
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
 from .open_table import input_files
-from .output import DASH, UsageError, check_outputs, open_rejected, say
-from .table import Table, column_indices, csv_format
+from .output import DASH, UsageError, check_outputs, say
+from .table import Table, column_indices
 
 _NO_TARGET = "the table has no column of labels or targets"
 
@@ -23,13 +23,11 @@ def run(arguments: argparse.Namespace) -> None:
     _check_outputs(arguments)
     model = load_predictor(arguments.model, arguments.threads)
     table = open_for(model, arguments)
-    dropped = column_indices(table, arguments.drop)
-    target = target_column(table, arguments.target, model, dropped, needed=False)
+    target = target_column(table, arguments.target, model, column_indices(table, arguments.drop), needed=False)
     if target is None and not table.has_labels:
         say(f"{table.path}: {_NO_TARGET}, so the report says nothing of how good the model is; "
             "--target names one")
-    with open_rejected(arguments.reject) as rejected:
-        X, y, n_unlabelled = read_labelled(model, table, target, dropped, rejected, csv_format(arguments))
+    X, y, n_unlabelled, n_rejected = read_labelled(model, table, target, arguments)
     try:
         rows = LabelledRows(model, X, y)
     except InvalidInputError as error:
@@ -38,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     data = table.path if is_read_once else os.path.basename(os.path.normpath(arguments.data))  # without folders above
     source = Source(os.path.basename(arguments.model), _sha256([arguments.model]), data,
                     "" if is_read_once else _sha256(input_files(arguments.data)),
-                    _name_of(table, target), rejected.n_rows, n_unlabelled, arguments.date or "", _NO_TARGET)
+                    _name_of(table, target), n_rejected, n_unlabelled, arguments.date or "", _NO_TARGET)
     facts = report_facts(rows, source)
     if arguments.json is not None:
         _write(arguments.json, json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False) + "\n")

@@ -7,8 +7,8 @@ from .._files.model_files import save
 from .._files.shrink import shrink
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled, target_column
-from .output import DASH, UsageError, check_outputs, open_rejected, output_path, printable, say
-from .table import column_indices, csv_format
+from .output import DASH, UsageError, check_outputs, output_path, printable, say
+from .table import column_indices
 
 _MOST_LINES = 20
 
@@ -18,10 +18,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_outputs({"SMALL": arguments.output, "--reject": arguments.reject}, arguments.data, arguments.model)
     model = load_predictor(arguments.model, arguments.threads)
     table = open_for(model, arguments)
-    dropped = column_indices(table, arguments.drop)
-    target = target_column(table, arguments.target, model, dropped)
-    with open_rejected(arguments.reject) as rejected:
-        X, y, _ = read_labelled(model, table, target, dropped, rejected, csv_format(arguments))
+    target = target_column(table, arguments.target, model, column_indices(table, arguments.drop))
+    X, y, *_ = read_labelled(model, table, target, arguments)
     if y is None:
         raise UsageError(f"{table.path}: expected --target COLUMN, of labels or targets")
     try:

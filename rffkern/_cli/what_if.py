@@ -12,8 +12,7 @@ from .._estimator.evaluation import aligned
 from .._estimator.explanations import names_of
 from ..errors import InvalidInputError
 from .model_rows import load_predictor, open_for, read_labelled
-from .output import UsageError, check_outputs, given_once, open_rejected, printable
-from .table import column_indices, csv_format
+from .output import UsageError, check_outputs, given_once, printable
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -30,9 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     except InvalidInputError as error:  # of the options, before a row is read
         raise UsageError(str(error)) from error
     table = open_for(model, arguments)
-    dropped = column_indices(table, arguments.drop)
-    with open_rejected(arguments.reject) as rejected:
-        X, *_ = read_labelled(model, table, None, dropped, rejected, csv_format(arguments))
+    X, *_ = read_labelled(model, table, None, arguments)
     predicted = model.predict(X).tolist()
     failure: InvalidInputError | None = None
     n_failed = 0
