@@ -263,18 +263,19 @@ class ColumnMap(Parametrised):
         self._check_params()
         weights = None if sample_weight is None else _weights_of(sample_weight)
         division = division or Division()
-        are_free = targets is None or (division.order == "random" and division.groups is None)
-        row_folds = None if targets is None or are_free else RowFolds(division.folds(len(targets), N_FOLDS))
-        collected = collect_statistics(functools.partial(self._collect, X, targets, weights), self.get_params(),
+        row_folds = None
+        if targets is not None and (division.order != "random" or division.groups is not None):
+            row_folds = RowFolds(division.folds(len(targets), N_FOLDS))
+        collector = collect_statistics(functools.partial(self._collect, X, targets, weights), self.get_params(),
                                        row_folds)
-        found = self._learned(collected, imputes)
-        if targets is not None and are_free and found[1].has_any():
-            kinds = {j: column.kind for j, column in enumerate(found[0].columns) if column.forms}
+        fitted_map, folds, reference = self._learned(collector, imputes)
+        if targets is not None and row_folds is None and folds.has_any():
+            kinds = {j: column.kind for j, column in enumerate(fitted_map.columns) if column.forms}
             copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
                                       np.ones(len(targets)) if weights is None else weights)
             if copies is not None:
                 return self._fit_rows(X, targets, sample_weight, division._replace(groups=copies), imputes)
-        return found
+        return fitted_map, folds, reference
 
     def _collect(self, X: Any, targets: Double | None, weights: Double | None,
                  row_folds: RowFolds) -> "StatisticsCollector":
