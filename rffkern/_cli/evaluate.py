@@ -9,7 +9,6 @@ import numpy as np
 
 from .._estimator.evaluation import Evaluation, Predictions, joined, predictions_of
 from .._estimator.metrics import label_codes
-from .._native.array_types import NDArray
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
@@ -45,11 +44,9 @@ def run(arguments: argparse.Namespace) -> None:
                 if weight is not None:
                     weights = block.X[:, -1].astype(np.float64)
                     block = block._replace(X=np.ascontiguousarray(block.X[:, :-1]), types=block.types[:-1])
-                labels = np.asarray(block.labels)
-                part = _of_block(model, of_model, block, labels, weights)
-                if part.classes is not None:
-                    unknown.update(map(str, labels[part.truth == -1].tolist()))
-                parts.append(_known(part))
+                part, unknown_labels = _of_block(model, of_model, block, weights)
+                parts.append(part)
+                unknown.update(unknown_labels)
     rejected.report(n_rows)
     if not parts or not sum(len(part.truth) for part in parts):
         raise InvalidInputError(f"{table.path}: the table has no rows with a label or target: give the column that has "
@@ -104,19 +101,17 @@ def _report(arguments: argparse.Namespace, table: Table, target: int | None, n_r
     print(f"+- one standard error; the constant is the best one for these rows{of_known}")
 
 
-def _of_block(model: Any, of_model: ModelRows, block: Block, labels: NDArray[Any], weights: Any) -> Predictions:
-    """Predictions of a block; rows without a label are nan, or -2."""
-    classes, X = getattr(model, "classes_", None), of_model.of(block)
-    if classes is None:
-        return predictions_of(model, X, of_model.targets(labels), weights)
-    labels, missing = written_as(labels, classes)
-    codes = label_codes(labels, classes)
-    return Predictions(np.where(missing, -2, codes), model.predict_proba(X), weights, classes)
-
-
-def _known(part: Predictions) -> Predictions:
-    """The rows that have a label or a target."""
-    known = part.truth != -2 if part.classes is not None else np.isfinite(part.truth)
-    known = known.reshape(len(known), -1).all(axis=1)
-    return part._replace(truth=part.truth[known], predicted=part.predicted[known],
-                         weights=None if part.weights is None else part.weights[known])
+def _of_block(model: Any, of_model: ModelRows, block: Block, weights: Any) -> tuple[Predictions, list[str]]:
+    """Predictions for the rows of a block that have a label or target, and the labels that the model does not know."""
+    labels, X, unknown = np.asarray(block.labels), of_model.of(block), list[str]()
+    if hasattr(model, "classes_"):
+        written, missing = written_as(labels, model.classes_)
+        part = Predictions(label_codes(written, model.classes_), model.predict_proba(X), weights, model.classes_)
+        known = ~missing
+        unknown += map(str, labels[known & (part.truth < 0)].tolist())
+    else:
+        part = predictions_of(model, X, of_model.targets(labels), weights)
+        known = np.isfinite(part.truth)
+    rows = np.flatnonzero(known.reshape(len(known), -1).all(axis=1))
+    return part._replace(truth=part.truth[rows], predicted=part.predicted[rows],
+                         weights=None if weights is None else weights[rows]), unknown
