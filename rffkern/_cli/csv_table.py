@@ -305,16 +305,10 @@ class CsvParser:
 
     def _numbers_at_once(self, texts: list[str], numeric: list[int]) -> Double | None:
         """The features that are plain numbers, or None if a record needs a closer look."""
+        if not numeric:
+            return np.empty((len(texts), 0)) if _have_cells(texts, self.delimiter, self.n_columns) else None
         columns = [self.selection.features[k] for k in numeric]
         nullable = np.array([self.types[k].nullable for k in numeric], dtype=bool)
-        if self.decimal == "." and numeric:  # the kernel refuses rows with another number of cells
-            X = _usable(_kernel_numbers(texts, self.delimiter, self.n_columns, columns), nullable)
-            if X is not None:
-                return X
-        if {text.count(self.delimiter) for text in texts} != {self.n_columns - 1}:
-            return None
-        if not numeric:
-            return np.empty((len(texts), 0))
         if self.decimal == "," and any("." in text for text in texts):
             return None
         if self.decimal == "," != self.delimiter:  # else cells with a comma are quoted, and no such records are here
@@ -413,20 +407,21 @@ def _usable(X: Double | None, nullable: NDArray[np.bool_]) -> Double | None:
     return X if usable.all() or (usable | (np.isnan(X) & nullable)).all() else None
 
 
-def _kernel_numbers(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
-    """Columns of texts with so many cells each, or None if a cell of them is no plain number."""
-    if not delimiter.isascii() or delimiter in _IN_NUMBERS:
-        return None
-    places, X = np.full(n_columns, -1, dtype=np.intp), np.empty((len(texts), len(columns)))
-    places[columns] = np.arange(len(columns))
-    return X if read_numbers("".join(texts).encode("utf-8", "surrogatepass"), ord(delimiter), places, X) else None
+def _have_cells(texts: list[str], delimiter: str, n_columns: int) -> bool:
+    """Whether simple records have so many cells each."""
+    return {text.count(delimiter) for text in texts} == {n_columns - 1}
 
 
 def _loaded(texts: list[str], delimiter: str, n_columns: int, columns: Sequence[int]) -> Double | None:
-    """Columns of texts as numbers, or None if a cell is none."""
-    X = _kernel_numbers(texts, delimiter, n_columns, columns)
-    if X is not None:
-        return X
+    """Columns of texts with so many cells each as numbers, or None if a cell is none."""
+    if delimiter.isascii() and delimiter not in _IN_NUMBERS:
+        places, X = np.full(n_columns, -1, dtype=np.intp), np.empty((len(texts), len(columns)))
+        places[columns] = np.arange(len(columns))
+        # The kernel refuses rows with another number of cells, and all but the most usual numbers.
+        if read_numbers("".join(texts).encode("utf-8", "surrogatepass"), ord(delimiter), places, X):
+            return X
+    if not _have_cells(texts, delimiter, n_columns):
+        return None
     try:
         X = np.loadtxt(texts, usecols=columns, ndmin=2, delimiter=delimiter, comments=None)
     except ValueError:
