@@ -132,33 +132,29 @@ class ArrowTable:
 
     header_guessed = has_labels = False
 
-    def __init__(self, path: str, files: Sequence[str] = (), is_parquet: bool | None = None,
-                 dates: str | None = None, only: str | None = None) -> None:
-        self.path, self._dates = only or path, dates
+    def __init__(self, path: str, is_parquet: bool, dates: str | None, files: Sequence[str] = (),
+                 only: str | None = None) -> None:
+        self.path, self._is_parquet, self._dates = only or path, is_parquet, dates
         pyarrow = import_pyarrow()
         self._types = pyarrow.types
         self._double = pyarrow.float64()
         self.total: int | None = None
         with _pyarrow_errors(path):
-            if files:
-                schema = self._open_files(files, only)
-            else:
-                schema = self._open_file(pyarrow, path.lower().endswith(".parquet") if is_parquet is None
-                                         else is_parquet)
+            schema = self._open_files(files, only) if files else self._open_file(pyarrow)
             check_column_names(path, schema.names)
             self._names = _columns_of(schema)
             self._kinds = [schema.field(name).type for name in self._names]
         self.columns: list[str] | None = self._names
         self.n_columns = len(self._names)
 
-    def _open_file(self, pyarrow: Any, is_parquet: bool) -> Any:
+    def _open_file(self, pyarrow: Any) -> Any:
         """The schema of a file; `_batches` reads it."""
         file = open(self.path, "rb")  # noqa: SIM115, closed with the table
         weakref.finalize(self, file.close)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InvalidInputError(f"{self.path}: expected a file, which can be read in any order, got a pipe or "
                                     "device")
-        if is_parquet:
+        if self._is_parquet:
             from pyarrow import parquet
 
             table = parquet.ParquetFile(file, pre_buffer=False)
@@ -176,7 +172,7 @@ class ArrowTable:
         from pyarrow import dataset
 
         wanted = list(files) if only is None else list(dict.fromkeys((files[0], only)))
-        rows = dataset.dataset(wanted, format="parquet" if files[0].lower().endswith(".parquet") else "ipc",
+        rows = dataset.dataset(wanted, format="parquet" if self._is_parquet else "ipc",
                                partitioning=dataset.partitioning(flavor="hive"))
         fragments = list(rows.get_fragments())[0 if only is None else -1 :]
 

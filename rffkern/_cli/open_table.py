@@ -36,7 +36,7 @@ def open_files(path: str, files: Sequence[str], form: CsvFormat, names: Sequence
         return _open_file(path, form, names)
     formats = {ending(file) for file in files}
     if formats <= {".parquet"} or formats <= {".feather", ".arrow"}:
-        return ArrowTable(path, files, dates=form.dates, only=only)
+        return ArrowTable(path, formats == {".parquet"}, form.dates, files, only)
     if formats <= {".csv", ".csv.gz"} or formats == {".npy"}:
         return FileSequence(path, files, form, names, only)
     raise InvalidInputError(f"{path}: expected files of one format, .csv, .npy, .parquet or .arrow, got "
@@ -80,7 +80,7 @@ def _open_file(path: str, form: CsvFormat, names: Sequence[str]) -> Table:
     if format_of_name in (".npy", ".npz"):
         return ArrayTable(path)
     if format_of_name in ARROW_ENDINGS:
-        return ArrowTable(path, is_parquet=format_of_name == ".parquet", dates=form.dates)
+        return ArrowTable(path, format_of_name == ".parquet", form.dates)
     if stream or format_of_name in (".csv", ".csv.gz"):
         return CsvTable(path, form, names)
     if not os.path.exists(path):
