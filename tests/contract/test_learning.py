@@ -86,6 +86,10 @@ def test_copies(fitted):
 def test_not_fitted(family):
     with pytest.raises(rffkern.NotFittedError, match=family.__name__):
         answers(family(), X)
+    for ask in ("gradient", "explain", "drift"):
+        if hasattr(family, ask):
+            with pytest.raises(rffkern.NotFittedError, match=family.__name__):
+                getattr(family(), ask)(X)
     with pytest.raises(rffkern.NotFittedError, match=family.__name__):
         rffkern.save(family(), "nowhere")
 
