@@ -55,9 +55,8 @@ _FEWEST_ROWS, _SHARE_OF_RARE, _SHARE_OF_REPEATED = 2, 0.1, 0.5
 _SHARE_IN_ONE_FOLD = 0.5
 
 # Rows of levels that are not rare by default.  Groups of repeated measurements, as subjects or firms, may have fewer:
-# rows of a level on average at least and at most, and intraclass correlation at least.  They have indicators, of which
-# there are, levels times rows, so many at most: with more, terms and trees of one column take up to ten times as long as
-# all else.
+# rows of a level on average at least and at most, and intraclass correlation at least.  They have indicators, levels
+# times rows at most: with more, terms and trees of one column take up to ten times as long as all else.
 _MIN_LEVEL_ROWS = 5
 _FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION, _MOST_INDICATORS = 1.1, 15.0, 0.5, 2e5
 
