@@ -56,9 +56,9 @@ _SHARE_IN_ONE_FOLD = 0.5
 
 # Rows of levels that are not rare by default.  Groups of repeated measurements, as subjects or firms, may have fewer:
 # rows of a level on average at least and at most, and intraclass correlation at least.  They have indicators, levels
-# times rows at most: with more, terms and trees of one column take up to ten times as long as all else.
+# times rows at most: of more, Fourier terms of one column take far longer than all else.
 _MIN_LEVEL_ROWS = 5
-_FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION, _MOST_INDICATORS = 1.1, 15.0, 0.5, 2e5
+_FEWEST_MEAN_ROWS, _MOST_MEAN_ROWS, _LEAST_CORRELATION, _MOST_INDICATORS = 1.1, 15.0, 0.5, 2e6
 
 # Levels fewer than which may be distinct by chance, and words of a level on average from which it is text.
 _FEWEST_IDENTIFIERS, _WORDS_OF_TEXT = 20, 3

@@ -223,9 +223,9 @@ def test_levels_most_of_which_are_rare_have_target_statistics(rng):
 
 
 @pytest.mark.parametrize(("n_groups", "n_rows", "noise", "are_indicators"), [
-    (20, 60, 0.3, True), (150, 400, 0.3, True), (300, 600, 0.3, True),
+    (20, 60, 0.3, True), (150, 400, 0.3, True), (700, 1500, 0.3, True),
     (20, 60, 3.0, False),  # that explain too little
-    (40, 1000, 0.3, False), (700, 1500, 0.3, False),  # with enough rows for target statistics, and too many
+    (40, 1000, 0.3, False), (1200, 2400, 0.3, False),  # with enough rows for target statistics, and too many
     (60, 60, 0.0, False)])  # identifiers, of which each row has its own
 def test_groups_of_repeated_measurements_have_indicators_however_rare(rng, n_groups, n_rows, noise, are_indicators):
     group = np.concatenate([np.arange(n_groups), rng.integers(n_groups, size=n_rows - n_groups)])
@@ -242,15 +242,15 @@ def test_groups_of_repeated_measurements_have_indicators_however_rare(rng, n_gro
 
 
 def test_groups_too_many_for_indicators_have_target_statistics_of_single_rows_too(rng):
-    group = np.concatenate([np.arange(700), rng.integers(600, size=800)])  # the last hundred have one row each
-    effect = rng.standard_normal(700)
-    y = effect[group] + 0.3 * rng.standard_normal(1500)
-    single = {"firm": [f"f{k}" for k in range(600, 700)]}
+    group = np.concatenate([np.arange(1200), rng.integers(1100, size=1200)])  # the last hundred have one row each
+    effect = rng.standard_normal(1200)
+    y = effect[group] + 0.3 * rng.standard_normal(2400)
+    single = {"firm": [f"f{k}" for k in range(1100, 1200)]}
     correlations = []
     for targets in (y, rng.permutation(y)):  # which groups say nothing of
-        found = ColumnMap().fit({"firm": [f"f{k}" for k in group], "size": rng.standard_normal(1500)}, targets)
+        found = ColumnMap().fit({"firm": [f"f{k}" for k in group], "size": rng.standard_normal(2400)}, targets)
         statistic = found.transform(single | {"size": np.zeros(100)})[:, 0]
-        correlations.append(np.corrcoef(statistic, effect[600:])[0, 1] if statistic.std() > 0 else 0.0)
+        correlations.append(np.corrcoef(statistic, effect[1100:])[0, 1] if statistic.std() > 0 else 0.0)
     assert correlations[0] > 0.9
     assert abs(correlations[1]) < 0.5
 
