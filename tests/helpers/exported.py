@@ -140,8 +140,8 @@ def model_of(case):
 def rounding_of(model):
     """How many units in the last place of max(|H|, 1) rounding may cost: 16, and the sum of terms without signs.
 
-    That of kernels is the largest at the centers.  The exponential of a kernel makes r times the error of r out of it,
-    in the package and again in the engine.
+    That of kernels is the largest at the centers.  Where the exponent e of a kernel exp(-e) is off by a unit in its last
+    place, the kernel is by e times as much, in the package and again in the engine.
     """
     expansion = getattr(model, "expansion_", None)
     if expansion is None:
@@ -151,7 +151,7 @@ def rounding_of(model):
         allowed += np.abs(expansion.fourier.amplitudes).sum(axis=0).max(initial=0)
     if expansion.kernels is None:
         return allowed
-    kernels = expansion.kernels
-    absolute = KernelTerms(**kernels.arrays() | {"weights": np.abs(kernels.weights)})
-    zeros = np.zeros(kernels.n_outputs)
-    return allowed + Expansion(zeros, expansion.center, absolute).score(kernels.centers).max(initial=1)
+    kernels, n = expansion.kernels, len(expansion.kernels.centers)
+    each = KernelTerms(**kernels.arrays() | {"weights": np.eye(n)})
+    found = Expansion(np.zeros(n), expansion.center, each).score(kernels.centers).clip(np.finfo(float).tiny, 1)
+    return allowed + (found * (1 - 2 * np.log(found)) @ np.abs(kernels.weights)).max(initial=1)
