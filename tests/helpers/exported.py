@@ -140,8 +140,8 @@ def model_of(case):
 def rounding_of(model):
     """How many units in the last place of max(|H|, 1) rounding may cost: 16, and the sum of terms without signs.
 
-    That of kernels is the largest at the centers.  Where the exponent e of a kernel exp(-e) is off by a unit in its last
-    place, the kernel is by e times as much, in the package and again in the engine.
+    That of kernels is the largest at the centers.  Where the exponent e of a kernel exp(-e) is off by a unit in its
+    last place, the kernel is by e times as much, in the package and again in the engine.
     """
     expansion = getattr(model, "expansion_", None)
     if expansion is None:
