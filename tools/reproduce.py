@@ -23,9 +23,9 @@ import warnings
 
 import common  # noqa: F401  (one thread, before numpy)
 from common.data import numbers_of
-from papers import landmarks, rffnet, sparse
+from papers import landmarks, proposals, rffnet, sparse
 
-EXPERIMENTS = {**landmarks.EXPERIMENTS, **rffnet.EXPERIMENTS, **sparse.EXPERIMENTS}
+EXPERIMENTS = {**landmarks.EXPERIMENTS, **rffnet.EXPERIMENTS, **sparse.EXPERIMENTS, **proposals.EXPERIMENTS}
 GENERATED = rffnet.SYNTHETIC  # sets that need no file
 
 
