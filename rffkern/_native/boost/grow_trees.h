@@ -273,29 +273,12 @@ static inline int is_bundle(const vt_growth *growth, ptrdiff_t candidate)
     return growth->indicators[growth->candidates[candidate]] >= 0;
 }
 
-/* gains[place] += scale times what the levels of a bundle gain in a leaf, of which `sums` are g and h, each on one side
-   and all others on the other.  Returns the score of the leaf. */
-static double add_level_gains(const double *restrict sums, int shift, double reg, double scale, float *restrict gains)
-{
-    double lanes[2 * VT_LANES] = {0}, total[2] = {0, 0};
-    const int n_steps = 1 << shift;
-    leaf_score c;
-    int step, i;
-    for (step = 0; step < n_steps; step++)
-#pragma omp simd
-        for (i = 0; i < 2 * VT_LANES; i++) lanes[i] += sums[2 * VT_LANES * step + i];
-    for (i = 0; i < 2 * VT_LANES; i++) total[i & 1] += lanes[i];
-    c = score_leaf(total, reg, scale);
-    for (step = 0; step < n_steps; step++)
-        add_sides(sums + 2 * VT_LANES * step, &c, gains + VT_LANES * step, 0);
-    return total[0] * total[0] / (total[1] + reg);
-}
-
-/* gains[place] += scale times what the thresholds of a column gain in a leaf, of which `sums` are g and h.  Returns the
-   score of the leaf. */
-static double add_gains(const double *restrict sums, int shift, double reg, double scale, int sign,
+/* gains[place] += scale times what the thresholds of a column gain in a leaf, of which `sums` are g and h, or what the
+   levels of a bundle do, each on one side alone.  Returns the score of the leaf. */
+static double add_gains(const double *restrict sums, int shift, double reg, double scale, int sign, int of_bundle,
                         float *restrict gains)
 {
+    const double before = !of_bundle; /* times the sums of bins below, of the same side as the bin */
     double left[2 * VT_LANES] = {0}, total[2] = {0, 0};
     const int n_steps = 1 << shift;
     leaf_score c;
@@ -312,7 +295,7 @@ static double add_gains(const double *restrict sums, int shift, double reg, doub
     c = score_leaf(total, reg, scale);
     for (step = 0; step < n_steps; step++) {
 #pragma omp simd
-        for (i = 0; i < 2 * VT_LANES; i++) left[i] += sums[2 * VT_LANES * step + i];
+        for (i = 0; i < 2 * VT_LANES; i++) left[i] = before * left[i] + sums[2 * VT_LANES * step + i];
         if (sign == 0) add_sides(left, &c, gains + VT_LANES * step, 0);
         else add_sides(left, &c, gains + VT_LANES * step, sign);
     }
@@ -362,12 +345,9 @@ static double add_leaf_gains(const vt_growth *growth, const parts *p, ptrdiff_t 
     for (k = 0; k < growth->n_outputs; k++)
         if (n_rows > 1)
             for (j = 0; j < m; j++) {
-                const double *of_column = sums + 2 * (k * p->offsets[m] + p->offsets[j]);
-                const int shift = p->layouts[j].shift;
-                double score = is_bundle(growth, j)
-                                   ? add_level_gains(of_column, shift, growth->reg, growth->scale, gains + p->offsets[j])
-                                   : add_gains(of_column, shift, growth->reg, growth->scale,
-                                               growth->signs[growth->candidates[j]], gains + p->offsets[j]);
+                double score = add_gains(sums + 2 * (k * p->offsets[m] + p->offsets[j]), p->layouts[j].shift,
+                                         growth->reg, growth->scale, growth->signs[growth->candidates[j]],
+                                         is_bundle(growth, j), gains + p->offsets[j]);
                 all += j == 0 ? score : 0;
             }
         else if (n_rows == 1) { /* no split gains anything */
