@@ -70,8 +70,8 @@ class ColumnMap(Parametrised):
     prediction of y by ridge regression on n-grams of its words and letters, if that is better than the mean.  Groups of
     repeated measurements, such as the subjects of a trial or the firms of a panel, have an indicator each, however few
     rows they have: a category with 1.1 to 15 rows of each level on average, an intraclass correlation of y, the share
-    of its variance that is between levels, of at least 1/2, and at most 2,000,000 indicators, levels times rows; of
-    more, levels of one row have target statistics too.  Dates also become the parts that `date_parts` says.
+    of its variance that is between levels, of at least 1/2, and at most 2,000,000 indicators, levels times rows.  With
+    more it has target statistics, of levels of one row too.  Dates also become the parts that `date_parts` says.
 
     Missing values (None, NaN, NA, NaT) become 0, the mean.  Where training has any, there is also an indicator of them,
     1 or 0 less its mean, and they are imputed from the other columns where these explain at least 1 % of the variance:

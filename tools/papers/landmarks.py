@@ -175,16 +175,21 @@ def cells_of_table(paper):
     return made
 
 
-def run_ecml(folder, cell, sizes=(100,)):
+def run_ecml(folder, cell, sizes=(100,), methods=METHODS):
     X, y = load(folder, cell["set"])
     data = split(X, y, cell["seed"], "authors", 0.3)
-    return {"curve": tuned_curve(METHODS[cell["method"]], data, list(sizes), cell.get("quick"))}
+    return {"curve": tuned_curve(methods[cell["method"]], data, list(sizes), cell.get("quick"))}
+
+
+def split_2019(folder, cell):
+    """Training and test rows of the 2019 paper, which standardises all rows together."""
+    X, y = load(folder, cell["set"])
+    (X,) = standardised(X)
+    return split(X, y, cell["seed"], "authors", 0.7)
 
 
 def run_2019(folder, cell, sizes=FEW_2019):
-    X, y = load(folder, cell["set"])
-    (X,) = standardised(X)  # all rows together, as the paper does
-    data = split(X, y, cell["seed"], "authors", 0.7)
+    data = split_2019(folder, cell)
     method = METHODS_2019[cell["method"]]
     sizes = list(sizes) if isinstance(method, Own) else [20 if cell.get("quick") else 200]
     return {"curve": tuned_curve(method, data, sizes, cell.get("quick"))}

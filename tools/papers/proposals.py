@@ -1,13 +1,23 @@
-"""What papers name as next, each measured once: greedy kernel learning, and landmarks that are held apart.
+"""What papers name as next, each measured once: greedy kernel learning, and a penalty for landmarks that are alike.
 
 Neither is in the package: the figures say why.
 """
 
 import numpy as np
-from common.data import load, split, standardised
+from common.data import standardised
 from papers import figures
 from papers.experiment import Experiment, cells, curves
-from papers.landmarks import FEW, FEW_SETS, QUICK_SETS, SQUARES, gamma_2019, gamma_grid, tuned_curve
+from papers.landmarks import (
+    FEW,
+    FEW_2019,
+    FEW_SETS,
+    QUICK_SETS,
+    SQUARES,
+    gamma_2019,
+    gamma_grid,
+    run_ecml,
+    split_2019,
+)
 from papers.peers import judge
 
 # --- greedy kernel learning
@@ -54,20 +64,15 @@ class DrawnFrequencies:
 DRAWN = {"random": DrawnFrequencies([0.0]), "greedy": DrawnFrequencies([1.0, 10.0, 100.0])}
 
 
-def run_drawn(folder, cell):
-    X, y = load(folder, cell["set"])
-    data = split(X, y, cell["seed"], "authors", 0.3)
-    return {"curve": tuned_curve(DRAWN[cell["method"]], data, FEW, cell.get("quick"))}
+# --- diverse landmarks
 
-
-# --- landmarks that are held apart
-
-APART = [1, 3, 5, 10, 25]  # landmarks
+FEW_LANDMARKS = FEW_2019[:-1]
 N_FREQUENCIES, BETA, RATE = 100, 16.0, 0.5  # of a landmark; the others are the package's
 
 
-def apart_curve(X, y, penalty, rng):
-    """Scores of rows by the first landmarks, as functions: GBRFF of 2019 with a penalty on its landmark objective.
+def fit_diverse(X, y, penalty, rng):
+    """GBRFF of 2019 with a penalty on landmarks that are like earlier ones: its constant, and frequencies, landmark and
+    amplitudes of each round.
 
     A landmark x minimises the mean of (r_i - k(x_i, x))^2 plus `penalty` times the mean of k(z, x) over the landmarks z
     before it, with k the mean of the cosines that were drawn.
@@ -76,7 +81,7 @@ def apart_curve(X, y, penalty, rng):
 
     (n, d), before, rounds = X.shape, [], []
     H = np.full(n, y.mean())
-    for _ in range(APART[-1]):
+    for _ in range(FEW_LANDMARKS[-1]):
         omegas = np.sqrt(2 * gamma_2019(d)) * rng.standard_normal((N_FREQUENCIES, d))
         r = y - H
         r /= np.sqrt((r**2).mean())
@@ -103,30 +108,28 @@ def apart_curve(X, y, penalty, rng):
     return y.mean(), rounds
 
 
-def run_apart(folder, cell):
-    X, y = load(folder, cell["set"])
-    (X,) = standardised(X)
-    X, X_test, y, y_test = split(X, y, cell["seed"], "authors", 0.7)
+def run_diverse(folder, cell):
+    X, X_test, y, y_test = split_2019(folder, cell)
     positive = np.unique(y)[1]
-    H, rounds = apart_curve(X, np.where(y == positive, 1.0, -1.0), float(cell["method"].split()[1]),
+    H, rounds = fit_diverse(X, np.where(y == positive, 1.0, -1.0), float(cell["method"].split()[1]),
                             np.random.default_rng(cell["seed"]))
     found = []
     for omegas, landmark, amplitudes in rounds:
         H = H + np.cos((X_test - landmark) @ omegas.T) @ amplitudes
         found.append(100 * float(np.mean((H > 0) == (y_test == positive))))
-    return {"curve": [found[size - 1] for size in APART]}
+    return {"curve": [found[size - 1] for size in FEW_LANDMARKS]}
 
 
 EXPERIMENTS = {
     "greedy-kernels": Experiment(
         "Greedy kernel learning: accuracy with few frequencies",
         lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else FEW_SETS, method=list(DRAWN)),
-        run_drawn, lambda records: curves(records, FEW, "frequencies"),
+        lambda folder, cell: run_ecml(folder, cell, FEW, DRAWN), lambda records: curves(records, FEW, "frequencies"),
         draw=lambda records: figures.curves(records, FEW, "frequencies")),
-    "apart-landmarks": Experiment(
+    "diverse-landmarks": Experiment(
         "GBRFF of 2019 with a penalty for landmarks like earlier ones: accuracy",
         lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else list(SQUARES["GBRFF"]),
                                    method=[f"penalty {value}" for value in (0, 0.1, 1, 10)]),
-        run_apart, lambda records: curves(records, APART, "landmarks"),
-        draw=lambda records: figures.curves(records, APART, "landmarks")),
+        run_diverse, lambda records: curves(records, FEW_LANDMARKS, "landmarks"),
+        draw=lambda records: figures.curves(records, FEW_LANDMARKS, "landmarks")),
 }

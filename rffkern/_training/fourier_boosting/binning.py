@@ -40,9 +40,9 @@ def bundle_indicators(bins: Bins, edges: tuple[Double, ...], sources: Indices, f
                       ) -> tuple[Bins, Indices]:
     """The bins of columns and, after these, of bundles of indicators, which are searched for splits as one column.
 
-    This is the exclusive feature bundling of LightGBM (Ke et al., 2017) where a column map says which columns exclude
-    each other, and a split is by one of them.  Only such are bundled as rows bear out: imputed indicators are not 0 or
-    1.
+    This is the exclusive feature bundling of LightGBM (Ke et al., 2017), but that the column map says which columns
+    exclude each other, and that a split is by one of them.  Indicators with values besides 0 and 1, as imputed ones
+    have, are not bundled.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ _LEAST_FACTOR, _LARGEST_FACTOR, _N_HALVINGS = 0.1, 2.0, 16
 # What is left at least of the variance of out-of-fold residuals.
 _LEAST_VARIANCE = 0.1
 
-# Rows whose gradient holds the factor where it is best as a rule, for a few out-of-fold rows say little of it: near 1,
-# and at 1/2 where bags learn from so many rows, of which they are too sure.
+# Rows that the prior of the factor counts as, for a few out-of-fold rows say little of it, and training rows of a bag
+# for which it is at 1/2: models of few rows are too sure.
 _PRIOR_ROWS, _ROWS_OF_HALF = 50.0, 20.0
 
 # Rows for each score that hold its shift at 0.

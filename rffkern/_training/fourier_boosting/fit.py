@@ -297,7 +297,7 @@ def _clipped_to_training(table: Table, order: RowOrder) -> Table:
     """Validation rows that are later than the training rows clipped to the range of these, as new rows will be."""
     training, held_out = order.rows[: order.n_train][order.used[: order.n_train]], order.validation_rows()
     values, bins = table.columns.values.copy(), table.columns.bins.copy()
-    for each in (*values, *bins):  # bundles, too, which only training rows are searched by
+    for each in (*values, *bins[: len(table.columns.binned)]):  # of bundles only training rows are read
         some = each[training]
         each[held_out] = each[held_out].clip(some.min(), some.max())
     return table._replace(columns=table.columns._replace(values=values, bins=bins))
