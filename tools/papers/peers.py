@@ -6,6 +6,7 @@ import numpy as np
 from common.data import standardised
 
 GAMMAS = [2.0**k for k in range(-4, 6)]
+MAX_ITER = 1_000_000  # of a support vector regression: with the kernel of products and a large C some never converge
 
 
 def judge(scores, positive):
@@ -78,7 +79,7 @@ class BMKR:
             for K in kernels:
                 if K is products and least < np.mean(rest**2):  # it cannot be best, and takes seconds where C is large
                     break
-                model = SVR(kernel="precomputed", **params).fit(K[:n_rows], residuals)
+                model = SVR(kernel="precomputed", max_iter=MAX_ITER, **params).fit(K[:n_rows], residuals)
                 fitted = K[:, model.support_] @ model.dual_coef_[0] + model.intercept_
                 error = np.mean((residuals - fitted[:n_rows]) ** 2)
                 if error < least:
