@@ -242,7 +242,7 @@ def _describe(model: Any) -> Contents:
                             f"got {type(model).__name__}")
 
 
-_MOST_NUMBERS = 1 << 22  # of an array that a file may have without its zeros, so that it asks for little memory
+_MOST_NUMBERS = 1 << 25  # of an array that a file may have without its zeros, so that a small one asks for 256 MiB
 
 
 def _arrays_of(expansion: Expansion) -> dict[str, Double]:

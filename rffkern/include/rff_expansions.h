@@ -7,7 +7,7 @@
 #include "rff_archive.h"
 
 #define RFF_MOST_DEPTH 12
-#define RFF_MOST_NUMBERS (1u << 22) /* of omegas that a file has without their zeros */
+#define RFF_MOST_NUMBERS (1u << 25) /* of omegas that a file has without their zeros: 256 MiB, all 0 */
 
 static int rff_has_part(const rff_file *file, int part) { return rff_find_array(file, rff_part_arrays[part][0]) != NULL; }
 

@@ -91,10 +91,20 @@ def test_omegas_that_are_mostly_zero_are_kept_without_zeros(refuse):
     few = encode({**header, "arrays": [[n, [3] if n == "omega_gaps" else s] for n, s in header["arrays"]]},
                  {**arrays, "omega_gaps": arrays["omega_gaps"][:3]})
     refuse(few, "omegas and their gaps")
-    many = 1 << 23  # of which a file of some hundred bytes may not ask for 64 MiB
+    many = 1 << 24  # of which a file of some hundred bytes may not ask for 512 MiB
     giant = {**arrays, "center": np.zeros(many), "phases": np.zeros(4)}
     refuse(encode({**header, "arrays": [[name, list(array.shape)] for name, array in giant.items()]}, giant),
            "omegas and their gaps")
+
+
+def test_omegas_of_many_columns_are_kept_without_zeros():
+    """Those of 2,000 columns would be files of a hundred megabytes."""
+    omegas = np.zeros((24, 1 << 18))
+    omegas[:, ::2000] = 1.5
+    expansion = fourier_expansion(omegas, np.zeros(24), np.ones((24, 1)), np.zeros(1), np.zeros(1 << 18))
+    content = dumps(expansion)
+    assert len(content) < 1.2 * (1 << 19)  # the center, in half precision
+    assert (loads(content).fourier.omegas == omegas).all()
 
 
 @pytest.fixture(scope="module")

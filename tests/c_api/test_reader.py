@@ -130,6 +130,11 @@ def test_expansions_and_maps(read, tmp_path):
     function = fourier_expansion([[1.0, 2.0]], [0.5], [[1.0, -1.0]], [0.0, 1.0], [0.0, 0.0])
     code, _, found = read(content_of(function, tmp_path))
     assert (code, KINDS[found["kind"]], found["n_features"], found["n_outputs"]) == (0, "function", 2, 2)
+    omegas = np.zeros((24, 1 << 18))  # six million, of which a file has 3,168
+    omegas[:, ::2000] = 1.0
+    wide = fourier_expansion(omegas, np.zeros(24), np.ones((24, 1)), [0.0], omegas[0])
+    code, _, found = read(content_of(wide, tmp_path))
+    assert (code, found["n_terms"]) == (0, 24)
     X = np.array([[1.0, np.nan, 5.0], [2.0, 3.0, 5.0], [4.0, 1.0, 5.0]])
     mapped = ColumnMap(("raw", "standard", "bounded", "rank", "bins")).fit(X)
     code, _, found = read(content_of(mapped, tmp_path))
