@@ -155,7 +155,8 @@ SQUARES = published(  # glass without its id column, from which the label follow
     BMKR="99.08 71.78 77.93 94.17 83.15 62.11 92.40 96.20 93.36 85.70 75.02 71.18 86.42 92.34",
     PBRFF="97.92 75.82 77.27 95.89 83.02 65.48 93.21 95.99 96.12 85.66 75.36 71.79 85.27 91.60",
     GBRFF="96.80 76.10 75.70 93.18 82.54 67.58 85.55 96.40 94.77 85.72 75.66 72.36 88.16 92.33")
-FEW_SETS = list(ECML["GBRFF2"])[:12]  # of the fewest rows
+ECML_SETS = list(ECML["GBRFF2"])
+FEW_SETS = ECML_SETS[:12]  # of the fewest rows
 FEW = [1, 2, 3, 5, 10, 15, 20, 25, 50]
 FEW_2019 = [1, 3, 5, 10, 25, 200]
 TOTALS = [20, 40, 60, 100, 200, 1000]  # features of all rounds together
@@ -362,13 +363,13 @@ EXPERIMENTS = {
                                run_ecml, report_table(ECML)),
     "ecml-figure-2": Experiment(
         "ECML 2020, Figure 2: accuracy with few landmarks",
-        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else list(ECML["GBRFF2"]),
+        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else ECML_SETS,
                                    method=["PBRFF", "GBRFF1", "GBRFF1 exact", "GBRFF2"]),
         lambda folder, cell: run_ecml(folder, cell, FEW), lambda records: curves(records, FEW, "landmarks"),
         draw=lambda records: figures.curves(records, FEW, "landmarks")),
     "ecml-figure-3": Experiment(
         "ECML 2020, Figure 3: GBRFF1 with K features a round, by the features of all rounds",
-        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else list(ECML["GBRFF2"]),
+        lambda seeds, quick: cells(seeds, set=QUICK_SETS[:1] if quick else ECML_SETS,
                                    method=[f"K = {k}" for k in (1, 5, 10, 20)]),
         lambda folder, cell: run_ecml(folder, cell, [total // int(cell["method"][4:]) for total in TOTALS]),
         lambda records: curves(records, TOTALS, "features"),
