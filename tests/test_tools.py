@@ -102,6 +102,17 @@ def test_experiments_say_what_they_lack(tmp_path):
     assert "--data must name the folder" in run("reproduce", "all", "-o", tmp_path, code=2)
 
 
+@pytest.mark.parametrize("arguments", [
+    ("compare", "--log", "log.jsonl", "--sets", "boston", "--models", "fourier"),
+    ("bench", "reach", "--sets", "boston"), ("bench", "rows", "--set", "boston"), ("coverage",), ("losses",)],
+    ids=" ".join)
+def test_a_missing_data_set_is_named_in_one_line(tmp_path, arguments):
+    tool, *others = arguments
+    others = [tmp_path / each if each.endswith(".jsonl") else each for each in others]
+    line = f"{tmp_path / 'boston.npz'}: no such data set; python tools/data.py list says where to get it\n"
+    assert run(tool, *others, "--data", tmp_path, code=1) == line
+
+
 @pytest.mark.parametrize("loss", ["quantile", "absolute_error", "poisson", "gamma"])
 def test_losses_are_compared(tmp_path, loss):
     pytest.importorskip("lightgbm")

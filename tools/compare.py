@@ -91,6 +91,8 @@ def main():
     options = parser.parse_args()
     if not (options.data or options.sets or options.table or options.page):
         parser.error("expected --data DIR or --sets to measure, or --table or --page to show what the log has")
+    if options.data and not os.path.isdir(options.data):
+        parser.error(f"--data must name a folder of data sets, got {options.data}")
     if options.page:
         write_page(options.page, read_log(options.log))
         return

@@ -59,7 +59,7 @@ def run_cell(task):
     warnings.simplefilter("ignore")  # of constant columns, and of other libraries
     try:
         return name, cell, rounded(EXPERIMENTS[name].run(folder, cell)), None
-    except (ImportError, FileNotFoundError) as error:
+    except ImportError as error:
         return name, cell, None, str(error)
 
 
@@ -95,7 +95,7 @@ def measure(names, options):
     missing = sorted({cell["set"] for _, _, cell in tasks if "set" in cell and cell["set"] not in GENERATED
                       and not os.path.exists(os.path.join(options.data, f"{cell['set']}.npz"))})
     for name in missing:
-        print(f"left out: {name}.npz is not in {options.data}; python tools/data.py says where to get it",
+        print(f"left out: {name}.npz is not in {options.data}; python tools/data.py list says where to get it",
               file=sys.stderr)
     tasks = [task for task in tasks if task[2].get("set") not in missing]
     started, reasons = time.perf_counter(), set()
@@ -202,7 +202,7 @@ def main():
     names = list(EXPERIMENTS) if options.what in ("all", "page") else [options.what]
     if options.what != "page":
         if not (options.data and os.path.isdir(options.data)):
-            parser.error("--data must name the folder of the data sets")
+            parser.error(f"--data must name the folder of the data sets, got {options.data}")
         options.seeds = options.seeds[:1] if options.quick else options.seeds
         options.output.mkdir(parents=True, exist_ok=True)
         measure(names, options)

@@ -1,6 +1,7 @@
 """Data sets, splits and scaling that the comparisons and experiments share."""
 
 import os
+import sys
 
 import numpy as np
 
@@ -32,10 +33,11 @@ def load(folder, name):
         from sklearn.datasets import make_classification
 
         return make_classification(1000 * int(name[6:-1]), 20, n_informative=8, random_state=0)
+    if folder is None:
+        sys.exit(f"--data must be the folder of {name}.npz; python tools/data.py list says where to get it")
     path = os.path.join(folder, f"{name}.npz")
     if not os.path.exists(path):
-        known = sorted(each[:-4] for each in os.listdir(folder) if each.endswith(".npz"))
-        raise FileNotFoundError(f"{path}: no such data set; the folder has {', '.join(known) or 'none'}")
+        sys.exit(f"{path}: no such data set; python tools/data.py list says where to get it")
     with np.load(path, allow_pickle=False) as archive:
         return archive["X"], archive["y"]
 
