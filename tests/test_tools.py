@@ -169,7 +169,10 @@ def test_data_sets_are_known_by_their_rows(tmp_path):
     assert "wine: same rows in another order\n" in found
     assert "sonar: OTHER ROWS\n" in found
     assert "kin40k: missing\n" in found
-    assert "kin40k: regression, 40000 rows, 8 columns" in run("data", "list")
+    listed = run("data", "list")
+    assert "kin40k: regression, 40000 rows, 8 columns" in listed
+    assert listed.count("SHA-256") == listed.count("licence:") == found.count("\n")
+    assert "Not found in public repositories: OUTAOUAIS" in listed
 
 
 def test_measurements_are_logged_and_compared(tmp_path):
