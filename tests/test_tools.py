@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unicodedata
@@ -66,6 +67,22 @@ def test_experiments_go_on_where_they_were_interrupted(tmp_path):
     assert again[0] == first
     assert again[1]["figures"]["mse"] == last["figures"]["mse"]
     assert "seeds 1; a quick run, whose figures mean nothing" in run("reproduce", "page", "-o", tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to a group of processes")
+def test_experiments_that_are_stopped_say_so_in_one_line(tmp_path):
+    """Ctrl-C reaches all processes of a shell's job."""
+    run("reproduce", "--help")  # skips the test where a library is missing
+    log = tmp_path / "rffnet-figures-2-3.jsonl"
+    command = [sys.executable, TOOLS / "reproduce.py", log.stem, "--data", tmp_path, "-o", tmp_path, "--seeds", "1-50",
+               "--jobs", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert wait_until(log.exists)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert said.splitlines()[-1] == "stopped: the same command goes on from here"
+    assert "Traceback" not in said
 
 
 def test_a_cell_of_two_experiments_is_measured_once(tmp_path):

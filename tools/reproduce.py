@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import pathlib
 import re
+import signal
 import sys
 import textwrap
 import time
@@ -63,6 +64,11 @@ def run_cell(task):
         return name, cell, None, str(error)
 
 
+def left_to_the_first():
+    """Ctrl-C reaches all processes: the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def write(record, names, folder):
     """Add a record to the logs of experiments."""
     for name in names:
@@ -99,7 +105,7 @@ def measure(names, options):
               file=sys.stderr)
     tasks = [task for task in tasks if task[2].get("set") not in missing]
     started, reasons = time.perf_counter(), set()
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+    with multiprocessing.get_context("spawn").Pool(options.jobs, left_to_the_first) as pool:
         for n_done, (name, cell, figures, reason) in enumerate(pool.imap_unordered(run_cell, tasks), 1):
             if reason is None:
                 write({"cell": cell, "figures": figures}, sharing[EXPERIMENTS[name].run, key_of(cell)], options.output)
@@ -118,7 +124,13 @@ parameters as the paper chooses them. `python tools/data.py list` says where the
 "a / b ± c" is the paper's figure, ours, and the standard deviation over splits, as papers have it; means over sets, and
 curves, have standard errors over seeds. What papers print are means of 20 or 30 other splits, and differ by chance as
 well. Seconds are CPU seconds of one thread of a busy machine. Figures of 20 splits, at older commits, are among the
-[benchmarks](benchmarks.md#the-papers); the [gallery](../examples/gallery) has landscapes and boundaries.
+[benchmarks](benchmarks.md#the-papers). The gallery has ECML's Figure 1, [landmarks on their
+landscapes](../examples/gallery/plot_04_landmark_landscape.py), and the [boundaries of its Figure
+5](../examples/gallery/plot_24_waves_and_trees.py).
+
+Cells are of processors with AVX2 and AVX-512. Of 37 that were measured again with AVX-512, ten differ, by up to 2.5
+points on a split, as descents [amplify rounding](reproducibility.md); with what that page sets for AVX2, all ten have
+the digits of the logs.
 """
 
 TAIL = """## What is not here
@@ -205,7 +217,10 @@ def main():
             parser.error(f"--data must name the folder of the data sets, got {options.data}")
         options.seeds = options.seeds[:1] if options.quick else options.seeds
         options.output.mkdir(parents=True, exist_ok=True)
-        measure(names, options)
+        try:
+            measure(names, options)
+        except KeyboardInterrupt:
+            sys.exit("stopped: the same command goes on from here")
     if options.plot:
         draw(names, options.output)
     if options.what == "page":

@@ -59,7 +59,7 @@ def bars_by_size(records, sizes):
         axes[""].bar_label(bars, fmt="%.1f", fontsize="x-small")
     axes[""].set_xticks(np.arange(len(sizes)) + 0.2, sizes)
     axes[""].set_ylim(bottom=70)
-    axes[""].legend(fontsize="small", loc="lower right")
+    axes[""].legend(fontsize="small", loc="upper left")
     return found
 
 
@@ -169,5 +169,5 @@ def by_time(records):
         else:
             line(axes[""], number, [np.mean(values_of(some, "seconds"))], [np.mean(values_of(some, "error"))], method)
     axes[""].set_xscale("log")
-    axes[""].legend(fontsize="x-small")
+    found.legend(*axes[""].get_legend_handles_labels(), fontsize="x-small", loc="outside lower center", ncols=2)
     return found
