@@ -20,6 +20,6 @@ regions = model.expansion_.kernels.regions.of_rows(X)
 left, right = plt.subplots(1, 2, sharex=True, sharey=True)[1]
 left.scatter(*X.T, c=regions, cmap="tab20", s=4)
 left.set_title(f"{regions.max() + 1} regions")
-right.scatter(*X.T, c=model.predict(X), cmap="RdBu", s=4)
+right.scatter(*X.T, c=model.predict(X), cmap="viridis", s=4)
 right.set_title("prediction")
 plt.show()

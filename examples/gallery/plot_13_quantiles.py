@@ -17,6 +17,7 @@ y = np.sin(x) + (0.2 + x / 6) * rng.exponential(0.6, 600)
 quantiles = (0.05, 0.25, 0.5, 0.75, 0.95)
 model = rffkern.FourierBoostingRegressor(loss="quantile", quantile=quantiles, random_state=0).fit(x[:, None], y)
 plt.scatter(x, y, s=4, color="#bbbbbb")
-plt.plot(x, model.predict_quantiles(x[:, None]), label=[f"{q:.0%}" for q in quantiles])
+for q, curve, style in zip(quantiles, model.predict_quantiles(x[:, None]).T, (":", "--", "-", "-.", ":"), strict=True):
+    plt.plot(x, curve, style, label=f"{q:.0%}")
 plt.legend()
 plt.show()

@@ -16,8 +16,8 @@ X = rng.uniform(40, 200, (150, 1))
 price = 4 * np.minimum(X[:, 0], 120) + rng.normal(0, 80, 150)
 area = np.linspace(40, 200, 400)[:, None]
 plt.scatter(X, price, s=6, color="#bbbbbb")
-for constraints, label in [(None, "free"), ([1], "only rising")]:
+for constraints, label, style in [(None, "free", "--"), ([1], "only rising", "-")]:
     model = rffkern.FourierBoostingRegressor(monotone_constraints=constraints, random_state=0).fit(X, price)
-    plt.plot(area, model.predict(area), label=label)
+    plt.plot(area, model.predict(area), style, label=label)
 plt.legend()
 plt.show()
