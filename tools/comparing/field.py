@@ -83,23 +83,24 @@ def field(records, reference, names, table, wrapped, drawing):
         f"{len(sets)} sets, {len(models)} models, {len(seeds)} splits. Mean rank by the errors of TabArena; its Elo, "
         "of which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a "
         "lower error, in the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has more "
-        "in accuracy or R2 and in log loss (less is better), with standard errors over sets; CPU seconds of all fits. "
+        "in accuracy or R2, in log loss (less is better) and, of two classes, in the area under the ROC curve, with "
+        "standard errors over sets; CPU seconds of all fits. "
         "Mean ranks that "
         f"are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
     yield f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n"
     place = models.index(reference)
     rows = []
     for k in order:
-        model, more = models[k], ["", ""]
+        model, more = models[k], ["", "", ""]
         if k != place:
-            for column, (key, form) in enumerate((("score", ".2f"), ("log_loss", ".3f"))):
+            for column, (key, form) in enumerate((("score", ".2f"), ("log_loss", ".3f"), ("auc", ".2f"))):
                 means = [np.mean(each) for each in differences(found[reference], found[model], key).values()]
                 error = np.std(means, ddof=1) / np.sqrt(len(means))
                 more[column] = f"{np.mean(means):+{form}} +- {error:{form}}"
         seconds = sum(run["fit"] for run in found[model].values())
         rows.append([names[model], f"{ranks[k]:.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
                      "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
-    yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "s"], *rows)
+    yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "AUC, %", "s"], *rows)
     yield from more_splits(of_all_splits, sets, reference, names, table, wrapped)
     yield from other_models(found, errors, reference, names, table, wrapped)
     yield from losses(errors, sets, reference, names, table, wrapped)
