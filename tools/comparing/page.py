@@ -31,10 +31,10 @@ NAMES = {"fourier": "Fourier boosting", "fourier-terms": "its terms alone, `kern
          'lightgbm:{"num_leaves": 63, "n_estimators": 1000}': "LightGBM, 63 leaves, 1,000 rounds"}
 HEAD = """\
 `python tools/compare.py --log docs/benchmarks.jsonl --page docs/benchmarks.md` writes this page from its log: measure
-again or edit the log, not the page. `DIR` has files `NAME.npz` of arrays `X` and `y`, one for each data set; `pip
-install --group bench` installs the other libraries. Times are CPU seconds on one thread of a busy machine: compare them
-within one table. Tables with a command were measured at commit {commit}; what is too costly to measure each time has
-the commit that measured it. The log has its command, further records, and the scores of each split.
+again or edit the log, not the page. `DIR` is a folder of data sets; `pip install --group bench` has the other
+libraries. Times are CPU seconds on one thread of a busy machine: compare them within one table. Tables with a command
+were measured at commit {commit}{again}; what costs too much each time has its own commit, and the log its command and
+the scores of each split.
 """
 
 
@@ -73,7 +73,8 @@ def write_page(path, records):
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))
         return
-    parts = ["# Benchmarks\n", wrapped(HEAD.format(commit=commit))]
+    again = "".join(record["again"] for record in records if "again" in record)  # what was, and the commit
+    parts = ["# Benchmarks\n", wrapped(HEAD.format(commit=commit, again=again))]
     for title, makers in SECTIONS.items():
         parts += [f"## {title}\n", *(part for make in makers for part in make(records))]
         entered = [record for record in records if record.get("section") == title and not record.get("detail")]
@@ -134,8 +135,8 @@ def accuracy(records):
     most_rows = max(record["rows"] for record in records)
     yield wrapped(f"Default parameters; \"tuned\" is by cross-validation (LightGBM: leaves, rate and rounds; support "
                   f"vector machines: 9 pairs; kernel ridge regression: 25). At most {most_rows:,} training rows, means "
-                  f"of {len(seeds)} splits by which nothing was chosen. Mean rank over the sets; what Fourier boosting "
-                  "has more, paired, with standard errors (log loss: less is better); CPU seconds of all fits and "
+                  f"of {len(seeds)} splits ([their part in choices](results.md)). Mean rank; what Fourier boosting has "
+                  "more, paired, with standard errors (log loss: less is better); CPU seconds of all fits and "
                   "predictions; then accuracy, or R2 of targets, in %, of sets with so many training rows; the best "
                   "of a set in bold (`compare.py --data DIR --log docs/benchmarks.jsonl --sets page --rows "
                   f"{most_rows} --seeds {min(seeds)}-{max(seeds)} --models ...`):")
