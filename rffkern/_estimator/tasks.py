@@ -8,7 +8,7 @@ import numpy as np
 
 from .._model.expansion import Expansion
 from .._native.array_types import Double, Indices, NDArray
-from .._rows.validation import ContinuousLabelsError, as_column, check_targets
+from .._rows.validation import ContinuousLabelsError, as_column, check_targets, refuse_missing_labels
 from ..errors import InvalidInputError
 from .base import Model
 from .explanations import Explanation, explain, of_outputs
@@ -377,7 +377,9 @@ class Classifier(Predictor):
 
     def _checked_truth(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Labels of so many rows."""
-        return as_column(y, "y", n_rows)
+        labels = as_column(y, "y", n_rows)
+        refuse_missing_labels(labels, "y")
+        return labels
 
     def _set_of(self, proba: Double, coverage: float, groups: Any) -> NDArray[np.bool_]:
         """The same for probabilities."""

@@ -317,25 +317,29 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
         raise InvalidInputError(f"{name} must hold one label per row: the estimator requires y to be passed, "
                                 f"but the target {name} is None")
     array = as_column(y, name, n_samples)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            row = int(np.isfinite(array).argmin())
-            found = "NaN" if np.isnan(array[row]) else "infinity"
-            raise InvalidInputError(f"{name} must be finite, got {found} at row {row}: leave out such rows")
-        if (array != np.round(array)).any():
-            raise ContinuousLabelsError(
-                f"{name} must hold class labels. Unknown label type: continuous values such as "
-                f"{array[array != np.round(array)][0]}: numbers are for a regressor")
-    elif array.dtype.kind not in "biuUSTMmO":
+    if array.dtype.kind not in "fbiuUSTMmO":
         raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
-    elif any(_is_missing(label) for label in array) if array.dtype.kind == "O" else (
-            array.dtype.kind in "Mm" and np.isnat(array).any()):
-        raise InvalidInputError(f"{name} must have no empty entries, got a missing value: leave out its rows")
+    refuse_missing_labels(array, name)
+    if array.dtype.kind == "f" and (array != np.round(array)).any():
+        raise ContinuousLabelsError(
+            f"{name} must hold class labels. Unknown label type: continuous values such as "
+            f"{array[array != np.round(array)][0]}: numbers are for a regressor")
     try:
         classes = _distinct(array)
         return _settled_labels(classes), _positions(array, classes)
     except TypeError as error:
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
+
+
+def refuse_missing_labels(array: NDArray[Any], name: str) -> None:
+    """Raise an error if a label is missing, NaN or infinite."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = int(np.isfinite(array).argmin())
+        found = "NaN" if np.isnan(array[row]) else "infinity"
+        raise InvalidInputError(f"{name} must be finite, got {found} at row {row}: leave out such rows")
+    if any(map(_is_missing, array)) if array.dtype.kind == "O" else (
+            array.dtype.kind in "Mm" and np.isnat(array).any()):
+        raise InvalidInputError(f"{name} must have no empty entries, got a missing value: leave out its rows")
 
 
 def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:

@@ -175,6 +175,22 @@ def test_score_of_labels_of_another_kind():
         model.score(X, y.astype(str))
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_label_is_not_a_wrong_prediction(missing):
+    X, y = np.arange(40.0)[:, None], np.repeat(np.array(["a", "b"], dtype=object), 20)
+    model = GBRFF2Classifier(2).fit(X, y)
+    assert model.score(X, y) == 1
+    y[7] = missing
+    with pytest.raises(InvalidInputError, match=r"y must have no empty entries, got a missing value"):
+        model.score(X, y)
+    codes = np.repeat([0.0, 1.0], 20)
+    model.fit(X, codes)
+    codes[7] = np.nan
+    with pytest.raises(InvalidInputError, match=r"y must be finite, got NaN at row 7: leave out such rows"):
+        model.score(X, codes)
+
+
+
 def test_numpy_scalars_are_good_parameters():
     GBRFF2Classifier(np.int32(2), gamma=np.float32(1), standardize=np.True_, precision=np.str_("double")).fit(X, y)
 
