@@ -386,7 +386,7 @@ def _limit(text: str) -> tuple[str, float | None, float | None]:
     name, _, ends = text.rpartition("=")
     with contextlib.suppress(ValueError):
         low, high = (float(end) if end else None for end in ends.split(":"))
-        if name:
+        if name and (low is None or high is None or low <= high):
             return name, low, high
     raise argparse.ArgumentTypeError(f"expected NAME=LOW:HIGH, such as age=18:65 or age=18:, got {text!r}")
 

@@ -65,7 +65,8 @@ def test_what_is_refused(command, folder, loans):
         got, _, errors = command("what-if", model, "rows.csv" if model == "words.npz" else "loans.csv", *options)
         assert got == code
         assert message in errors
-    for option, value in (("--limit", "age=3"), ("--limit", "age=a:b"), ("--step", "age=0"), ("--step", "1")):
+    for option, value in (("--limit", "age=3"), ("--limit", "age=a:b"), ("--limit", "age=5:4"), ("--step", "age=0"),
+                          ("--step", "1")):
         assert command("what-if", "words.npz", "rows.csv", "--target", "good", option, value)[0] == 2
 
 
@@ -78,7 +79,6 @@ def test_what_no_row_can_have_is_refused_once(command, folder, loans):
             ((*words, "--change", "town", "--limit", "age=18:"), "a column of limits must be one of change, got 'age'"),
             ((*words, "--limit", "age=18:", "--limit", "0=20:"), "--limit gives 'age' two values"),
             ((*words, "--step", "age=1", "--step", "age=2"), "--step gives 'age' two values"),
-            ((*words, "--limit", "age=5:4"), "low <= high"),
             ((*numbers, "5:4"), "a pair (low, high), low <= high, got (5.0, 4.0)"),
             ((*numbers, "nan"), "a finite number"),
             ((*numbers, "5", "--probability", ".5"), "probability must be None for a regressor")):
