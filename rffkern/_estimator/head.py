@@ -7,7 +7,7 @@ from typing import Any
 from .evaluation import SHARES, metric_name, with_error
 from .links import quantiles_of
 
-_KEPT = {"held_out": "held-out rows", "cross_validation": "rows in cross-validation", "eval": "evaluation rows",
+KEPT = {"held_out": "held-out rows", "cross_validation": "rows in cross-validation", "eval": "evaluation rows",
          "out_of_fold": "rows held out in training"}
 _MOST_NAMED = 4
 
@@ -34,7 +34,7 @@ def kept_figures(model: Any) -> dict[str, Mapping[str, Any]]:
     """Figures of the training that a model keeps, by what they were measured on."""
     record = vars(model).get("_out_of_fold") or {}
     known = {**(getattr(model, "metadata_", None) or {}), "out_of_fold": record.get("figures")}
-    return {which: known[which] for which in _KEPT if isinstance(known.get(which), Mapping)}
+    return {which: known[which] for which in KEPT if isinstance(known.get(which), Mapping)}
 
 
 def n_training_rows(model: Any) -> int | None:
@@ -64,7 +64,7 @@ def head_html(model: Any) -> str:
         if isinstance(found.get(name), float):
             errors, constant = found.get("standard_errors", {}), found.get("constant", {})
             guess = f", of a guess {constant[name]:.4g}" if name in constant else ""
-            entries[f"{metric_name(name)} on {found.get('rows', 0):,} {_KEPT[which]}"] = \
+            entries[f"{metric_name(name)} on {found.get('rows', 0):,} {KEPT[which]}"] = \
                 f"{with_error(found[name], errors.get(name))}{guess}"
     cells = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(text)}</td></tr>"
                     for name, text in entries.items() if text)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._estimator.evaluation import is_rounding, metric_name, names_of_metrics
+from .._estimator.head import KEPT
 from .._estimator.metrics import ASCENDING
 from .charts import (
     coverage_chart,
@@ -173,6 +174,11 @@ def _head(facts: Facts, links: str) -> str:
                "date": head["date"]}
     listed = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in entries.items() if text)
     text = head.get("sentence") or ""
+    kept = facts.get("validation", {}).get("in_the_model_file", {})
+    for which, found in [*kept.items()][:1]:  # the rows here may be those of training
+        judged = found.get("judged_by", "accuracy")
+        value = _with_error(found.get(judged), found.get("standard_errors", {}).get(judged))
+        text += f"; in the model file: {metric_name(judged)} {value} on {found['rows']:,} {KEPT[which]}"
     said = _squares(escape(f"{text[:1].upper()}{text[1:]}.").replace("+-", "\N{PLUS-MINUS SIGN}"))
     sentence = f'<p class="lead">{said}</p>' if text else ""
     return (f"<header><h1>{escape(head['class'])} on {escape(head['data'] or 'rows', 80)}</h1>{sentence}"
@@ -246,8 +252,6 @@ _MEANING = {
     "mae": "in units of the target; lower is better", "rmse": "in units of the target; lower is better",
     "pinball": "loss of quantiles; lower is better", "d2": "share of the deviance from the mean that is predicted",
     "deviance": "of the distribution that the loss assumes; lower is better"}
-_KEPT = {"held_out": "held-out rows", "eval": "evaluation rows", "cross_validation": "cross-validation",
-         "out_of_fold": "held out in training"}
 
 
 def _validation(facts: Facts) -> str:
@@ -265,7 +269,7 @@ def _validation(facts: Facts) -> str:
     if kept:
         text += " Columns after it are figures of the training, which the model file keeps."
     return _how(text) + _table(["", "#these rows", "#guessing", *(
-        f"~#{_KEPT.get(name, name)} ({each.get('rows', 0):,} rows)" for name, each in kept.items()), "~"], lines)
+        f"~#{each.get('rows', 0):,} {KEPT[name]}" for name, each in kept.items()), "~"], lines)
 
 
 def _calibration(facts: Facts) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rffkern
+from rffkern._estimator.head import kept_figures
 from rffkern._report.facts import Source, report_facts
 from rffkern._report.labelled_rows import LabelledRows
 from rffkern._report.page import report_page
@@ -98,6 +99,17 @@ def test_the_same_rows_give_the_same_page():
     model = rffkern.GBRFF2Classifier(5, random_state=0).fit(X, y)
     one, other = (report_page(report_facts(LabelledRows(model, X, y), Source())) for _ in range(2))
     assert one == other
+
+
+def test_the_first_line_has_what_rows_held_out_in_training_say():
+    """Of the rows of training a report alone would flatter."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), rng.integers(0, 2, 200)
+    model = rffkern.FourierBoostingClassifier(20, n_bags=2, random_state=0).fit(X, y)
+    found = kept_figures(model)["out_of_fold"]
+    lead = re.search('<p class="lead">(.*?)</p>', report_page(report_facts(LabelledRows(model, X, y), Source())))[1]
+    assert lead.endswith(" rows held out in training.")
+    assert f"in the model file: accuracy {found['accuracy']:.3f} \N{PLUS-MINUS SIGN} " in lead
 
 
 def test_large_numbers_have_no_exponent():
