@@ -168,6 +168,7 @@ def decode(content: bytes) -> Contents:
     """
     require(not content.startswith(CHECKPOINT_MARK), "a checkpoint of a training, not a model: the command or program "
             "that wrote it goes on from it, and writes the model")
+    require(not content.startswith(b"\x1f\x8b"), "compressed by gzip: unpack it first, by gunzip")
     require(content[:4] == _LOCAL_MARK, "not a model file: it does not begin as a .npz archive")
     require(content[-_DIGEST_SIZE:-64] == _DIGEST_MARK, "damaged, cut off or not a model file: no checksum at its end")
     require(_digest(content[:-64]) == content[-64:], "damaged: the checksum differs")

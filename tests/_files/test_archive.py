@@ -1,5 +1,6 @@
 """The bytes of model files: damaged, foreign and hostile ones give FormatError and nothing else."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -97,6 +98,7 @@ def test_foreign_files(refuse, tmp_path):
     refuse((tmp_path / "other.npz").read_bytes(), "no checksum")
     refuse(b"tree\nversion=v4\n", "does not begin as a .npz")
     refuse(pickle.dumps({"a": 1}), "does not begin as a .npz")
+    refuse(gzip.compress(b"PK"), "compressed by gzip: unpack it first, by gunzip")
     refuse(b"PK\x03\x04" + b"sha256:".rjust(100) + b"0" * 64, "checksum differs")
     refuse(sign(b"PK\x03\x04" + b"sha256:".rjust(100) + b"0" * 64), "not a valid model")
 
