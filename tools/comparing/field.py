@@ -24,14 +24,19 @@ def error_of(record):
     return record["log_loss"] if "log_loss" in record else np.sqrt(max(0.0, 1 - record["score"] / 100))
 
 
+def whole_splits(found):
+    """Of each model the seeds of the splits on which it has all sets of the log."""
+    names = {name for runs in found.values() for name, _ in runs}
+    return {model: {seed for _, seed in runs if all((name, seed) in runs for name in names)}
+            for model, runs in found.items()}
+
+
 def mean_errors(found):
-    """{model: errors of each set}, and the sets, of models that have them all; means over the splits all have."""
-    most = max(len({name for name, _ in runs}) for runs in found.values())
-    complete = {model: runs for model, runs in found.items() if len({name for name, _ in runs}) == most}
-    cells = set.intersection(*map(set, complete.values()))
+    """{model: errors of each set}, means over splits, and the sets, of models that have the same cells."""
+    cells = next(iter(found.values()))
     names = sorted({name for name, _ in cells})
     means = {model: [np.mean([error_of(runs[cell]) for cell in cells if cell[0] == name]) for name in names]
-             for model, runs in complete.items()}
+             for model, runs in found.items()}
     return {model: np.array(each).round(9) for model, each in means.items()}, names  # what differs by rounding is equal
 
 
@@ -63,12 +68,12 @@ def critical_difference(n_models, n_sets):
 def field(records, reference, names, table, wrapped, drawing):
     """Paragraphs and tables of the page; the drawing of mean ranks is written to a file."""
     of_all_splits = by_model([record for record in records if "set" in record], reference)
-    most = max(len({name for name, _ in runs}) for runs in of_all_splits.values())
-    seeds = set.intersection(*({seed for _, seed in runs} for runs in of_all_splits.values()
-                               if len({name for name, _ in runs}) == most))
+    splits = whole_splits(of_all_splits)
+    fewest = min(2, max(map(len, splits.values())))  # splits of the models that are compared on all sets
+    seeds = set.intersection(*(each for each in splits.values() if len(each) >= fewest))
     found = {model: {cell: run for cell, run in runs.items() if cell[1] in seeds}
              for model, runs in of_all_splits.items()}
-    errors, sets = mean_errors(found)
+    errors, sets = mean_errors({model: runs for model, runs in found.items() if len(splits[model]) >= fewest})
     models = list(errors)
     stacked = np.array(list(errors.values())).round(9)  # errors of each model on each set
     ranks, wins = average_ranks(-stacked.T), wins_of(stacked)
@@ -101,7 +106,7 @@ def field(records, reference, names, table, wrapped, drawing):
         rows.append([names[model], f"{ranks[k]:.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
                      "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
     yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "AUC, %", "s"], *rows)
-    yield from more_splits(of_all_splits, sets, reference, names, table, wrapped)
+    yield from more_splits(of_all_splits, splits, sets, reference, names, table, wrapped)
     yield from other_models(found, errors, reference, names, table, wrapped)
     yield from losses(errors, sets, reference, names, table, wrapped)
     yield "## Scores\n"
@@ -111,10 +116,8 @@ def field(records, reference, names, table, wrapped, drawing):
                  for k in order)] for name in sets))
 
 
-def more_splits(found, sets, reference, names, table, wrapped):
+def more_splits(found, splits, sets, reference, names, table, wrapped):
     """The models that have been measured on all sets of as many splits as Fourier boosting."""
-    splits = {model: {seed for _, seed in runs if all((name, seed) in runs for name in sets)}
-              for model, runs in found.items()}
     models, seeds = [model for model in splits if splits[model] == splits[reference]], sorted(splits[reference])
     if len(models) < 2 or len(seeds) < 2:
         return
@@ -144,7 +147,7 @@ def more_splits(found, sets, reference, names, table, wrapped):
 
 
 def other_models(found, complete, reference, names, table, wrapped):
-    """Models that have been measured on some of the sets: beside Fourier boosting on these."""
+    """Models that have been measured on some of the sets or on one split: beside Fourier boosting on these."""
     rows = []
     for model, runs in found.items():
         if model in complete:
@@ -159,7 +162,7 @@ def other_models(found, complete, reference, names, table, wrapped):
                      f"{sum(run['fit'] for run in runs.values()):,.0f}",
                      f"{sum(found[reference][cell]['fit'] for cell in cells):,.0f}"])
     if rows:
-        yield "## Models that were measured on some of the sets\n"
+        yield "## Models that were measured on some of the sets, or on one split\n"
         yield wrapped("For classes alone, or too dear for all: share of sets that Fourier boosting wins by the errors "
                       "of TabArena, what it has more in accuracy or R2, CPU seconds of both.")
         yield table(["", "sets", "splits", "won", "accuracy or R2", "s", "s, Fourier boosting"], *rows)
