@@ -164,7 +164,7 @@ def test_cases_are_printed_with_errors(tmp_path):
     names = ("needle 300x100 values", "needle 300x300 values", "needle 300x500 values", "line 300x300 values",
              "linear 60x300 values", "maximum 500x20 values", "ratio 500x6 values", "parity 500x3 2 classes signs",
              "parity 500x10 2 classes signs", "few_slopes 300x10 2 classes flipped",
-             "additive 400x10 2 classes oversampled")
+             "additive 400x10 2 classes oversampled", "additive 400x10 2 classes balanced")
     others = {other: [50.0, 0.5, 0.1] for other in ("linear", "lightgbm", "catboost")}
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps({"world": f"{name} seed 1", **others}) + "\n" for name in names))
