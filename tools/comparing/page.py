@@ -60,6 +60,10 @@ in choices of the package. CPU seconds on one thread of a busy machine.
 def write_page(path, records):
     """Write it."""
     commit = next(record["measured"] for record in records if "measured" in record)
+    if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))
+        return
     if any("auc" in record for record in records):
         seeds = sorted({record["seed"] for record in records if "set" in record})
         head = FIELD.format(rows=max(record["rows"] for record in records if "set" in record), commit=commit,
@@ -68,10 +72,6 @@ def write_page(path, records):
         found = field(records, REFERENCE, NAMES, table, wrapped, pathlib.Path(path).with_suffix(".svg"))
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write("\n".join(["# The field today\n", wrapped(head), *notes, *found]))
-        return
-    if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))
         return
     again = "".join(record["again"] for record in records if "again" in record)  # what was, and the commit
     parts = ["# Benchmarks\n", wrapped(HEAD.format(commit=commit, again=again))]
