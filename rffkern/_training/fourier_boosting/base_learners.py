@@ -1,5 +1,6 @@
 """The base learners of a bag: each samples columns by their relevance, and fits a term to the gradient of the loss."""
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -157,16 +158,15 @@ class BaseLearner:
         self.n_misses = 0 if gain > 0 else self.n_misses + 1
         self.total_gain += gain
 
-    def history(self) -> tuple[Any, ...]:
-        """A copy of all that later rounds depend on."""
-        return (self.relevances.copy(), self._n_terms, self.n_rounds, self.mean_gain, self.total_gain, self.mean_cost,
-                self.n_misses)
+    def history(self) -> dict[str, Any]:
+        """A copy of all that later rounds depend on, by attribute."""
+        return {name: copy.copy(getattr(self, name)) for name in (
+            "relevances", "_n_terms", "n_rounds", "mean_gain", "total_gain", "mean_cost", "n_misses")}
 
-    def restore(self, history: tuple[Any, ...]) -> None:
+    def restore(self, history: Mapping[str, Any]) -> None:
         """Go on from a history."""
-        (relevances, self._n_terms, self.n_rounds, self.mean_gain, self.total_gain, self.mean_cost,
-         self.n_misses) = history
-        self.relevances = relevances.copy()
+        for name, value in history.items():
+            setattr(self, name, copy.copy(value))
 
     def _column_weights(self, rng: "np.random.Generator") -> tuple[Double, float]:
         """Weights of the raw columns, and the share e of their chances that is equal for all.

@@ -36,7 +36,7 @@ class BagState(NamedTuple):
     best_round: int = 0  # number of rounds up to the lowest validation loss
     validation_scores: Any = None  # (n_outputs, n_validation) after these
     unseen: "UnseenScores | None" = None
-    learners: Mapping[str, tuple[Any, ...]] = {}  # histories of base learners by name
+    learners: Mapping[str, Mapping[str, Any]] = {}  # histories of base learners by name
     scores: Any = None  # (n_outputs, n_rows) after all rounds; None before the first
     evaluation_scores: Sequence[Any] = ()  # the same of additional evaluation sets
 
