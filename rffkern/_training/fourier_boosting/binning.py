@@ -30,10 +30,10 @@ def binned_columns(sources: Indices, forms: NDArray[np.str_] | None, fenced: Mas
 
 
 def bin_columns(values: Single, binned: Indices, weighted: slice | Indices = slice(None), n_threads: int = 1
-                ) -> tuple[Indices, Bins, tuple[Double, ...]]:
-    """`binned`, `bins` and `edges` of `Columns`; edges follow from the weighted rows."""
+                ) -> tuple[Bins, tuple[Double, ...]]:
+    """Bins and edges of some columns; edges follow from the weighted rows."""
     edges = tuple(bin_edges(values[j, weighted]) for j in binned)
-    return binned, find_bins(values, binned, edges, n_threads), edges
+    return find_bins(values, binned, edges, n_threads), edges
 
 
 def bundle_indicators(bins: Bins, edges: tuple[Double, ...], sources: Indices, forms: NDArray[np.str_] | None

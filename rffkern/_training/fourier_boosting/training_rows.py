@@ -115,7 +115,7 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
         start += part.X.shape[0]
     _, source_codes = np.unique(sources, return_inverse=True)
     binned = binned_columns(sources, forms, fenced)
-    binned, bins, edges = bin_columns(values, binned, weighted, n_threads)
+    bins, edges = bin_columns(values, binned, weighted, n_threads)
     bins, bundles = bundle_indicators(bins, edges, source_codes[binned], None if forms is None else forms[binned])
     return Columns(values, source_codes, binned, bins, edges, lower, upper, bundles=bundles)
 

@@ -21,8 +21,8 @@ SIZES = defaults_for(500)._replace(fourier_rate=0.3, tree_rate=0.3, amplitude_ri
 def problem(target, n_columns=4, n=500, n_classes=None):
     """Columns, and the state of a squared loss of a function of them, or of a softmax."""
     values = np.random.default_rng(0).standard_normal((n_columns, n)).astype(np.float32)
-    columns = Columns(values, np.arange(n_columns), *bin_columns(values, np.arange(n_columns)), values.min(axis=1),
-                      values.max(axis=1))
+    every = np.arange(n_columns)
+    columns = Columns(values, every, every, *bin_columns(values, every), values.min(axis=1), values.max(axis=1))
     order = RowOrder.of(np.arange(n * 4 // 5), np.arange(n * 4 // 5, n), np.random.default_rng(0))
     targets = np.atleast_2d(target(values.astype(float)))
     weights = np.ones(n)

@@ -158,7 +158,7 @@ def partition_of(rng, n_rows=5000, n_columns=4, n_outputs=2, X=None):
     rows = TargetRows(X, rng.standard_normal((n_rows, n_outputs)), RowWeights(n_rows, rng.uniform(0.5, 2, n_rows)))
     loss = Loss(LOSSES["squared_error"])
     every = np.arange(n_columns)
-    *_, edges = bin_columns(np.ascontiguousarray(X.T, np.float32), every)
+    _, edges = bin_columns(np.ascontiguousarray(X.T, np.float32), every)
     columns = Columns(np.empty((n_columns, 0), np.float32), every, every, np.empty((n_columns, 0), np.uint8), edges,
                       X.min(axis=0), X.max(axis=0))
     initial = loss.initial_scores(rows.values.T, rows.weights.each)

@@ -205,7 +205,8 @@ def test_the_mean_of_bags_in_raw_units(monkeypatch, n_outputs, name_of_trees, or
     scaling = no_scaling(3)._replace(center=np.array([1.0, 0.0, 9.0]), inverse_scale=np.array([0.5, 1.0, 0.02]))
     rows = (raw - scaling.center) * scaling.inverse_scale
     values = np.ascontiguousarray(rows.T.astype(np.float32))
-    columns = Columns(values, np.arange(3), *bin_columns(values, np.array([0, 2])), raw.min(axis=0), raw.max(axis=0))
+    binned = np.array([0, 2])
+    columns = Columns(values, np.arange(3), binned, *bin_columns(values, binned), raw.min(axis=0), raw.max(axis=0))
     pairs = [FourierTerm(np.array([0, 2]), rng.standard_normal(2), rng.standard_normal((2, n_outputs)))
              for _ in range(3)]
     tables = [TreeTerm(rng.integers(0, 2, 2), rng.integers(0, 100, 2), rng.standard_normal((4, n_outputs)))

@@ -141,7 +141,8 @@ def test_folds_have_their_share_of_every_stratum(n_folds):
 
 def bins_of(values):
     values = np.asarray(values, dtype=np.float32)[None]
-    return Columns(values, np.array([0]), *bin_columns(values, np.array([0])), values.min(axis=1), values.max(axis=1))
+    first = np.array([0])
+    return Columns(values, first, first, *bin_columns(values, first), values.min(axis=1), values.max(axis=1))
 
 
 def test_few_values_have_bins_of_their_own():
@@ -200,7 +201,8 @@ def test_columns_that_thresholds_tell_apart(sources, forms, expected):
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.standard_normal((3, 300)).astype(np.float32)
-COLUMNS = Columns(VALUES, np.arange(3), *bin_columns(VALUES, np.array([0, 2])), VALUES.min(axis=1), VALUES.max(axis=1))
+BINNED = np.array([0, 2])
+COLUMNS = Columns(VALUES, np.arange(3), BINNED, *bin_columns(VALUES, BINNED), VALUES.min(axis=1), VALUES.max(axis=1))
 WEIGHTS = RNG.uniform(0.5, 2, 300)
 
 
