@@ -130,7 +130,8 @@ def solve_on_workers(client: Any, learners: Iterator[Any]) -> Iterator[Any]:
 
 def _solve(learner: Any) -> Any:
     """The regression of a region, on a worker."""
-    return learner._replace(n_jobs=threads_of_worker(learner.n_jobs)).solve()
+    solver = learner.solver
+    return learner._replace(solver=solver._replace(n_jobs=threads_of_worker(solver.n_jobs))).solve()
 
 
 class DaskWorkers:

@@ -23,7 +23,7 @@ from ..._native.array_types import Double, Indices, Mask
 from ..._rows.scaling import Scaling, no_scaling
 from ..._rows.weights import RowWeights, row_products
 from ..kernel_ridge.calibration import calibrated, every_class, log_losses
-from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, join_regions, kernel_terms, solve_here
+from ..kernel_ridge.fit import RegionLearner, Regressions, Solve, Solver, join_regions, kernel_terms, solve_here
 from ..kernel_ridge.length_scales import FEW_ROWS, Choice, normalised
 from ..kernel_ridge.regions import LARGEST_REGION, MOST_ROWS, divide, undivided
 from .boosting import Bag
@@ -336,9 +336,9 @@ class StackedRegression:
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
         folds = ridge_rows.folds if cross_fitted is None else np.full(len(X), -1)
+        solver = Solver("single", CACHE_BYTES, _N_LANDMARKS, _tolerance(choice.loss), _MAX_ITER, ridge_rows.n_jobs)
         self._learner = RegionLearner(X, RowWeights(len(X), ridge_rows.weights), ridge_rows.targets, folds,
-                                      ridge_rows.shuffled, units, choice.reg_lambda, shape, "single", CACHE_BYTES,
-                                      _N_LANDMARKS, _tolerance(choice.loss), _MAX_ITER, MOST_ROWS, ridge_rows.n_jobs)
+                                      ridge_rows.shuffled, MOST_ROWS, units, shape, choice.reg_lambda, solver)
         self._learned: dict[int, Regressions] = {}
 
     @property

@@ -78,9 +78,10 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
     folds = np.full(len(shuffled), ALL_ROWS)
     if is_class:
         folds[shuffled] = np.arange(len(shuffled)) * min(N_FOLDS, len(shuffled)) // len(shuffled)
-    learner = RegionLearner(rows.X, rows.weights, targets, folds, shuffled, units, reg_lambda, model.kernel,
-                            model.precision, model.cache_size * _MEGABYTE, model.n_landmarks, model.tol, model.max_iter,
-                            most_rows, model.n_jobs)
+    solver = Solver(model.precision, model.cache_size * _MEGABYTE, model.n_landmarks, model.tol, model.max_iter,
+                    model.n_jobs)
+    learner = RegionLearner(rows.X, rows.weights, targets, folds, shuffled, most_rows, units, model.kernel, reg_lambda,
+                            solver)
     parts = (learner.part(region) for region in division.regions if len(region.learned))
     learned = iter(solve(parts))
     regressions = join_regions([learner.in_all_rows(next(learned), region) if len(region.learned) else None
@@ -197,24 +198,30 @@ class Regressions(NamedTuple):
     residual: float
 
 
+class Solver(NamedTuple):
+    """How the systems of a regression are solved."""
+
+    precision: str
+    cache_bytes: int
+    n_landmarks: int
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+
+
 class RegionLearner(NamedTuple):
-    """Kernel ridge regressions of regions, with common length scales and lambda, and how their systems are solved."""
+    """Kernel ridge regressions of regions, with common length scales and lambda."""
 
     X: Any  # array of shape (n_samples, n_features) or RowBlocks
     weights: RowWeights
     targets: Double  # (n_outputs, n_samples)
     folds: Indices  # (n_samples,) that predictions leave out, 0, 1, ..; -1 of rows that are in none
     shuffled: Indices  # rows in random order
-    units: Scaling  # to the units of length scales
-    reg_lambda: float
-    kernel: str  # "exponential" or "gaussian"
-    precision: str
-    cache_bytes: int
-    n_landmarks: int
-    tol: float
-    max_iter: int
     most_rows: int  # that a region learns from, where no threshold divides them
-    n_jobs: int | None
+    units: Scaling  # to the units of length scales
+    kernel: str  # "exponential" or "gaussian"
+    reg_lambda: float
+    solver: Solver
     work: str = "kernel ridge"  # what listeners are told of
 
     def part(self, region: Region, work: str = "kernel ridge") -> "RegionLearner":
@@ -240,11 +247,12 @@ class RegionLearner(NamedTuple):
         dense = self._solve_dense()
         if dense is not None:
             return Regressions(rows, np.array([0, len(rows)]), dense[0], rows, dense[1], 1, 0.0)
-        matrix = KernelMatrix(self.X, self.units, self.kernel, self.weights, self.precision, self.cache_bytes,
-                              self.n_jobs)
+        solver = self.solver
+        matrix = KernelMatrix(self.X, self.units, self.kernel, self.weights, solver.precision, solver.cache_bytes,
+                              solver.n_jobs)
         systems = systems_of_folds(self.folds, self.reg_lambda)
         solutions = solve_systems(matrix, systems, self.targets, self.weights.each, self.folds,
-                                  np.sort(self.shuffled[: self.n_landmarks]), self.tol, self.max_iter, self.work)
+                                  np.sort(self.shuffled[: solver.n_landmarks]), solver.tol, solver.max_iter, self.work)
         return Regressions(rows, np.array([0, len(rows)]), solutions.coefficients[-1], rows,
                            solutions.out_of_fold(self.folds), solutions.n_iter, solutions.residual)
 
@@ -257,9 +265,10 @@ class RegionLearner(NamedTuple):
         n_systems = len(systems_of_folds(self.folds, self.reg_lambda)) * len(self.targets)
         is_cheaper = n_rows <= _FEW_DENSE or (
             n_systems >= _MANY_SYSTEMS and n_rows <= min(_ROWS_PER_SYSTEM * n_systems, _MOST_DENSE))
-        if not is_cheaper or self.precision != "single" or self.weights.has_zeros:
+        if not is_cheaper or self.solver.precision != "single" or self.weights.has_zeros:
             return None
-        few = ChoiceRows(self.units.take(self.X, np.arange(n_rows)), self.targets, self.weights.each, self.n_jobs)
+        X = self.units.take(self.X, np.arange(n_rows))
+        few = ChoiceRows(X, self.targets, self.weights.each, self.solver.n_jobs)
         regression = DenseRegression(few, self.kernel)
         if not regression.fit(Choice(np.ones(few.X.shape[1]), 1.0, self.reg_lambda)):
             return None

@@ -408,4 +408,4 @@ def test_systems_are_solved_further_than_the_errors_that_are_left(monkeypatch):
     error, of_noise = (math.sqrt(each.choice.loss) for each in made)
     assert error < 0.05 < 0.1 < of_noise
     assert made[0].regressions.residual <= 0.1 * error
-    assert made[1]._learner.tol == 0.01
+    assert made[1]._learner.solver.tol == 0.01
