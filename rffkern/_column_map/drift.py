@@ -210,7 +210,7 @@ def most_values(n_columns: int) -> int:
 def _of_column(statistics: "ColumnStatistics", total: float, unit: float, n_values: int) -> ColumnReference | None:
     missing = statistics.missing / total
     if statistics.levels is not None and len(statistics.levels.names):
-        return ColumnReference.of_levels(missing, statistics.levels.names, statistics.levels.weights.sum(axis=1), unit)
+        return ColumnReference.of_levels(missing, statistics.levels.names, statistics.levels.totals, unit)
     if statistics.kind in (CATEGORY, EMPTY) or not len(statistics.summary.values):
         return None
     return ColumnReference.of_numbers(missing, *statistics.range, *statistics.summary, n_values)

@@ -359,7 +359,7 @@ def _follow_folds(collector: StatisticsCollector, parameters: Parameters) -> boo
         if levels is not None and levels.has_targets and (
                 len(levels.names) > parameters["max_levels"] or (
                     parameters["min_level_rows"] == "auto" and _are_small_groups(levels, unit))):
-            totals = levels.weights.sum(axis=1)
+            totals = levels.totals
             repeated = totals >= _FEWEST_ROWS * unit
             alone = repeated & (np.count_nonzero(levels.weights, axis=1) == 1)
             if totals[alone].sum() > _SHARE_IN_ONE_FOLD * totals[repeated].sum():
@@ -448,7 +448,7 @@ def words_on_dropped(described: Sequence[Mapping[str, Any]], show: Callable[[Any
 
 def _reason_of_rare(levels: LevelStatistics, unit: float, max_levels: int) -> str:
     """Why a category of rare levels is dropped."""
-    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.weights.sum(axis=1).max()) > unit:
+    if len(levels.names) < _FEWEST_IDENTIFIERS or float(levels.totals.max()) > unit:
         return _RARE
     if sum(len(name.split()) for name in levels.names) < _WORDS_OF_TEXT * len(levels.names):
         return _IDENTIFIER
@@ -491,7 +491,7 @@ def _of_levels(levels: LevelStatistics, unit: float,
     than `_MOST_INDICATORS` all have target statistics.
     """
     max_levels, min_rows = parameters["max_levels"], parameters["min_level_rows"]
-    totals = levels.weights.sum(axis=1)
+    totals = levels.totals
     least_weight = (_MIN_LEVEL_ROWS if min_rows == "auto" else min_rows) * unit
     least_of_statistics = min(_FEWEST_ROWS * unit, least_weight)
     if min_rows == "auto" and _are_small_groups(levels, unit):
@@ -530,7 +530,7 @@ def _of_levels(levels: LevelStatistics, unit: float,
 
 def _are_small_groups(levels: LevelStatistics, unit: float) -> bool:
     """Whether levels have few rows each, as groups of repeated measurements have."""
-    totals = levels.weights.sum(axis=1)
+    totals = levels.totals
     n_groups, n_rows = int(np.count_nonzero(totals)), float(totals.sum()) / unit
     return levels.has_targets and n_groups > 1 and (
         _FEWEST_MEAN_ROWS * n_groups <= n_rows <= _MOST_MEAN_ROWS * n_groups)

@@ -130,6 +130,11 @@ class LevelStatistics(NamedTuple):
         """Whether the rows have targets."""
         return self.targets.shape[2] > 0
 
+    @property
+    def totals(self) -> Double:
+        """Weights of the levels in all folds."""
+        return self.weights.sum(axis=1)
+
 
 def level_digests(levels: Sequence[str]) -> NDArray[np.uint64]:
     """A hash of each level that is the same in all blocks of rows."""

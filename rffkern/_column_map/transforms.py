@@ -296,7 +296,7 @@ class Levels(NamedTuple):
     @classmethod
     def of(cls, statistics: LevelStatistics, smallest: float, most: int | None) -> Self:
         """Pool levels of less weight than `smallest`, and all but the `most` heaviest; of equal ones the first."""
-        totals = statistics.weights.sum(axis=1)
+        totals = statistics.totals
         own = totals >= smallest
         if most is not None and np.count_nonzero(own) > most:
             heaviest = np.argsort(np.where(own, -totals, np.inf), kind="stable")[:most]
