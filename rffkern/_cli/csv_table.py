@@ -511,8 +511,7 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     if column is not None:
         return None
     comma = " with a decimal comma" if decimal == "," else ""
-    unit = kind.format[1:] if kind.format[:1] in (".", ",") else ""
-    alone_or_in = f", alone or with {unit!r}" if unit else ""
+    alone_or_in = f", alone or with {kind.reading.unit!r}" if kind.reading.unit else ""
     date = {"dmy": "30/9/2019, ", "mdy": "9/30/2019, "}.get(kind.format, "2024-03-01 12:30") + kind.reading.date_order
     expected = {NUMERIC: f"expected a finite number{comma}{alone_or_in},", CATEGORY: "expected a value,"}.get(
         kind.kind, f"expected a date, such as 2024-03-01 or {date},")

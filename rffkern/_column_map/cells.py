@@ -67,6 +67,16 @@ class Reading(NamedTuple):
         """What comes first in dates, in words; "" where their texts say it, and for other cells."""
         return {"dmy": "with the day first", "mdy": "with the month first"}.get(self.format, "")
 
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of numbers."""
+        return "," if self.format.startswith(",") else "."
+
+    @property
+    def unit(self) -> str:
+        """The unit of numbers; "" where they have none."""
+        return self.format[1:] if self.format.startswith((".", ",")) else ""
+
 
 # --- single cells
 
@@ -574,7 +584,7 @@ def read_texts(texts: Sequence[str], reading: Reading) -> Double:
     for shape, places in by_shape(normal).items():
         same = [normal[k] for k in places]
         if reading.kind == NUMERIC and not (is_time or is_duration):
-            values[places] = _numbers_of(same, shape, reading.format)
+            values[places] = _numbers_of(same, shape, reading)
             continue
         found = (_CLOCK.fullmatch(shape) if is_time else _duration_of(shape) if is_duration
                  else _matches(shape, reading.format))
@@ -611,11 +621,10 @@ def parted_years(cells: Iterable[str], reading: Reading) -> tuple[str, int]:
     return last[after[-1]], FIRST_YEAR_OF_1900 + 1900 + after[-1]
 
 
-def _numbers_of(texts: list[str], shape: str, format_: str) -> Double:
-    """Numbers of texts of one shape; nan where they are none by the format."""
-    decimal, unit = format_[:1] or ".", format_[1:]
-    parts = _number_shape(shape)
-    if parts is not None and parts.unit in ("", unit) and _BODIES[decimal].fullmatch(parts.body):
+def _numbers_of(texts: list[str], shape: str, reading: Reading) -> Double:
+    """Numbers of texts of one shape; nan where they are none by the reading."""
+    parts, decimal = _number_shape(shape), reading.decimal
+    if parts is not None and parts.unit in ("", reading.unit) and _BODIES[decimal].fullmatch(parts.body):
         values = np.array(_numbers_of_shape(texts, parts, decimal))
         if ("," if decimal == "." else ".") in parts.body:
             leads = np.array([text[parts.start] == "0" for text in texts])

@@ -143,8 +143,8 @@ def of_texts(cells: Sequence[str], reading: Reading | None, name: str) -> RawCol
             raise InvalidInputError(f"{name} must be finite (below {LARGEST_VALUE:.2g} in magnitude) or missing, got "
                                     f"{odd[0]!r}")
         row = next(k for k, cell in enumerate(cells) if cell.strip() == odd[0].strip())
-        unit = reading.format[1:] if reading.format[:1] in (".", ",") else ""
-        expected = f"{reading.kind} values {f'alone or with {unit!r}' if unit else reading.date_order}".rstrip()
+        how = f"alone or with {reading.unit!r}" if reading.unit else reading.date_order
+        expected = f"{reading.kind} values {how}".rstrip()
         raise InvalidInputError(f"{name} must hold {expected}, as in training, got text such as {odd[0]!r} at row "
                                 f"{row}: None in its place counts as missing")
     if np.isnan(values).all():

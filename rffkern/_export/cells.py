@@ -300,7 +300,7 @@ def c_cells(mapping: RowMap, name: str, number: Any) -> str:
                 members.append(f".{member} = {{{len(each)}, {member}{j}}}")
         members.append(f".format = {c_text(reading.format)}")
         if column.kind == cells.NUMERIC and reading.format not in ("time", "duration"):
-            members += [f".decimal = '{reading.format[:1] or '.'}'", f".unit = {c_text(reading.format[1:])}"]
+            members += [f".decimal = '{reading.decimal}'", f".unit = {c_text(reading.unit)}"]
         if j in texts:
             form, first = texts[j]
             tables.append(_c_table("double", f"text{j}", map(number, form.numbers[1:].tolist())))

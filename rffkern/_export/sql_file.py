@@ -176,7 +176,7 @@ def cells_read(columns: Iterable[tuple[str, Column | FittedColumn]], shown: Call
             known = f"dates as DATE, TIMESTAMP, ISO text{order.get(reading.format, ' or 2024/3/31')}"
         elif reading.format in ("time", "duration"):
             known = "numbers of seconds"
-        elif reading.format[:1] == ",":
+        elif reading.decimal == ",":
             known = "numbers, and text with a decimal comma (without one, a point is a decimal point)"
         else:
             continue
@@ -253,14 +253,13 @@ def _numbers(readings: Mapping[int, Reading], others: Sequence[str]) -> Iterator
 
     Of a text the digits and marks alone are n; in s each digit is 0, and a group of thousands behind its mark is k.
     """
-    marks = {j: reading.format[:1] or "." for j, reading in readings.items()
-             if reading.format not in ("time", "duration")}
+    marks = {j: reading.decimal for j, reading in readings.items() if reading.format not in ("time", "duration")}
     others_of = {j: "." if decimal == "," else "," for j, decimal in marks.items()}
     unsigned = [f"{_unsigned(_trimmed(f'v{j}'))} AS u{j}" for j in readings]
     yield _stage("rff_unsigned", ["*", *unsigned, *(f"TRIM(t{j}, '()+- ') AS a{j}" for j in marks)], "rff_t")
     bodies, shapes = [], []
     for j, other in others_of.items():
-        units = [unit for unit in _cases(readings[j].format[1:]) if unit]
+        units = [unit for unit in _cases(readings[j].unit) if unit]
         cases = [f"WHEN substr(a{j}, length(a{j}) - {len(each) - 1}) = {_literal(each)} "
                  f"THEN substr(a{j}, 1, length(a{j}) - {len(each)})" for each in (*units, "%")]
         cases += [f"WHEN substr(a{j}, 1, {len(each)}) = {_literal(each)} THEN substr(a{j}, {len(each) + 1})"
