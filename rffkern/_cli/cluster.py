@@ -43,8 +43,8 @@ from .table import (
 )
 from .training_table import (
     MAX_DISTINCT,
-    MAX_INTEGER_LABELS,
     column_roles,
+    distinct_words,
     example_of_marks,
     refuse_dates,
     report_dropped,
@@ -303,9 +303,8 @@ def _target_of(client: Any, target: Any, name: str, has_labels: bool | None) -> 
     cells = np.concatenate(blocks)
     if has_labels:
         labels = to_labels(blocks, name)
-        words = list(dict.fromkeys(labels.tolist())) if labels.dtype.kind == "U" else []
-        if chosen and len(words) > MAX_INTEGER_LABELS:
-            refuse_dates(words, n_rows, name)
+        if chosen:
+            refuse_dates(distinct_words(labels), n_rows, name)
         return _Target(n_rows, True, np.dtype(object) if labels.dtype.kind == "U" else labels.dtype, "")
     format_ = target_format(cells)
     if cells.dtype.kind == "U":

@@ -257,10 +257,9 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
     read = _read_rows(table, roles, classify is not False, rejected, types)
-    X, labels = read.X, read.labels
-    has_labels, read_as = classify is True, ""
+    labels, has_labels, read_as = read.labels, classify is True, ""
     if classify is None:
-        has_labels, read_as = task_of(labels, len(X))
+        has_labels, read_as = task_of(labels, len(read.X))
     if has_labels:
         y = to_labels(labels, table.path)
     elif classify is False:
@@ -271,12 +270,23 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     if has_labels and table.header_guessed and table.columns is None and len(y) > 2 and (y[1:] != y[0]).all():
         raise InvalidInputError(f"{table.path}: row 1 may be column names: its label {str(y[0])!r} occurs in no other "
                                 "row; pass --header yes or --header no")
-    words = list(dict.fromkeys(y.tolist())) if y.dtype.kind == "U" and y.ndim == 1 else []
-    is_chosen = classify is None and y.dtype.kind in "iuf"  # few words leave no doubt
+    _check_distinct(table, roles.target, y, has_labels, classify is None, read_as)
+    if isinstance(read.X, np.memmap) and y.dtype.kind in "iuf":
+        y = _in_file(y)
+    names = [table.columns[j] for j in roles.features] if table.columns else None
+    return TrainingTable(read.X, y, names, read.columns, roles.features, has_labels, read.weights, read.times,
+                         read.groups, read.target_format).in_order()
+
+
+def _check_distinct(table: Table, target: int | None, y: NDArray[Any], has_labels: bool, decides: bool, read_as: str
+                    ) -> None:
+    """Refuse labels of one class or of a class for each row, and say what y is taken for, where it decides that."""
+    words = distinct_words(y)
+    is_chosen = decides and y.dtype.kind in "iuf"  # few words leave no doubt
     n_distinct = len(words or np.unique(y)) if has_labels or is_chosen else 0
-    name = "y" if roles.target is None else repr(table.columns[roles.target]) if table.columns \
-        else f"column {column_label(roles.target, None)}"
-    if classify is None and len(words) > MAX_INTEGER_LABELS:
+    name = "y" if target is None else repr(table.columns[target]) if table.columns \
+        else f"column {column_label(target, None)}"
+    if decides:
         refuse_dates(words, len(y), f"{table.path}: target {name}")
     if has_labels and n_distinct == 1 and y.ndim == 1 < len(y):
         advice = "" if y.dtype.kind == "U" else f"; to train a constant, pass --model {AUTOMATIC[1]}"
@@ -291,16 +301,16 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
         say(f"{table.path}: {(y == word).sum()} rows have the label {word!r}, which becomes a class; if it means that "
             "the label is missing, remove these rows")
     _remark_cases(y, words, table.path)
-    if isinstance(X, np.memmap) and y.dtype.kind in "iuf":
-        y = _in_file(y)
-    names = [table.columns[j] for j in roles.features] if table.columns else None
-    return TrainingTable(X, y, names, read.columns, roles.features, has_labels, read.weights, read.times, read.groups,
-                         read.target_format).in_order()
+
+
+def distinct_words(labels: NDArray[Any]) -> list[str]:
+    """The distinct labels that are text, in the order in which they come."""
+    return list(dict.fromkeys(labels.tolist())) if labels.dtype.kind == "U" and labels.ndim == 1 else []
 
 
 def refuse_dates(words: Sequence[str], n_rows: int, name: str) -> None:
     """Refuse a target of many dates, of which nobody asked to make classes."""
-    reading = infer_reading(words)
+    reading = infer_reading(words) if len(words) > MAX_INTEGER_LABELS else None
     if reading is not None and reading.kind == DATE:
         as_classes = "" if len(words) == n_rows else f"; if each date is a class, pass --model {AUTOMATIC[0]}"
         raise InvalidInputError(f"{name} has {len(words)} different dates, such as {words[0]!r}: {NUMBERS_OF_DATES}, "

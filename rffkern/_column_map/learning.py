@@ -501,12 +501,12 @@ def _of_levels(levels: LevelStatistics, unit: float,
             if len(groups.kept) * totals.sum() <= _MOST_INDICATORS * unit:
                 return groups, [learn_indicators(groups)], {}
             least_of_statistics = smallest  # for a single row tells of others of its group
+    if len(levels.names) <= max_levels or not levels.has_targets:
+        found = Levels.of(levels, least_weight, max_levels)
+        return found, [learn_indicators(found)] if len(found.shares()) > 1 else [], {}
     found = Levels.of(levels, least_weight, None)
     forms: list[Form] = []
     folds: dict[int, Double] = {}
-    if len(levels.names) <= max_levels or not levels.has_targets:
-        found = Levels.of(levels, least_weight, max_levels)
-        return found, [learn_indicators(found)] if len(found.shares()) > 1 else [], folds
     rare = totals < least_weight
     of_rare, of_repeated = totals[rare].sum(), totals[rare & (totals >= _FEWEST_ROWS * unit)].sum()
     if len(found.kept) <= max_levels and of_repeated < _SHARE_OF_REPEATED * totals.sum():

@@ -310,14 +310,14 @@ def _from_bytes(data: bytes, expected: Results, labels: Sequence[Any] | None = N
     Labels are those that the program has, where it gives them.
     """
     k, a, c, e = expected.widths
-    out = np.frombuffer(data).reshape(-1, k + a + 1 + c + e)
+    scores, answers, places, contributions, ends = np.split(
+        np.frombuffer(data).reshape(-1, k + a + 1 + c + e), np.cumsum([k, a, 1, c]), axis=1)
     classes = expected.classes
     if classes is not None and labels is not None:
         kind = type(classes.tolist()[0])  # int, float, str or bool: JavaScript has one number for two of these
         classes = np.array([kind(label) for label in labels], dtype=object)
-    return Results(out[:, :k], out[:, k : k + a], None if classes is None else classes[out[:, k + a].astype(int)],
-                   contributions=out[:, k + a + 1 : k + a + 1 + c] if c else None,
-                   ends=out[:, k + a + 1 + c :] if e else None)
+    return Results(scores, answers, None if classes is None else classes[places[:, 0].astype(int)],
+                   contributions=contributions if c else None, ends=ends if e else None)
 
 
 def run_onnx(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -> Results:
