@@ -87,15 +87,16 @@ class Description:
                     ("Attributes", [attribute.entry() for attribute in cls._attributes]))
         return filled(self._template, {
             "draws": lambda: "\n".join(_wrapped(f"Draws of `random_state`: {cls._draws}")),
-            "parameters": lambda: "\n\n".join(_section(title, entries) for title, entries in sections if entries)})
+            "parameters": lambda: "\n\n".join(_section(title, entries) for title, entries in sections if entries)}
+            | {name: note.__str__ for name, note in cls._notes.items()})
 
 
 def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     """Fill in the docstrings of a class and of its methods.
 
     In that of the class a line that holds only {parameters} is replaced by the sections of its parameters, the rare
-    ones apart, and of its attributes, and one that holds only {draws} by its `_draws`; in those of methods one that
-    holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in
+    ones apart, and of its attributes, {draws} by its `_draws`, and other names by its `_notes`; in those of methods one
+    that holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in
     `arguments`, and {fit} by the sections of a `fit`: its arguments, and what every `fit` returns and raises.  Of a
     method of a base the class gets a copy, with the arguments of this class.
     """

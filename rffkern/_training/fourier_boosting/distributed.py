@@ -474,16 +474,16 @@ class PartitionedRows:
         return self._losses_of([part.sums_after_unit_step() for part in self._parts])
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
-        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
+        """Sums of gradient and Hessian in each leaf."""
         return self._table.sum_over_rows("leaf_sums", columns, threshold_bins)
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
-        """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
+        """Sums of weights, columns and products of columns."""
         sums, size = self._table.sum_over_rows("moments", columns), len(columns)
         return float(sums[-1]), sums[size * size : -1], sums[: size * size].reshape(size, size)
 
     def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
-        """Products of the gradient with some columns, (n_outputs, n_columns), and sums of the gradient."""
+        """Products of the gradient with columns, and its sums."""
         sums = self._table.sum_over_rows("gradient_products", columns)
         return sums[:, :-1].copy(), sums[:, -1]
 

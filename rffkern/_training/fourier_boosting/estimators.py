@@ -64,6 +64,15 @@ class _FourierBoosting(Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
+    _notes = {"more_memory": """\
+An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
+the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
+11,500 rows:
+
+    kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
+
+and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
+8,000), and the model holds 1.2 to 1.6 times as much."""}
     _rare_parameters = ("power", "monotone_constraints", "interaction_constraints", "max_samples", "warm_start",
                         "max_seconds")
     _auto_forms = "standard", "rank"
@@ -305,14 +314,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
-    the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
-    11,500 rows:
-
-        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
-
-    and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
-    8,000), and the model holds 1.2 to 1.6 times as much.
+    {more_memory}
 
     Examples
     --------
@@ -380,14 +382,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
-    the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
-    11,500 rows:
-
-        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
-
-    and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
-    8,000), and the model holds 1.2 to 1.6 times as much.
+    {more_memory}
 
     Examples
     --------

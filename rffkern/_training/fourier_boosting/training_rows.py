@@ -349,21 +349,21 @@ class LocalRows:
         return losses
 
     def leaf_sums(self, columns: Indices, threshold_bins: Indices) -> Double:
-        """Sums of gradient and Hessian over the training rows in each leaf of a tree, (2, n_leaves, n_outputs)."""
+        """Sums of gradient and Hessian in each leaf."""
         sums = np.empty((len(self.scores), 1 << len(columns), 2))
         boosting.leaf_sums(self.bins, columns, threshold_bins, self.gradient, self.hessian, self.n_train,
                            np.empty(self.n_train, dtype=np.uint16), sums, self.n_threads)
         return np.ascontiguousarray(sums.T)
 
     def moments(self, columns: Indices) -> tuple[float, Double, Double]:
-        """Sum of the weights of training rows, and weighted sums and products of some columns (lower triangle)."""
+        """Sums of weights, columns and products of columns."""
         gram, sums = np.empty((len(columns), len(columns))), np.empty((1, len(columns)))
         boosting.column_gram(self.columns, columns, self.weight, self.n_train, gram, self.n_threads)
         boosting.column_products(self.columns, columns, self.weight[None], self.n_train, sums, self.n_threads)
         return self.totals[0], sums[0], gram
 
     def gradient_products(self, columns: Indices) -> tuple[Double, Double]:
-        """Products of the gradient with some columns, (n_outputs, n_columns), and sums of the gradient."""
+        """Products of the gradient with columns, and its sums."""
         products = np.empty((len(self.gradient), len(columns)))
         boosting.column_products(self.columns, columns, self.gradient, self.n_train, products, self.n_threads)
         return products, self.gradient[:, : self.n_train].sum(axis=1, dtype=np.float64)

@@ -124,6 +124,9 @@ class _Landmarks(_Boosted):
     """What those with landmarks have in common."""
 
     _draws = _LANDMARK_DRAWS
+    _notes = {"letters": """\
+of a landmark, m rows in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where
+there are several samples and 0 else, and b = max(2^20, 2048 d) numbers in a block:"""}
 
     n_estimators_: int
 
@@ -248,8 +251,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), T rounds, K cosines
-    of a landmark, m rows in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where
-    there are several samples and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+    {letters}
 
         array:  n (u d + u + (9 + 2 u) k) + u m (2 K + 2) + 8 s + 24 T k K d
         blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 2)) + (8 + u) b + 2 u min(n, 2^17) + 24 T k K d
@@ -372,8 +374,7 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, T rounds, K cosines
-    of a landmark, m rows in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where
-    there are several samples and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+    {letters}
 
         array:  n (u d + 2 u + (16 + u) k) + u m (2 K + 2) + 16 s + 24 T k K d
         blocks: n (u + 8 k + 4) + m ((8 + u) d + u (2 K + 3)) + max(8 n k, (8 + u) b + u min(n, 2^17)) + 24 T k K d
@@ -446,8 +447,7 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     Notes
     -----
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), T rounds, K cosines
-    of a landmark, m rows in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where
-    there are several samples and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+    {letters}
 
         array:  n (u d + 2 u + (9 + u) k) + u m (2 K + 2) + 8 s + 24 T k K d
         blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 2 u min(n, 2^17) + 24 T k K d
