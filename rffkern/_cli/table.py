@@ -22,8 +22,8 @@ from .._column_map.cells import (
     padded_number,
     parted_years,
     read_column,
+    remark_of_text,
     settled,
-    units_of_text,
     words_among_values,
 )
 from .._native.array_types import NDArray
@@ -237,9 +237,8 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
             say(f"{path}: column {column_label(columns[k], names)} has years of two digits, such as that of {cell}, "
                 f"which is read as {year}: 69 to 99 are of 1900, others of 2000; if earlier ones are meant, write "
                 "years of four digits")
-        if reading == Reading() and (units := units_of_text(cells[k])):
-            say(f"{path}: column {column_label(columns[k], names)} has numbers with several units ({', '.join(units)})"
-                ", which are read as categories: to have numbers, write all of them in one unit")
+        if reading == Reading() and (remark := remark_of_text(cells[k])):
+            say(f"{path}: column {column_label(columns[k], names)} {remark}")
         elif reading == Reading() and types[k].nullable:
             remark_words(cells[k], columns[k], names, path)
         if reading.kind == NUMERIC and types[k].nullable:

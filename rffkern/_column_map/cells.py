@@ -224,6 +224,9 @@ _BODIES = {
     ".": re.compile(r"(?:0+|0{1,3}(?:,000)+|0{1,3}(?:[ ']000)+|0{1,2}(?:,00)+,000)(?:\.0*)?|\.0+"),
     ",": re.compile(r"(?:0+|0{1,3}(?:\.000)+|0{1,3}(?:[ ']000)+)(?:,0*)?|,0+")}
 _NOT_UNITS = frozenset(("e", "st", "nd", "rd", "th", "am", "pm"))
+# Numbers that are text because of what stands beside them.
+_NUMBER_IN_TEXT = re.compile(
+    rf"([<>≤≥~]?(?:{_CURRENCY})?) ?(?:[0.,][0., ']*[0.,]|0) ?((?:[^\W\d_]|[/+*])[^0]{{0,19}}|)")
 # Letters that also mean thousands or more, in which 1.2k is more than 900.
 _MULTIPLES = frozenset(("k", "m", "b", "g", "t", "bn", "mn", "mio", "mrd", "tsd", "cr"))
 
@@ -250,7 +253,8 @@ def _number_shape(shape: str) -> _NumberShape | None:
             found["exponent"] and found["after"] == "%"):
         return None
     stop = found.end("exponent") if found["exponent"] else found.end("body")
-    return _NumberShape(found.start("body"), stop, bool(found["open"]) or signs == ["-"],
+    is_price = found["minus"] and found["body"][-1] in ",."  # 5,- is 5 without cents
+    return _NumberShape(found.start("body"), stop, bool(found["open"]) or (signs == ["-"] and not is_price),
                         0.01 if found["after"] == "%" else 1.0, units[0] if units else "", found["body"])
 
 
@@ -287,6 +291,9 @@ def _unit_of(shapes: Mapping[str, int]) -> str:
 
 # --- dates
 
+# Months, quarters, halves and weeks, which are no dates.
+_PERIOD = re.compile(r"(?:0?[1-9]|1[0-2])[-/](?:19|20)\d\d|(?:19|20)\d\d(?:/(?:0?[1-9]|1[0-2])|m[01]\d|-?w[0-5]\d"
+                     r"|[-/ ]?[qh][1-4])|(?:[qh][1-4]|[1-4][qh])[-/ ]?(?:\d\d)?\d\d", re.IGNORECASE | re.ASCII)
 _MONTHS = {name: month for month, names in enumerate((
     "january jan januar jänner janvier janv enero ene gennaio gen", "february feb februar février févr fév febrero "
     "febbraio", "march mar märz mär mrz mars marzo", "april apr avril avr abril abr aprile", "may mai mayo maggio mag",
@@ -482,24 +489,38 @@ def _inferred(texts: _Texts, dates: str | None, decimal: str) -> Reading | None:
     return best
 
 
+def remark_of_text(cells: Sequence[str]) -> str:
+    """What a column of text has that is read as categories, and how to have its values; "" where nothing shows."""
+    if units := units_of_text(cells):
+        return (f"has numbers with units or other text ({', '.join(units)}), which are read as categories: to have "
+                "numbers, write them alone, all in one unit")
+    texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
+    periods = [k for k, text in enumerate(texts.texts) if _PERIOD.fullmatch(text)]
+    if not periods or texts.counts[periods].sum() < (1 - _SHARE_OF_TEXT) * texts.n_cells:
+        return ""
+    return (f"has months, quarters or weeks such as {texts.texts[periods[0]]!r}, which are read as categories: to have "
+            "dates, write the first day of each, such as 2024-07-01")
+
+
 def units_of_text(cells: Sequence[str]) -> list[str]:
     """The units of cells that are numbers, but text because they have several; as 5K and 2M, or 3 kg and 7 lb.
 
-    Empty where the column has few values, which may be sizes or classes, and where many units, or rare ones, are
-    letters of codes, as 12a and 14b.
+    Or because of other text beside them, as in $522/mo and <0.5.  Empty where the column has few values, which may be
+    sizes or classes, and where many units, or rare ones, are letters of codes, as 12a and 14b.
     """
     texts = _Texts(cells)
     if len(texts.texts) <= _FEW_VALUES:
         return []
-    parsed = [(_number_shape(shape), int(texts.counts[places].sum()))
-              for shape, places in by_shape(normal_texts(texts.texts)).items()]
     counts: Counter[str] = Counter()
-    for shape, count in parsed:
-        if shape is not None:
-            counts[shape.unit] += count
+    for shape, places in by_shape(normal_texts(texts.texts)).items():
+        number, marked = _number_shape(shape), _NUMBER_IN_TEXT.fullmatch(shape)
+        unit = number.unit if number else f"{marked[1]}{marked[2]}" if marked else "st"
+        if unit not in _NOT_UNITS:
+            counts[unit] += int(texts.counts[places].sum())
     common = [unit for unit, count in counts.items() if count >= _SHARE_OF_UNIT * texts.n_cells]
     are_numbers = counts.total() >= (1 - _SHARE_OF_TEXT) * texts.n_cells
-    return sorted(filter(None, counts)) if are_numbers and 1 < len(common) <= len(counts) <= _MOST_UNITS else []
+    return sorted(filter(None, counts)) if are_numbers and any(common) and len(common) <= len(counts) <= _MOST_UNITS \
+        else []
 
 
 def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:

@@ -48,8 +48,8 @@ from .cells import (
     padded_number,
     parted_years,
     read_column,
+    remark_of_text,
     settled,
-    units_of_text,
     words_among_values,
 )
 
@@ -361,9 +361,8 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
         if isinstance(each, list):
             if j not in known and reading is not None:
                 report_reading(reading, text, next(filter(None, map(str.strip, each)), ""))
-                if reading == Reading() and (units := units_of_text(each)):
-                    warn(f"{text} has numbers with several units ({', '.join(units)}), which are read as categories: "
-                         "to have numbers, write all of them in one unit", ColumnWarning)
+                if reading == Reading() and (remark := remark_of_text(each)):
+                    warn(f"{text} {remark}", ColumnWarning)
                 elif reading == Reading():
                     report_words(each, text)
                 cell, year = parted_years(each, reading) if reading.kind == DATE else ("", 0)

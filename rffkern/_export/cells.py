@@ -168,7 +168,8 @@ function parts_of(found) {
         || not_units.has(units[0]) || (part.exponent && part.after === "%")) return null;
     const places = found.indices.groups;
     return { start: places.body[0], stop: (places.exponent || places.body)[1], body: part.body, unit: units[0] || "",
-        negative: Boolean(part.open) || signs[0] === "-", percent: part.after === "%" };
+        negative: Boolean(part.open) || (signs[0] === "-" && !(part.minus && ",.".includes(part.body.at(-1)))),
+        percent: part.after === "%" };
 }
 
 function duration_of(text, shape) {

@@ -374,7 +374,7 @@ static int rff_read_marked_number(rff_span text, const rff_column *column, doubl
     word.n -= is_closed;
     if (word.n > at && word.chars[word.n - 1] == '-') {
         n_signs++;
-        negative = 1;
+        negative = word.chars[stop - 1] != ',' && word.chars[stop - 1] != '.'; /* 5,- is 5 without cents */
         word.n--;
     }
     if (is_open != is_closed || n_signs + is_open > 1) return 0;

@@ -303,11 +303,13 @@ def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form)
 
 def test_numbers_of_several_units_are_said(command, folder):
     (folder / "t.csv").write_text("volume,x,y\n" + "".join(
-        f"{k}.25{'M' if k % 3 else 'K'},{k % 7},{'up' if k % 2 else 'down'}\n" for k in range(60)))
-    code, _, errors = command("fit", "t.csv", "-o", "p.npz")
+        f"{k}.25{'M' if k % 3 else 'K'},2024-Q{k % 4 + 1},{'up' if k % 2 else 'down'}\n" for k in range(60)))
+    code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--set", "n_estimators=5")
     assert code == 0
-    assert ("t.csv: column 0 (volume) has numbers with several units (k, m), which are read as categories: to have "
-            "numbers, write all of them in one unit\n") in errors
+    assert ("t.csv: column 1 (x) has months, quarters or weeks such as '2024-Q1', which are read as categories: to "
+            "have dates, write the first day of each, such as 2024-07-01\n") in errors
+    assert ("t.csv: column 0 (volume) has numbers with units or other text (k, m), which are read as categories: "
+            "to have numbers, write them alone, all in one unit\n") in errors
 
 
 @pytest.mark.parametrize(("words", "said", "option"), [

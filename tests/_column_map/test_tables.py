@@ -103,7 +103,8 @@ def test_years_of_two_digits_that_may_be_of_another_century_are_warned_of(years,
 @pytest.mark.parametrize(("form", "units"), [
     (["{}.25K", "{}.5M"], ["k", "m"]), (["{}.25K", "{}"], ["k"]), (["{} kg", "{} lb", "{}kg"], ["kg", "lb"]),
     (["{}a", "{}b", "{}c", "{}d", "{}e", "{}"], []), (["{}"] * 21 + ["{}a", "{}b", "{}c"], []),
-    (["x{}"], []), (["{} kg"], None)])
+    (["x{}"], []), (["{} kg"], None), (["${}/mo"], ["$/mo"]), (["{} sq ft"], ["sq ft"]), (["{}", "<{}"], ["<"]),
+    (["{}st"], []), (["{}-a"], []), (["CUST-{}"], [])])
 def test_numbers_of_several_units_are_warned_of(form, units):
     """They are categories; letters of codes are no units."""
     cells = [form[k % len(form)].format(k) for k in range(120)]
@@ -112,8 +113,29 @@ def test_numbers_of_several_units_are_warned_of(form, units):
         (column,) = read_table({"volume": cells}).columns
     assert column.kind == ("numeric" if units is None else "category")
     assert [str(each.message) for each in found] == ([] if not units else [
-        f"column 'volume' of X has numbers with several units ({', '.join(units)}), which are read as categories: to "
-        "have numbers, write all of them in one unit"])
+        f"column 'volume' of X has numbers with units or other text ({', '.join(units)}), which are read as "
+        "categories: to have numbers, write them alone, all in one unit"])
+
+
+@pytest.mark.parametrize("form", [
+    "{month}/{year}", "{month:02d}-{year}", "{year}/{month}", "{year}-Q{part}", "{year}Q{part}", "Q{part} {year}",
+    "{part}Q24", "{year}H1", "{year}M{month:02d}", "{year}-W{month:02d}"])
+def test_months_and_quarters_are_warned_of(form):
+    cells = [form.format(month=month, year=year, part=(month + 2) // 3)
+             for year in (2019, 2024) for month in range(1, 13)]
+    with pytest.warns(ColumnWarning) as found:
+        (column,) = read_table({"when": [*cells, None]}).columns
+    assert column.kind == "category"
+    assert [str(each.message) for each in found] == [
+        f"column 'when' of X has months, quarters or weeks such as {cells[0]!r}, which are read as categories: to have "
+        "dates, write the first day of each, such as 2024-07-01"]
+
+
+@pytest.mark.parametrize(("cells", "values"), [
+    (["5,-", "7,50", "7,50-"], [5, 7.5, -7.5]), (["5.-", "7.50-", "(7.5)"], [5, -7.5, -7.5]), (["5-", "7"], [-5, 7])])
+def test_prices_without_cents_are_positive(cells, values):
+    (column,) = read_table({"price": cells}).columns
+    assert column.values.tolist() == values
 
 
 @pytest.mark.parametrize(("form", "what", "words"), [

@@ -247,7 +247,8 @@ def _left_alone():
     }
     for name, cells in groups.items():
         repeated = [cells[k % len(cells)] for k in range(ROWS)]
-        yield Column(f"category of {name}", repeated, "category", [cell.strip() for cell in repeated])
+        remark = "months, quarters or weeks" if name in ("quarters", "month and year", "ISO weeks") else ""
+        yield Column(f"category of {name}", repeated, "category", [cell.strip() for cell in repeated], remark)
     for name, base, word, kind in (("numbers", [f"{value:.2f}" for value in _NUMBERS], "unknown", "numeric"),
                                    ("dates", [f"{moment:%Y-%m-%d}" for moment in _MOMENTS], "soon", "date")):
         cells, values = list(base), list(_NUMBERS if kind == "numeric" else _seconds(None))
