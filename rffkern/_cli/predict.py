@@ -142,8 +142,9 @@ def _check_outputs(arguments: argparse.Namespace, written: str | None, on_cluste
     output = arguments.output
     if output is not None and not on_cluster:
         stream = is_stream(output)
-        if not output.endswith((".csv", ".npy", *ARROW_ENDINGS)) and not stream:
-            raise UsageError(f"the name of OUT must end in .csv, .npy, .parquet, .feather or .arrow, got {output!r}")
+        if not output.endswith((".csv", ".csv.gz", ".npy", *ARROW_ENDINGS)) and not stream:
+            raise UsageError("the name of OUT must end in .csv, .csv.gz, .npy, .parquet, .feather or .arrow, got "
+                             f"{output!r}")
         if output.endswith((".npy", *ARROW_ENDINGS)) and stream:
             raise UsageError(f"a {os.path.splitext(output)[1]} must be a file, because part of it is written last; "
                              f"{output!r} is a pipe or a device")

@@ -1,8 +1,10 @@
 """The files that `rffkern predict` writes: text, a NumPy array, or a table of Parquet or Arrow."""
 
 import contextlib
+import itertools
 import math
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -44,7 +46,7 @@ def make_writer(path: str | None, model: Any, wanted: Wanted, table: Table, kept
                for what, end in (("reason", ""), ("contribution", to))]
     header = _header(model, wanted, [*covering, *reasons], kept_names)
     if path is None or not path.endswith(ARROW_ENDINGS):
-        return CsvWriter(header)
+        return CsvWriter(header, path is not None and path.endswith(".gz"))
     pyarrow = import_pyarrow()
     predicted = getattr(model, "classes_", np.empty(0)).dtype
     n_proba = len(model.classes_) if wanted.proba else 0
@@ -106,6 +108,7 @@ class CsvWriter(NamedTuple):
     """Text under a header: a line for each row, with kept columns first, then predictions, then probabilities."""
 
     header: list[str]
+    is_gzip: bool = False
     keeps_text: bool = True
 
     def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]],
@@ -118,8 +121,10 @@ class CsvWriter(NamedTuple):
 
     def write(self, file: BinaryIO, blocks: Iterable[bytes]) -> None:
         """Write a header, and the blocks as they come."""
-        file.write(_lines([[_cell(name)] for name in self.header]))
-        file.writelines(blocks)
+        texts = itertools.chain([_lines([[_cell(name)] for name in self.header])], blocks)
+        gzip = zlib.compressobj(wbits=31)
+        file.writelines(map(gzip.compress, texts) if self.is_gzip else texts)
+        file.write(gzip.flush() if self.is_gzip else b"")
 
 
 def _lines(columns: Sequence[Iterable[str]]) -> bytes:

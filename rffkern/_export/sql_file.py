@@ -285,8 +285,8 @@ def _numbers(readings: Mapping[int, Reading], others: Sequence[str]) -> Iterator
                       f"AND ({tail} = '' OR RTRIM({tail}, '0') = '{decimal}') "
                       f"AND ({groups} NOT LIKE 'k%' OR ({n_first} BETWEEN 1 AND 3 AND n{j} NOT LIKE '0%'))")
             scale = f"CASE WHEN substr(a{j}, length(a{j})) = '%' THEN 'e-2' ELSE '' END"
-            sign = (f"CASE WHEN t{j} LIKE '(%' OR t{j} LIKE '%-%' AND substr(t{j}, length(t{j}) - 1) NOT IN (',-', '.-') "
-                    "THEN -1e0 ELSE 1e0 END")
+            sign = (f"CASE WHEN t{j} LIKE '(%' OR t{j} LIKE '%-%' AND substr(t{j}, length(t{j}) - 1) NOT IN "
+                    "(',-', '.-') THEN -1e0 ELSE 1e0 END")
             digits = _replaced(f"n{j}", {others_of[j]: "", decimal: "."})
             cases.append(f"WHEN {is_one} THEN {sign} * CAST({digits} || {scale} AS double precision)")
         values.append(f"CASE {' '.join(cases)} END AS x{j}")

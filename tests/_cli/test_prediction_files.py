@@ -1,5 +1,6 @@
 """Predictions in Parquet and Arrow files, names of columns, rounding, and messages as JSON."""
 
+import gzip
 import json
 import os
 
@@ -97,11 +98,20 @@ def test_an_error_leaves_no_file(folder, table, typed, ending):
 def test_a_table_needs_a_file(command, folder):
     code, _, errors = command("predict", "m.npz", "test.csv", "-o", "out.xlsx")
     assert code == 2
-    assert "the name of OUT must end in .csv, .npy, .parquet, .feather or .arrow, got 'out.xlsx'" in errors
+    assert "the name of OUT must end in .csv, .csv.gz, .npy, .parquet, .feather or .arrow, got 'out.xlsx'" in errors
     os.mkfifo(folder / "pipe.parquet")
     code, _, errors = command("predict", "m.npz", "test.csv", "-o", "pipe.parquet")
     assert code == 2
     assert "a .parquet must be a file, because part of it is written last" in errors
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_text_may_be_compressed(command, folder, jobs):
+    for out in ("plain.csv", "o.csv.gz", "again.csv.gz"):
+        code, _, errors = command("predict", "m.npz", "test.csv", "-o", out, "--jobs", jobs)
+        assert code == 0, errors
+    assert gzip.decompress((folder / "o.csv.gz").read_bytes()) == (folder / "plain.csv").read_bytes()
+    assert (folder / "o.csv.gz").read_bytes() == (folder / "again.csv.gz").read_bytes()
 
 
 def test_names_without_blanks(command, folder, table):
