@@ -258,8 +258,8 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain an array X")
     predict.add_argument("-o", "--output", metavar="OUT",
-                         help=".csv, .csv.gz, .npy, .parquet, .feather or .arrow file, written whole or not at all; a pipe "
-                              "or device gets .csv, block by block (default: -, which is stdout)")
+                         help=".csv, .csv.gz, .npy, .parquet, .feather or .arrow file, written whole or not at all; a "
+                              "pipe or device gets .csv, block by block (default: -, which is stdout)")
     predict.add_argument("--proba", action="store_true",
                          help="write class probabilities too (to a .npy: the probabilities only)")
     predict.add_argument("--interval", type=_coverage, metavar="COVERAGE",
