@@ -67,7 +67,8 @@ class Loss(NamedTuple):
         parameters = np.broadcast_to(self.parameters, len(values))
         if self.link == "log":
             mean = float(row_products(values[0], weights) / weights.sum())
-            return np.log([max(mean, 1e-6)]), parameters.astype(np.float32)
+            # Where all are 0 nothing is left to learn: so small a mean ends the first round.
+            return np.log([max(mean, 1e-6) if mean else 1e-30]), parameters.astype(np.float32)
         if self.facts.start == "mean":
             intercept = row_products(values, weights) / weights.sum()
         else:
