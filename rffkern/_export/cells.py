@@ -105,6 +105,9 @@ function value_of(column, cell) {
 // The values of a row: an array of cells in the order of columns, or an object that has them by name.
 function read_row(cells) {
     const by_place = Array.isArray(cells) || ArrayBuffer.isView(cells), x = new Float64Array($n_values);
+    if (by_place && cells.length !== raw_columns.length) {
+        throw new RangeError("expected a row of " + raw_columns.length + " columns, got " + cells.length);
+    }
     raw_columns.forEach((column, j) => {
         if (!by_place && column.kind !== "unused" && !(columns[j] in cells)) {
             throw new RangeError("the row has no column " + JSON.stringify(columns[j]));

@@ -47,7 +47,10 @@ _JS_ROW_OF_CELLS = """an array of {} cells, or an
 // object that has them by name: text, numbers, booleans or Date, and null, NaN or empty text where missing"""
 _JS_NUMBERS = """
 function numbers_of(row) {
-    if (Array.isArray(row) || ArrayBuffer.isView(row)) return row;
+    if (Array.isArray(row) || ArrayBuffer.isView(row)) {
+        if (row.length === columns.length) return row;
+        throw new RangeError("expected a row of " + columns.length + " columns, got " + row.length);
+    }
     return columns.map((name) => {
         if (!(name in row)) throw new RangeError("the row has no column " + JSON.stringify(name));
         return row[name] ?? NaN;
@@ -128,7 +131,6 @@ def js_file(function: Function, wasm: bytes = b"") -> str:
     labels, mapping, words = function.answer.labels, function.cells, words_of(function, "fill")
     if function.mapping is not None and any(column.kind == EMPTY for column in function.mapping.columns):
         mapping = function.mapping  # rows may have text in columns without use
-    of_numbers = "x" if function.names is None else "numbers_of(x)"
     program = ("" if wasm else scores_of(function, "fill", "", "")) + answers_of(function, "fill", "fill", "")
     program = with_helpers(program, without=("larger", "smaller"))  # which JavaScript has
     for pattern, by in _TRANSLATIONS:
@@ -138,7 +140,7 @@ def js_file(function: Function, wasm: bytes = b"") -> str:
             Template(_JS_OF_WASM_FUNCTION).substitute(function=name) for name in _functions_of_rows(function)) + program
     words |= {
         "columns": js_text(function.column_names()), "classes": _js_labels(labels),
-        "x": of_numbers if mapping is None else "read_row(x)",
+        "x": "numbers_of(x)" if mapping is None else "read_row(x)",
         "row": f"an array of {function.n_columns} numbers" + ("" if function.names is None else " or an object by name")
         + ("" if function.mapping is None else ", NaN where missing")
         if mapping is None else _JS_ROW_OF_CELLS.format(function.n_columns)}
@@ -149,7 +151,7 @@ def js_file(function: Function, wasm: bytes = b"") -> str:
             name="predict_interval" if each == "interval" else each, said=said, size=size, function=each, result=result)
     if function.contributions:
         tail += f"export const base_values = {json.dumps(function.contributions.base_values.tolist())};\n"
-    reader = js_cells(mapping) if mapping is not None else "" if function.names is None else _JS_NUMBERS
+    reader = js_cells(mapping) if mapping is not None else _JS_NUMBERS
     return (Template(_JS_HEAD).substitute(words) + program + reader + Template(tail).substitute(words))
 
 

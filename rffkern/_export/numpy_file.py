@@ -36,6 +36,14 @@ def _array(dtype, shape, text):
 
 
 columns = {columns}
+
+
+def _checked(X):
+    """Rows of an array, which have all columns."""
+    if X.ndim != 2 or X.shape[1] != len(columns):
+        raise ValueError(f"expected rows of {{len(columns)}} columns, got an array of shape {{X.shape}}")
+    return X
+
 '''
 
 # What a part adds to the scores.
@@ -120,7 +128,7 @@ def _read(X):
     """Values of rows of cells: of a data frame or dicts by name, else of an array or a list of rows."""
     named = _by_name(X)
     by_name = named is not None
-    cells = named if by_name else np.asarray(X, dtype=object)
+    cells = named if by_name else _checked(np.asarray(X, dtype=object))
     n_rows = len(cells[columns[_used[0]]] if by_name and _used else X)
     x = np.full((n_rows, {n_values}), np.nan)
     for j, (name, (reading, levels, other)) in enumerate(zip(columns, _readings)):
@@ -175,7 +183,7 @@ def _read(X):
     """Rows of numbers: of a data frame or dicts by name, else of an array; columns without use are not read."""
     named = _by_name(X)
     by_name = named is not None
-    cells = named if by_name else np.asarray(X, dtype={dtype})
+    cells = named if by_name else _checked(np.asarray(X, dtype={dtype}))
     x = np.full((len(cells[columns[_used[0]]] if by_name and _used else X), len(columns)), np.nan)
     for j in _used:
         column = np.asarray(cells[columns[j]] if by_name else cells[:, j])
@@ -261,7 +269,7 @@ def _lines(function: Function) -> Iterator[str]:
         yield from _mapped(function.mapping)
     rows = "X" if function.mapping is None else "_mapped(X)"
     yield ('\n\ndef scores(X):\n    """Scores, shape (n_rows, ' f'{function.intercept.size})."""\n'
-           f"    X = {'_read(X)' if is_read else 'np.asarray(X, dtype=np.float64)'}\n"
+           f"    X = {'_read(X)' if is_read else '_checked(np.asarray(X, dtype=np.float64))'}\n"
            f"    z, h = {rows}, intercept\n")
     if function.bounds is not None:
         yield f"    z = {write(CLIP, _WRITER, z='z', lower='lower', upper='upper')}\n"

@@ -60,6 +60,10 @@ def test_numpy_takes_rows_by_name_and_no_text_for_a_column(case, tmp_path):
         module.scores(rows[0])
     with pytest.raises(KeyError):
         module.scores([{}])
+    short = [[*row.values()][:-1] for row in rows]
+    with pytest.raises(ValueError, match=rf"^expected rows of {len(X)} columns, got an array of shape "
+                                         rf"\({len(rows)}, {len(X) - 1}\)$"):
+        module.scores(short)
 
 
 def test_numpy_takes_data_frames(tmp_path):
@@ -118,14 +122,16 @@ def test_javascript_finds_numbers_by_name_and_reads_no_column_without_use(tmp_pa
         rows = X.to_dict("records")
         (tmp_path / "run.mjs").write_text(
             'import { scores } from "./m.mjs";\n'
-            f"const rows = {json.dumps(rows)};\nlet said;\ntry {{ scores({{ b: 1 }}); }} "
+            f"const rows = {json.dumps(rows)};\nlet said, short;\ntry {{ scores({{ b: 1 }}); }} "
             "catch (error) { said = error.message; }\nconst of = (row) => scores(row)[0];\n"
-            "console.log(JSON.stringify([rows.map(of), rows.map((row) => of(Object.values(row))), said]));\n")
+            "try { scores([1]); } catch (error) { short = error.message; }\n"
+            "console.log(JSON.stringify([rows.map(of), rows.map((row) => of(Object.values(row))), said, short]));\n")
         done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
-        by_name, by_place, said = json.loads(done.stdout)
+        by_name, by_place, said, short = json.loads(done.stdout)
         np.testing.assert_allclose(by_name, model.decision_function(X), rtol=1e-12)
         assert by_place == by_name
         assert said == 'the row has no column "a"'
+        assert short == f"expected a row of {len(names)} columns, got 1"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
