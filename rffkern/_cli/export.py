@@ -7,7 +7,7 @@ import os
 from .._estimator.base import fitted_map_of
 from .._export import TARGETS
 from .._export.engines import Results, Rows
-from .._export.export import export, options_for
+from .._export.export import content_of, options_for
 from .._export.receipts import receipt
 from .._export.sql_file import cells_read
 from .._files.atomic_file import atomic_write, is_stream
@@ -33,13 +33,14 @@ def run(arguments: argparse.Namespace) -> None:
     if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
         say(f"{arguments.output}: the file has the format {arguments.to}; a better name is {stem}{suffixes[0]}")
     model = load(arguments.model) if arguments.data is None else load_predictor(arguments.model, arguments.threads)
-    rows_and_results = None if arguments.data is None else read_rows(
-        arguments, model, arguments.to, arguments.explain)
-    try:
-        export(model, output_path(arguments.output), to=arguments.to, interval=arguments.interval,
-               explain=arguments.explain, **options)
+    try:  # before the rows are read, which may take long
+        content = content_of(model, arguments.to, arguments.interval, arguments.explain, **options)
     except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
+    rows_and_results = None if arguments.data is None else read_rows(
+        arguments, model, arguments.to, arguments.explain)
+    with atomic_write(output_path(arguments.output)) as file:
+        file.write(content)
     if arguments.to == "sql" and (fitted := fitted_map_of(model)) is not None:
         for note in cells_read(zip(fitted.column_names(), fitted.columns, strict=True)):
             say(f"{arguments.output}: reads {note}")

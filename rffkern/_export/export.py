@@ -52,12 +52,20 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     OSError
         If the file cannot be written.
     """
-    options = options_for(to, name=name, precision=precision, table=table, key=key, compiler=compiler)
     try:
         target = os.fsdecode(path)
     except TypeError as error:
         raise InvalidTypeError(f"path must be the name of a file (str, bytes or os.PathLike), got "
                                f"{type(path).__name__}") from error
+    content = content_of(model, to, interval, explain, name=name, precision=precision, table=table, key=key,
+                         compiler=compiler)
+    with atomic_write(target) as file:
+        file.write(content)
+
+
+def content_of(model: Any, to: str, interval: float | None, explain: bool, **given: str | None) -> bytes:
+    """What `export` writes."""
+    options = options_for(to, **given)
     check_choice("explain", explain, (True, False))
     if explain and to not in EXPLAINED:
         raise InvalidInputError(f"explain is an option of the targets {', '.join(map(repr, EXPLAINED))}, got to={to!r}")
@@ -65,8 +73,7 @@ def export(model: Any, path: str | bytes | os.PathLike[Any], *, to: Target, name
     if options.get("precision") == "single":
         check_single(getattr(model, "expansion_", model))
     content = getattr(import_module(f"{__package__}.{TARGETS[to].module}"), f"{to}_file")(program, **options)
-    with atomic_write(target) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+    return content.encode() if isinstance(content, str) else bytes(content)
 
 
 if export.__doc__:  # `python -OO` takes it away

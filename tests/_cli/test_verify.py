@@ -166,3 +166,15 @@ def test_failures_are_one_clear_line(arguments, code, words, exported, command):
     found, _, said = command(*arguments)
     assert found == code
     assert words in said
+
+
+def test_what_cannot_be_exported_is_said_before_rows_are_read(command, folder, monkeypatch):
+    def read(*arguments):
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr("rffkern._cli.export.read_rows", read)
+    monkeypatch.setattr("rffkern._export.sql_file._MOST_COLUMNS", 2)
+    code, _, errors = command("export", "m.npz", "-o", "m.sql", "--to", "sql", "--verify", "test.csv")
+    assert code == 65
+    assert "m.npz: a SELECT would need more than 2 columns for a model of 3 features" in errors
+    assert not (folder / "m.sql").exists()
