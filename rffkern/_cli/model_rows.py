@@ -17,6 +17,7 @@ from ..errors import InvalidInputError
 from .open_table import input_files, open_files
 from .output import Progress, UsageError, open_rejected, say
 from .table import (
+    LINES_ABOVE,
     ROW_1_IS_DATA,
     UNKNOWN,
     Block,
@@ -91,8 +92,10 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
 
 
 def _header_advice(table: Table, model: Any) -> str:
-    """What to do where the first row may be data: it has no name of the model."""
+    """What to do where the first row may be a title, or data: it has no name of the model."""
     columns = table.columns or ()
+    if len(columns) == 1:
+        return LINES_ABOVE
     is_guess = table.header_guessed and not {*as_written(getattr(model, "feature_names_in_", ()), columns)} & {*columns}
     return ROW_1_IS_DATA if is_guess else ""
 

@@ -138,7 +138,7 @@ def column_index(table: Table, text: str) -> int:
         index = table.n_columns
     if -table.n_columns <= index < table.n_columns:
         return index % table.n_columns
-    above = "; if lines stand above the column names, remove them" if table.columns and table.n_columns == 1 else ""
+    above = LINES_ABOVE if table.columns and table.n_columns == 1 else ""
     known = f"an index from 0 to {table.n_columns - 1}"
     if table.columns:
         known = f"one of {shortened(list(map(repr, table.columns)))}"
@@ -180,6 +180,7 @@ def as_written(names: Iterable[str], columns: Sequence[str]) -> list[str]:
             for name, text in ((name, name.strip()) for name in names)]
 
 
+LINES_ABOVE = "; if lines stand above the column names, remove them"
 ROW_1_IS_DATA = "; if row 1 is data, pass --header no"
 
 

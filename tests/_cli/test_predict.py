@@ -262,6 +262,14 @@ def test_missing_columns_that_the_model_does_not_use(command, folder, none, opti
     assert (code, "column 'number' of the model is missing, and 1 more" in errors) == (65, True)
 
 
+def test_lines_above_the_names_are_to_be_removed(command, folder):
+    """A title of one cell is taken for the names; that row 1 could be data was no help."""
+    (folder / "titled.csv").write_text("Report of May\n" + (folder / "test.csv").read_text())
+    code, _, errors = command("predict", "m.npz", "titled.csv")
+    assert code == 65
+    assert "got 'Report of May'; if lines stand above the column names, remove them [rffkern help E65]\n" in errors
+
+
 def test_rows_without_column_names_say_how_to_read_them(command, folder, table):
     """Words in the first row above numbers are taken for names."""
     advice = "; if row 1 is data, pass --header no [rffkern help E65]\n"
