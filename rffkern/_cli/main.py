@@ -47,7 +47,9 @@ def _run(argv: Sequence[str] | None, log: contextlib.ExitStack) -> int:
     try:
         try:
             parser = make_parser()
-            arguments = parser.parse_args(argv)
+            given = sys.argv[1:] if argv is None else argv
+            # argparse takes away an argument --, also where it is the value of an option.
+            arguments = parser.parse_args([f"{each}," if each == "--missing=--" else each for each in given])
         finally:  # --help ends here
             sys.stdout.flush()
         if arguments.command is None:

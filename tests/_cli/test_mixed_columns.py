@@ -313,7 +313,8 @@ def test_numbers_of_several_units_are_said(command, folder):
 
 
 @pytest.mark.parametrize(("words", "said", "option"), [
-    (["-"], "'-'", "--missing=-"), (["not known", "-"], "'-', 'not known'", "--missing='-,not known'")])
+    (["-"], "'-'", "--missing=-"), (["--"], "'--'", "--missing=--"),
+    (["not known", "-"], "'-', 'not known'", "--missing='-,not known'")])
 def test_words_that_make_a_category_of_numbers_are_said(command, folder, words, said, option):
     (folder / "t.csv").write_text("price,x,y\n" + "".join(
         f"{words[k // 4 % len(words)] if k % 4 == 0 else k / 4},{k % 7},{'up' if k % 2 else 'down'}\n"
