@@ -411,13 +411,16 @@ def _shift(column: FittedColumn, reference: ColumnReference, counts: ColumnCount
         rows = shares[:others] * n_training * (1 - reference.missing)
         many = np.setdiff1d(np.arange(others), few)
         of_many, of_fewest = shares[many].sum(), shares[many[rows[many] < _FEWEST_OF_A_BIN + 0.5]].sum()
+        of_fewest *= of_fewest < of_many  # of one or two levels alone this says nothing
         shares[many] *= 1 - of_fewest / of_many if of_many else 1.0
         shares[others] += of_fewest + shares[few].sum()
         found[others] += found[few].sum()
         shares[few] = found[few] = 0.0
         if _tells_rare(column, reference):
             shares = np.append(shares, reference.rare or 0.0)
-            shares[others] = max(0.0, shares[others] - shares[-1])
+            # Fewer new levels than expected are no shift: rows may be those of training, or all groups known.
+            new = min(shares[-1], found[-1] / max(found.sum(), 1.0))
+            shares[others], shares[-1] = max(0.0, shares[others] - new), new
     expected = np.append(shares * (1 - reference.missing), reference.missing)
     shift = _stability(expected, np.append(found, float(counts.bins[-1])), n_training)
     if counts.grams is not None and column.text is not None and counts.grams.any():

@@ -290,3 +290,15 @@ def test_other_groups_than_those_of_training_are_found(rng, n_rows, missing):
     for n, least, most in ((220, 0.0, 0.1), (440, 0.1, np.inf)):
         assert least <= fitted.drift(drawn(rng.integers(n, size=400)))["columns"][0]["shift"] <= most
     assert fitted.drift(drawn(rng.integers(220, 440, size=400)))["columns"][0]["shift"] > 1
+
+
+@pytest.mark.parametrize("n_of_first", [0, 10])
+def test_training_rows_do_not_differ_from_training(rng, n_of_first):
+    """New rows of so many groups would show new ones, but these have none; one level of ten rows says little."""
+    groups = np.array(["first"] * n_of_first + [f"group {k}" for k in rng.permutation(90 - n_of_first) // 1.6])
+    X = {"group": groups, "x": rng.standard_normal(90)}
+    effects = dict(zip(np.unique(groups), rng.standard_normal(90), strict=False))
+    y = np.array([*map(effects.get, groups)]) + 0.1 * X["x"]
+    model = FourierBoostingRegressor(20, random_state=0).fit(X, y)
+    assert model.drift(X)["largest_shift"] < 0.2
+    assert model.drift(X | {"group": np.array([f"other {k}" for k in range(90)])})["largest_shift"] > 0.5
