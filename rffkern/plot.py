@@ -113,8 +113,7 @@ def dependence(model: Any, X: Any, column: str | int | Sequence[str | int], *, a
 
     Parameters
     ----------
-    model : fitted classifier or regressor
-    X : array or table of shape (n_samples, n_features)
+    {rows}
     column : str or int, or two of them
         Names or indices.  For one column, thin lines are single rows, where there is one response; ticks at the bottom
         are values of X.  For two, shades are the response, of several the most likely, or the quantile in the middle.
@@ -195,8 +194,7 @@ def waterfall(model: Any, X: Any, row: int = 0, *, output: int | None = None, ba
 
     Parameters
     ----------
-    model : fitted classifier or regressor
-    X : array or table of shape (n_samples, n_features)
+    {rows}
     row : int, default 0
         Index of a row of X.
     output : int, default None
@@ -258,8 +256,7 @@ def summary(model: Any, X: Any, *, output: int | None = None, background: Any = 
 
     Parameters
     ----------
-    model : fitted classifier or regressor
-    X : array or table of shape (n_samples, n_features)
+    {rows}
         Of more than 200 rows these are shown evenly spaced.
     output : int, default None
         Of several outputs the one to show: the index of a class, target or quantile.  None for that of the class that
@@ -311,8 +308,7 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    model : fitted classifier or regressor
-    X : array or table of shape (n_samples, n_features)
+    {rows}
     y : array of shape (n_samples,)
         Labels, targets, or several targets, of which the first is shown.
     {ax}
@@ -348,8 +344,7 @@ def interval_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    model : fitted classifier or regressor
-    X : array or table of shape (n_samples, n_features)
+    {rows}
     y : array of shape (n_samples,), or (n_samples, n_targets)
         Labels or targets; over several targets the share is a mean.
     {ax}
@@ -413,8 +408,7 @@ def decision_boundary(model: Any, X: Any, y: Any = None, columns: Sequence[str |
 
     Parameters
     ----------
-    model : fitted classifier or regressor
-    X : array or table of shape (n_samples, n_features)
+    {rows}
         Two numeric columns of it span the plot.  Others are at their median, or at their most frequent value.
     y : array of shape (n_samples,), default None
         Labels or targets, which colour the rows.
@@ -488,6 +482,8 @@ def _middle(values: Double, is_level: bool) -> float:
 
 # What all plots have in common.
 _SECTIONS = {
+    "rows": """model : fitted classifier or regressor
+X : array or table of shape (n_samples, n_features)""",
     "ax": """ax : matplotlib axes, default None
     Those of a new figure.
 

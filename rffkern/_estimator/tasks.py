@@ -210,6 +210,8 @@ class Predictor(Model):
 class Classifier(Predictor):
     """Base of classifiers: labels of any sortable type, one output for two classes and one per class for more."""
 
+    _unseen_rows = "`predict_set`"
+
     class_weight: Any
     classes_: NDArray[Any]
 
@@ -412,6 +414,7 @@ class Regressor(Predictor):
     """Base of regressors: one real target, or several as the columns of y."""
 
     _has_labels = False
+    _unseen_rows = "`predict_interval`"
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""

@@ -87,18 +87,19 @@ class Description:
                     ("Attributes", [attribute.entry() for attribute in cls._attributes]))
         return filled(self._template, {
             "draws": lambda: "\n".join(_wrapped(f"Draws of `random_state`: {cls._draws}")),
-            "parameters": lambda: "\n\n".join(_section(title, entries) for title, entries in sections if entries)}
-            | {name: note.__str__ for name, note in cls._notes.items()})
+            "unseen_rows": lambda: f"{cls._unseen_rows} needs rows that the model was not trained on: call "
+                                   "`conformalize` before.",
+            "parameters": lambda: "\n\n".join(_section(title, entries) for title, entries in sections if entries)})
 
 
 def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     """Fill in the docstrings of a class and of its methods.
 
     In that of the class a line that holds only {parameters} is replaced by the sections of its parameters, the rare
-    ones apart, and of its attributes, {draws} by its `_draws`, and other names by its `_notes`; in those of methods one
-    that holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of the class or in
-    `arguments`, and {fit} by the sections of a `fit`: its arguments, and what every `fit` returns and raises.  Of a
-    method of a base the class gets a copy, with the arguments of this class.
+    ones apart, and of its attributes, {draws} by its `_draws`, and {unseen_rows} by what needs `conformalize`; in those
+    of methods one that holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of
+    the class or in `arguments`, and {fit} by the sections of a `fit`: its arguments, and what every `fit` returns and
+    raises.  Of a method of a base the class gets a copy, with the arguments of this class.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}

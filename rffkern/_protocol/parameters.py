@@ -29,7 +29,7 @@ class Parametrised:
     _rare_parameters: ClassVar[tuple[str, ...]] = ()  # names of those in the section "Other Parameters"
     _attributes: ClassVar[tuple[Attribute, ...]] = ()
     _draws: ClassVar[str] = ""  # of random numbers, in their order
-    _notes: ClassVar[dict[str, str]] = {}  # lines of docstrings of several classes
+    _unseen_rows: ClassVar[str] = ""  # the method that needs `conformalize`
     _arguments: ClassVar[dict[str, Attribute]] = {}  # of methods, where the class has a description of its own
 
     def __init_subclass__(cls) -> None:

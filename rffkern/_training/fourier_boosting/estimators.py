@@ -64,15 +64,7 @@ class _FourierBoosting(Model):
     _fitted_curves = ("train_loss_", "eval_loss_", "feature_importances_", "bag_counts_", "term_rounds_",
                       "_kernel_ridge_report")
     _arguments = ARGUMENTS
-    _notes = {"more_memory": """\
-An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
-the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
-11,500 rows:
 
-    kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
-
-and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
-8,000), and the model holds 1.2 to 1.6 times as much."""}
     _rare_parameters = ("power", "monotone_constraints", "interaction_constraints", "max_samples", "warm_start",
                         "max_seconds")
     _auto_forms = "standard", "rank"
@@ -314,7 +306,14 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    {more_memory}
+    An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
+    the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
+    11,500 rows:
+
+        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
+
+    and a model with it holds 8 n (d + k).  For more rows, R is the number of training rows of the largest region (about
+    8,000), and the model holds 1.2 to 1.6 times as much.
 
     Examples
     --------
@@ -375,14 +374,14 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
 
     Notes
     -----
-    Peak memory of `fit` in bytes, X itself not counted, with n the number of rows, those of `eval_set` included, d the
-    columns after mapping, e those that are binned for trees (d without a map; with one, one for each raw column), k
-    the targets, M the bags, t those that are trained at the same time, and m the smaller one of `max_samples` and n:
+    Peak memory of `fit` beside X, in bytes and the letters of `FourierBoostingClassifier`, with k the targets:
 
         array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
         blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
-    {more_memory}
+    A map takes what it takes there, and kernel ridge regression:
+
+        kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2
 
     Examples
     --------

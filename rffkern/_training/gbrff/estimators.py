@@ -124,9 +124,7 @@ class _Landmarks(_Boosted):
     """What those with landmarks have in common."""
 
     _draws = _LANDMARK_DRAWS
-    _notes = {"letters": """\
-of a landmark, m rows in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where
-there are several samples and 0 else, and b = max(2^20, 2048 d) numbers in a block:"""}
+
 
     n_estimators_: int
 
@@ -147,7 +145,7 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
     (L. Gautheron et al., Landmark-based Ensemble Learning with Random Fourier Features and Gradient Boosting, ECML
     2020, Algorithm 3).  More than two classes are learned one against the rest, all in the same rounds.
 
-    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
@@ -244,26 +242,23 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     Random Fourier Features and Gradient Boosting, ECML 2020, Algorithm 2).  More than two classes are learned one
     against the rest, all in the same rounds.
 
-    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), T rounds, K cosines
-    {letters}
+    Peak memory of `fit` beside X, in bytes and the letters of `GBRFF2Classifier`, with K cosines of a landmark:
 
         array:  n (u d + u + (9 + 2 u) k) + u m (2 K + 2) + 8 s + 24 T k K d
         blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 2)) + (8 + u) b + 2 u min(n, 2^17) + 24 T k K d
 
-    Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
-    The time of a landmark's descent does not depend on the number of features.
+    Sample weights and streamed rows take what they do there.  The time of a landmark's descent does not depend on the
+    number of features.
 
-    Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
-    overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss
-    is below 1e-30; rounds learn on at most `max_samples` rows; columns are standardised; for K <= n_features the
-    descent is over the K phases of the landmark, which reach every landmark.  The gradient of the landmark has omega_j
-    inside the sum over j, where the paper prints it outside; this and other errata: docs/errata.md#gbrff1-and-gbrff2.
+    Departures from the printed algorithm are those of `GBRFF2Classifier`; for K <= n_features the descent is also over
+    the K phases of the landmark, which reach every landmark.  The gradient of the landmark has omega_j inside the sum
+    over j, where the paper prints it outside; this and other errata: docs/errata.md#gbrff1-and-gbrff2.
     `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from
     repetition by rounding alone, which the descents of landmarks magnify.  n in the formula of q_j is the sum of the
     weights, so that their unit matters: with weights of mean 1 beta means what it does without any.
@@ -367,14 +362,15 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
     which calls beta c).  Targets are learned in units of their standard deviation; several are learned one by one, all
     in the same rounds.
 
-    `predict_interval` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, T rounds, K cosines
-    {letters}
+    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, T rounds, K cosines of a landmark, m rows
+    in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where there are several samples
+    and 0 else, and b = max(2^20, 2048 d) numbers in a block:
 
         array:  n (u d + 2 u + (16 + u) k) + u m (2 K + 2) + 16 s + 24 T k K d
         blocks: n (u + 8 k + 4) + m ((8 + u) d + u (2 K + 3)) + max(8 n k, (8 + u) b + u min(n, 2^17)) + 24 T k K d
@@ -440,19 +436,18 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
     so that P(y = +1 | x) = (1 + H) / 2, held to [0, 1].  More than two classes are learned one against the rest, all in
     the same rounds.
 
-    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), T rounds, K cosines
-    {letters}
+    Peak memory of `fit` beside X, in bytes and the letters of `GBRFFRegressor`, with k = 1 for two classes:
 
         array:  n (u d + 2 u + (9 + u) k) + u m (2 K + 2) + 8 s + 24 T k K d
         blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 2 u min(n, 2^17) + 24 T k K d
 
-    Sample weights take n (8 + u) more.  `RowBlocks` and `numpy.memmap` are read by blocks: packed anew in every pass.
+    Sample weights take n (8 + u) more.
 
     Departures from the printed algorithm are those of `GBRFFRegressor`; docs/errata.md#gbrff has the errata.
 

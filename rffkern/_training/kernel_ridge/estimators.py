@@ -206,12 +206,8 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
         array:  n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
         blocks: n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
 
-    Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
-    and all take n (20 d + 60) more.  Length scales that are chosen take up to
-    6000 (u (2 d + 300) + 600 k) + min(C, 2^27) + 2^26 before that.
-    The model takes 8 n (d + k), with regions 1.1 to 1.6 times as much.
-    An iteration takes n^2 (2 d + 16) operations for the kernels that are not kept, and
-    12 n^2 k for products with them; there are some ten to some hundred iterations, more for small lambda and tol.
+    Regions, length scales that are chosen, the model and an iteration take what `KernelRidgeRegressor` says, but for
+    products with the kernels: 12 n^2 k operations.
 
     {draws}
 

@@ -144,7 +144,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
     as Prior, AISTATS 2019).  With more than two classes y_l y_i is 1 within a class and -1 otherwise, and there is a
     linear SVM for each class against the rest.
 
-    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 

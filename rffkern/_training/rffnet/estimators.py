@@ -299,7 +299,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
     mini-batch steps on beta and lambda in turn, with Adam's moments.  Targets are learned in units of their
     standard deviation; several targets share features and relevances.
 
-    `predict_interval` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
@@ -421,16 +421,11 @@ class RFFNetRegressor(_RFFNet, Regressor):
 class RFFNetClassifier(_RFFNet, Classifier):
     """Kernel logistic regression on random Fourier features, with a learned relevance of each column.
 
-    The scores are f(x) = constant + sum over k of beta_k sqrt(2 / s) cos(omega_k . (lambda * x) + phi_k).  The
-    omega_k are drawn from the spectral density of a kernel; lambda, the relevances, multiply the columns of x.
-    These are random features of that kernel with a length scale 1 / lambda_j per column (automatic relevance
-    determination).  Two classes have one score and the loss ln(1 + exp(-y f)), y in {-1, +1}; more classes have one
-    score each and the multinomial logistic loss, and their probabilities are the softmax of the scores.  Training
-    minimises the mean loss plus mu |beta|^2 over beta and lambda by Algorithm 1 of M. P. Otto and R. Izbicki,
-    RFFNet: Scalable and interpretable kernel methods via Random Fourier Features, 2022: mini-batch steps on beta
-    and lambda in turn, with Adam's moments.
+    The scores f(x) are the functions that `RFFNetRegressor` describes, with its features, relevances and training.
+    Two classes have one score and the loss ln(1 + exp(-y f)), y in {-1, +1}; more classes have one score each and the
+    multinomial logistic loss, and their probabilities are the softmax of the scores.
 
-    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 

@@ -203,7 +203,7 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
     base learners, and differ in coefficients alone: a round adds up to two base learners on one set of basis vectors,
     those along which the targets together have the largest gradients.
 
-    `predict_interval` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
@@ -283,7 +283,7 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
     learned one against the rest, on the same base learners; their probabilities are in proportion to exp(score).
 
-    `predict_set` needs rows that the model was not trained on: call `conformalize` before.
+    {unseen_rows}
 
     {parameters}
 
