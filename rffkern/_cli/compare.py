@@ -21,7 +21,7 @@ from .._estimator.metrics import ASCENDING, class_shares, label_codes
 from .._estimator.registry import AUTOMATIC, FAMILIES
 from .._files.model_files import dumps
 from .._native import solvers
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Indices
 from .._rows.weights import check_weights
 from .._training.kernel_ridge.calibration import log_losses
 from ..errors import RFFKernError
@@ -192,7 +192,7 @@ def _ridge(X: Double, y: Double, weights: Double) -> tuple[Double, Double, Doubl
     return center, offsets, coefficients
 
 
-def _logistic(X: Double, codes: NDArray[np.intp], n_classes: int, weights: Double) -> Double:
+def _logistic(X: Double, codes: Indices, n_classes: int, weights: Double) -> Double:
     """Coefficients of the softmax and, in the last row, intercepts: least log loss with a ridge."""
     with_one = np.column_stack([X, np.ones(len(X))])
 

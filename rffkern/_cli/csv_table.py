@@ -29,7 +29,7 @@ from .._column_map.cells import (
 )
 from .._column_map.tables import has_large_integers
 from .._estimator.registry import AUTOMATIC
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Mask
 from .._native.scoring import read_numbers
 from .._protocol.arguments import truncated
 from .._rows.validation import LARGEST_VALUE
@@ -399,7 +399,7 @@ def _without_quotes(texts: list[str]) -> list[str]:
     return [text.replace('"', "") for text in texts] if '"' in "".join(texts) else texts
 
 
-def _usable(X: Double | None, nullable: NDArray[np.bool_]) -> Double | None:
+def _usable(X: Double | None, nullable: Mask) -> Double | None:
     """The numbers, or None if one is too large, or missing where it must not be."""
     if X is None:
         return None

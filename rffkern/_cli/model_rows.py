@@ -11,7 +11,7 @@ from .._column_map.cells import CATEGORY, EMPTY, NUMERIC, Reading, boolean_level
 from .._column_map.tables import RawColumn, RawTable, category, concatenated, rows_of
 from .._estimator.base import fitted_map_of
 from .._files.model_files import load
-from .._native.array_types import NDArray
+from .._native.array_types import Mask, NDArray
 from .._rows.validation import written_otherwise
 from ..errors import InvalidInputError
 from .open_table import input_files, open_files
@@ -226,7 +226,7 @@ def read_labelled(model: Any, table: Table, target: int | None, arguments: argpa
         return X, y, int(missing.sum()), rejected.n_rows
 
 
-def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def written_as(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], Mask]:
     """Labels of a table as those of a model are written, and which are missing."""
     missing = labels == "" if labels.dtype.kind == "U" else np.isnan(labels) if labels.dtype.kind == "f" \
         else np.zeros(len(labels), dtype=bool)

@@ -214,14 +214,16 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
     readings = settled([infer_reading([cell for cell in each if cell.strip() not in types[k].words]
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     for k, reading in zip(cells, readings, strict=True):
+        label = column_label(columns[k], names)
+        column = f"{path}: column {label}"
         if types[k].is_target:
-            refuse_dates_as_numbers(cells[k], reading, f"{path}: target {column_label(columns[k], names)}")
+            refuse_dates_as_numbers(cells[k], reading, f"{path}: target {label}")
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
             marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
             (value,), odd = read_column([marked], types[k].reading)
             if marked and not odd and decimal == ".":
-                say(f"{path}: target {column_label(columns[k], names)}: {marked!r} is read as {value:.15g}")
+                say(f"{path}: target {label}: {marked!r} is read as {value:.15g}")
             continue
         if reading is None:
             continue
@@ -231,17 +233,19 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
                               odd=reading.words)
         if reading.ambiguous:
             shown = next(filter(None, map(str.strip, cells[k])))
-            say(f"{path}: column {column_label(columns[k], names)} has dates such as {shown}, in which day and month "
-                f"could be exchanged: read {reading.date_order}; --dates dmy or --dates mdy settles it")
+            say(f"{column} has dates such as {shown}, in which day and month could be exchanged: read "
+                f"{reading.date_order}; --dates dmy or --dates mdy settles it")
         cell, year = parted_years(cells[k], reading) if reading.kind == DATE else ("", 0)
         if cell:
-            say(f"{path}: column {column_label(columns[k], names)} has years of two digits, such as that of {cell}, "
-                f"which is read as {year}: 69 to 99 are of 1900, others of 2000; if earlier ones are meant, write "
-                "years of four digits")
+            say(f"{column} has years of two digits, such as that of {cell}, which is read as {year}: 69 to 99 are of "
+                "1900, others of 2000; if earlier ones are meant, write years of four digits")
         if reading == Reading() and (remark := remark_of_text(cells[k])):
-            say(f"{path}: column {column_label(columns[k], names)} {remark}")
-        elif reading == Reading() and types[k].nullable:
-            remark_words(cells[k], columns[k], names, path)
+            say(f"{column} {remark}")
+        elif reading == Reading() and types[k].nullable:  # words that may mean missing
+            what, odd = words_among_values(cells[k])
+            if odd:
+                say(f"{column} has {what}, but is read as a category because of {', '.join(map(repr, odd))}: if that "
+                    f"means missing, pass --missing={shlex.quote(','.join(odd))}")
         if reading.kind == NUMERIC and types[k].nullable:
             remark_codes(cells[k], columns[k], names, path)
     with_comma = [k for k in cells if types[k].kind == NUMERIC and types[k].format.startswith(",")]
@@ -268,13 +272,6 @@ def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None,
         say(f"{path}: column {column_label(column, names)} has numbers with leading zeros, such as {code}, which are "
             f"read as numbers; if they are codes, pass --categorical {name}")
 
-
-def remark_words(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:
-    """Say that a column of numbers or dates is read as a category because of few words, which may mean missing."""
-    what, words = words_among_values(cells)
-    if words:
-        say(f"{path}: column {column_label(column, names)} has {what}, but is read as a category because of "
-            f"{', '.join(map(repr, words))}: if that means missing, pass --missing={shlex.quote(','.join(words))}")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Mask, NDArray
 from .._rows.validation import LARGEST_VALUE
 
 NUMERIC, CATEGORY, DATE, EMPTY = "numeric", "category", "date", "empty"
@@ -379,7 +379,7 @@ def _seconds_of_shape(texts: list[str], found: "re.Match[str]") -> Double:
 
 
 def _clock_of_shape(characters: NDArray[np.uint32], found: "re.Match[str]"
-                    ) -> tuple[NDArray[np.int64], Double, NDArray[np.bool_]]:
+                    ) -> tuple[NDArray[np.int64], Double, Mask]:
     """Seconds of the time of day, less the time zone, their fraction, and whether there is such a time."""
     hour, minute, second = (_field(characters, found, name) for name in ("hour", "minute", "second"))
     groups = found.re.groupindex

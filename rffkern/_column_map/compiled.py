@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import Double, NDArray, Real
+from .._native.array_types import Double, Indices, NDArray, Real
 from .._rows.threads import check_n_threads
 from .._rows.validation import LARGEST_FLOAT32, LARGEST_VALUE
 from .cells import EMPTY, NUMERIC
@@ -53,10 +53,10 @@ class Values(NamedTuple):
 class FormArrays(NamedTuple):
     """Forms of columns as compiled code reads them, whose values are numbers, seconds or indices of levels."""
 
-    starts: NDArray[np.intp]  # (n_columns + 1,) the first output of each column, or value
-    kinds: NDArray[np.intp]  # (n_outputs,) those of forms.h
+    starts: Indices  # (n_columns + 1,) the first output of each column, or value
+    kinds: Indices  # (n_outputs,) those of forms.h
     numbers: NDArray[np.float64]  # (n_outputs, 6) what a missing value becomes, divisor, a, b, c, d
-    n_knots: NDArray[np.intp]  # (n_outputs,)
+    n_knots: Indices  # (n_outputs,)
     knots: NDArray[np.float64]  # of all ranks and tables, one after the other
     heights: NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Indices, Mask
 from .._rows.row_blocks import evenly_spaced, take_rows
 from .._rows.weights import RowWeights
 from ..errors import InvalidInputError
@@ -249,7 +249,7 @@ class ColumnCounts(NamedTuple):
     n_counted: int  # some of these, of which the other counts are
     n_missing: int
     n_outside: int  # values outside the range of training
-    bins: NDArray[np.intp]  # (n_bins + 1,) rows by bin, those without a value last
+    bins: Indices  # (n_bins + 1,) rows by bin, those without a value last
     new: Mapping[str, int]  # rows by level that training had not
     grams: Double | None = None  # (n_bins,) of texts: shares of their n-grams by bin, summed over some texts
 
@@ -316,7 +316,7 @@ def _counted(column: FittedColumn, reference: ColumnReference, raw: RawColumn, n
     return ColumnCounts(len(raw.values), len(raw.values), n_missing, 0, bins, new, grams)
 
 
-def _counted_grams(form: TextForm, n_texts: float, levels: Sequence[str], codes: NDArray[np.intp]) -> Double:
+def _counted_grams(form: TextForm, n_texts: float, levels: Sequence[str], codes: Indices) -> Double:
     """Shares of n-grams by bin, summed over some of the texts of these codes."""
     some = codes[:: max(1, len(codes) // max(_FEWEST_TEXTS, len(codes) // _TEXTS_OF_ONE))]
     texts, n_of_text = np.unique(some, return_counts=True)
@@ -327,7 +327,7 @@ def _counted_grams(form: TextForm, n_texts: float, levels: Sequence[str], codes:
     return np.bincount(bin_of_bucket[found.buckets], shares, N_QUANTILES).astype(np.float64)
 
 
-def _have_few_rows(reference: ColumnReference, n_training: int) -> NDArray[np.bool_]:
+def _have_few_rows(reference: ColumnReference, n_training: int) -> Mask:
     """For each level of a reference, whether as many rows of training had it as say little of how many will."""
     rows = np.array(reference.shares[:-1]) * n_training * (1 - reference.missing)
     return rows < _FEWEST_OF_A_BIN - 0.5
@@ -350,7 +350,7 @@ def _levels_of_two_rows(column: FittedColumn, reference: ColumnReference, n_trai
 
 
 @functools.lru_cache(maxsize=4)  # of columns whose rows are scored block by block
-def _bins_of_grams(form: TextForm, n_texts: float) -> tuple[NDArray[np.intp], Double]:
+def _bins_of_grams(form: TextForm, n_texts: float) -> tuple[Indices, Double]:
     """The bin of each bucket of n-grams, by how many texts of training have one there, and the shares of new texts.
 
     These numbers follow from idf, 1 + ln((1 + n) / (1 + number)).

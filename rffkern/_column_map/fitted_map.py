@@ -21,7 +21,7 @@ from .transforms import DifferenceForm, require
 class RowFolds(NamedTuple):
     """In which folds the training rows are."""
 
-    of_rows: NDArray[np.intp] | None = None  # (n_rows,) None where it follows from the index of the row
+    of_rows: Indices | None = None  # (n_rows,) None where it follows from the index of the row
     is_scattered: bool = False  # by the index as if at random; otherwise by the index modulo the number of folds
 
     def take(self, rows: Indices, n_folds: int) -> Indices:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Indices
 from .._protocol.warning import quietly, warn
 from .._rows.scaling import OUTLIER_RATIO, OUTLIER_SHARE
 from ..errors import DataConversionWarning, InvalidInputError
@@ -103,7 +103,7 @@ class _LevelCounts:
         self.digests = np.concatenate([self.digests, level_digests(new)])
         return recoded(column.values, np.array([*map(self.index.__getitem__, column.levels), np.nan]))
 
-    def add(self, codes: NDArray[np.intp], folds: NDArray[np.intp], weights: Double, targets: Double) -> None:
+    def add(self, codes: Indices, folds: Indices, weights: Double, targets: Double) -> None:
         """Count a block of codes, none of them missing."""
         n_levels = len(self.index)
         if n_levels > len(self.weights):
@@ -163,7 +163,7 @@ class _ColumnCollector:
             self._levels = None
         return codes
 
-    def add(self, values: Double, folds: NDArray[np.intp], weights: Double, targets: Double) -> None:
+    def add(self, values: Double, folds: Indices, weights: Double, targets: Double) -> None:
         """Count a block."""
         missing = np.isnan(values)
         if not missing.any() and self.kind != CATEGORY:

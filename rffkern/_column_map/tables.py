@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._protocol.arguments import has_members
 from .._protocol.warning import warn
 from .._rows.row_blocks import RowBlocks, row_slices
@@ -280,13 +280,13 @@ def _of_objects(values: list[Any], name: str) -> RawColumn | Cells:
     return RawColumn(kind, _spread([_moment(value) for value in present], missing))
 
 
-def _spread(present: list[float], missing: NDArray[np.bool_]) -> Double:
+def _spread(present: list[float], missing: Mask) -> Double:
     values = np.full(len(missing), np.nan)
     values[~missing] = present
     return values
 
 
-def _numbers_of_objects(present: list[Any], missing: NDArray[np.bool_], name: str) -> RawColumn:
+def _numbers_of_objects(present: list[Any], missing: Mask, name: str) -> RawColumn:
     def as_float(value: Any) -> float:
         try:
             return math.nan if _is_nan(value) else float(value)
@@ -364,7 +364,11 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
                 if reading == Reading() and (remark := remark_of_text(each)):
                     warn(f"{text} {remark}", ColumnWarning)
                 elif reading == Reading():
-                    report_words(each, text)
+                    what, words = words_among_values(each)
+                    if words:
+                        warn(f"{text} has {what}, but is read as a category because of {', '.join(map(repr, words))}: "
+                             "if that means missing, write None in place of it; else name the column in "
+                             "categorical_features", ColumnWarning)
                 cell, year = parted_years(each, reading) if reading.kind == DATE else ("", 0)
                 if cell:
                     warn(f"{text} has years of two digits, such as that of {cell!r}, which is read as {year}: 69 to 99 "
@@ -409,13 +413,6 @@ def report_reading(reading: Reading, name: str, cell: str = "") -> None:
         warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
              "categories, name it in categorical_features", ColumnWarning)
 
-
-def report_words(cells: Cells, name: str) -> None:
-    """Warn of a column of numbers or dates that is a category because of few words, which may mean missing."""
-    what, words = words_among_values(cells)
-    if words:
-        warn(f"{name} has {what}, but is read as a category because of {', '.join(map(repr, words))}: if that means "
-             "missing, write None in place of it; else name the column in categorical_features", ColumnWarning)
 
 
 def is_complete_numeric(X: Any) -> bool:
@@ -707,7 +704,7 @@ def sampled(X: Any, rows: Indices, n_samples: int) -> RawTable:
     return concatenated(parts)
 
 
-def rows_of(table: RawTable, rows: Indices | NDArray[np.bool_]) -> RawTable:
+def rows_of(table: RawTable, rows: Indices | Mask) -> RawTable:
     """Some rows of a table."""
     columns = [column._replace(values=column.values[rows]) for column in table.columns]
     return table._replace(columns=columns, n_rows=len(columns[0].values))
@@ -735,7 +732,7 @@ def _concatenated_column(parts: list[RawColumn]) -> RawColumn:
     return RawColumn(CATEGORY, np.concatenate(coded), tuple(levels))
 
 
-def as_given(column: RawColumn, rows: NDArray[np.intp]) -> NDArray[Any]:
+def as_given(column: RawColumn, rows: Indices) -> NDArray[Any]:
     """Values of a raw column at some rows: text of categories, None where it is missing, dates in UTC, or numbers."""
     values = column.values[rows]
     if column.kind == CATEGORY:

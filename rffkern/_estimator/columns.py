@@ -18,7 +18,7 @@ from .._column_map.fitted_map import FittedMap
 from .._column_map.tables import RawTable, in_blocks, rows_of, sampled
 from .._model.expansion import Expansion
 from .._native import scoring
-from .._native.array_types import Double, Mask, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._rows.groups import Division, group_folds, start_of_last, start_with_all_labels
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
@@ -193,7 +193,7 @@ def _n_folds(n_rows: int) -> int:
     return min(5, 1 + round(_MOST_ROWS / max(n_rows, 1)))
 
 
-def _folds(y: NDArray[Any], has_labels: bool, division: Division) -> NDArray[np.intp]:
+def _folds(y: NDArray[Any], has_labels: bool, division: Division) -> Indices:
     """The fold of each row, -1 for those that are always learned from.
 
     Folds are stratified by class.  Rows in order of time have one: the last of them.
@@ -259,7 +259,7 @@ def _losses(model: Any, column_map: ColumnMap | None, rows: _Rows, validation: M
     return tried._losses_of_rows(X_valid, valid.y)
 
 
-def _gain(first: Double, other: Double, weights: Double, folds: NDArray[np.intp]) -> tuple[float, float]:
+def _gain(first: Double, other: Double, weights: Double, folds: Indices) -> tuple[float, float]:
     """How much lower the losses of another map are on validation rows of both, and the standard error of that.
 
     Both are nan where a loss is infinite.  Rows differ, and so do trainings: the error is that of a mean over rows

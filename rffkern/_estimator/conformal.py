@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._rows.groups import check_groups
 from .._rows.scaling import power_of_two
 from .._rows.validation import as_column
@@ -233,7 +233,7 @@ def _end(record: Mapping[str, Any], output: int, tail: float, side: int) -> End:
     return End(output, factor, residuals["knots"], residuals["spreads"])
 
 
-def label_sets(record: Mapping[str, Any], proba: Double, coverage: float) -> NDArray[np.bool_]:
+def label_sets(record: Mapping[str, Any], proba: Double, coverage: float) -> Mask:
     """Which labels are in the set of each row, (n_samples, n_classes).
 
     They are the most likely one, and all that are as likely as those of a share `coverage` of the rows of the record

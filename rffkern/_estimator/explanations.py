@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._protocol.arguments import check_choice
 from .._rows.row_blocks import RowBlocks
 from .._rows.threads import check_n_threads
@@ -27,7 +27,7 @@ class Explanation(NamedTuple):
     base_values: Double  # (), or (n_outputs,): the mean score of the background
     data: NDArray[Any]  # (n_samples, n_columns) the rows as they were given
     feature_names: NDArray[Any]  # (n_columns,) names of the columns, or their indices where `fit` saw no names
-    clipped: NDArray[np.bool_]  # (n_samples, n_columns): whether a column lies outside the bounds of the model
+    clipped: Mask  # (n_samples, n_columns): whether a column lies outside the bounds of the model
     interactions: Double | None = None  # (n_samples, n_columns, n_columns), or also n_outputs: of pairs, if asked for
 
     def to_shap(self) -> Any:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._rows.weights import weighted_quantile
 from ..errors import InvalidInputError
 
@@ -250,20 +250,20 @@ def is_of_second(codes: Indices, n_classes: int, weights: Any = None) -> bool:
     return n_classes == 2 and not (codes[_weights(weights, len(codes)) > 0] < 0).any()
 
 
-def _class_shares(chosen: NDArray[np.bool_], w: Double, classes: Indices) -> Double:
+def _class_shares(chosen: Mask, w: Double, classes: Indices) -> Double:
     """The shares of classes among chosen rows."""
     sums = np.bincount(classes, w * chosen)
     return np.asarray(sums / sums.sum())
 
 
-def _share_within(is_so: NDArray[np.bool_], chosen: NDArray[np.bool_], w: Double, classes: Indices) -> Metric:
+def _share_within(is_so: Mask, chosen: Mask, w: Double, classes: Indices) -> Metric:
     """The share of some rows, which is itself drawn, of which something is so."""
     mean = float(np.average(is_so[chosen], weights=w[chosen]))
     influence = np.where(chosen, (is_so - mean) * (w.sum() / w[chosen].sum()), 0.0)
     return Metric(mean, influence, w, None, classes, _added(_class_shares(chosen, w, classes), mean), _ADDED["share"])
 
 
-def _roc_auc(positive: NDArray[np.bool_], scores: Double, w: Double, classes: Indices) -> Metric:
+def _roc_auc(positive: Mask, scores: Double, w: Double, classes: Indices) -> Metric:
     """The probability that a row of the class scores above one of the rest, ties counted half."""
     values, place = np.unique(scores, return_inverse=True)
     of_class, of_rest = np.bincount(place, w * positive), np.bincount(place, w * ~positive)
@@ -275,7 +275,7 @@ def _roc_auc(positive: NDArray[np.bool_], scores: Double, w: Double, classes: In
     return Metric(area, influence, w, None, classes, _added(both * (len(values) > 1), area), _ADDED["roc_auc"])
 
 
-def _average_precision(positive: NDArray[np.bool_], scores: Double, w: Double, classes: Indices) -> Metric:
+def _average_precision(positive: Mask, scores: Double, w: Double, classes: Indices) -> Metric:
     """The mean over rows of the class of the precision among rows that score at least as high.
 
     With U = E[y T / N], T(s) = P(y = 1, S >= s), N(s) = P(S >= s), the derivative of U along a row (y, s) is

@@ -14,7 +14,7 @@ from .._column_map.tables import RawColumn, RawTable, as_given, category_of_numb
 from .._model.expansion import Expansion
 from .._model.gradients import Neighbourhood, gradient_of_row
 from .._model.parts import KernelTerms, LinearTerms
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Mask
 from ..errors import InvalidInputError
 from .base import fitted_map_of
 from .explanations import of_outputs, reference_of_columns, rows_in_memory, sources_of
@@ -48,7 +48,7 @@ def gradient(model: Any, X: Any) -> Double:
 
 
 def _slopes(fitted: FittedMap, low: Sequence[Double],
-            high: Sequence[Double]) -> tuple[Double, list[tuple[int, int, float, NDArray[np.bool_]]]]:
+            high: Sequence[Double]) -> tuple[Double, list[tuple[int, int, float, Mask]]]:
     """Largest slopes (n_rows, n_outputs) of outputs along their columns, and (output, predictor, factor, rows) of
     outputs that are imputed.
     """

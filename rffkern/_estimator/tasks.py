@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._model.expansion import Expansion
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._rows.validation import ContinuousLabelsError, as_column, check_targets, refuse_missing_labels
 from ..errors import InvalidInputError
 from .base import Model
@@ -341,7 +341,7 @@ class Classifier(Predictor):
         scores = now._raw_scores(X)
         return log_probabilities(now._link(), scores)
 
-    def predict_set(self, X: Any, coverage: float = 0.9, *, groups: Any = None) -> NDArray[np.bool_]:
+    def predict_set(self, X: Any, coverage: float = 0.9, *, groups: Any = None) -> Mask:
         """Return for each row of X a set of labels that contains the true one with a probability of `coverage`.
 
         Parameters
@@ -383,7 +383,7 @@ class Classifier(Predictor):
         refuse_missing_labels(labels, "y")
         return labels
 
-    def _set_of(self, proba: Double, coverage: float, groups: Any) -> NDArray[np.bool_]:
+    def _set_of(self, proba: Double, coverage: float, groups: Any) -> Mask:
         """The same for probabilities."""
         from .conformal import label_sets, of_groups, record_for
 

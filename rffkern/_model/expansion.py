@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import ArrayLike, Double, NDArray
+from .._native.array_types import ArrayLike, Double, Indices, Mask, NDArray
 from .._rows.sparse_rows import FEWEST_SPARSE, SparseRows
 from .._rows.threads import check_n_threads
 from .._rows.validation import check_array
@@ -209,7 +209,7 @@ class Expansion(Immutable):
             scores += rows.products(self.linear.coefficients, check_n_threads(n_threads, rows.nnz))
         return scores
 
-    def _of_columns_read(self) -> tuple[NDArray[np.intp], "Expansion"]:
+    def _of_columns_read(self) -> tuple[Indices, "Expansion"]:
         """The columns that all parts but the linear one read, one at least, and the function of these by them."""
         parts = [part for part in self.parts if part is not self.linear]
         reads = np.zeros(self.n_features, dtype=bool)
@@ -233,7 +233,7 @@ class Expansion(Immutable):
         """What no score exceeds in magnitude, shape (n_outputs,)."""
         return np.abs(self.intercept) + sum(part._bound() for part in self.parts)
 
-    def _reads(self) -> NDArray[np.bool_]:
+    def _reads(self) -> Mask:
         """Whether each term reads each column, shape (n_terms, n_features), in the order of the parts."""
         return np.concatenate([np.empty((0, self.n_features), dtype=bool),
                                *(part._reads(self.n_features) for part in self.parts)])

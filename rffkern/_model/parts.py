@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import ArrayLike, Double, Indices, NDArray
+from .._native.array_types import ArrayLike, Double, Indices, Mask, NDArray
 from .._rows.validation import LARGEST_FLOAT64
 from ..errors import InvalidInputError
 from .regions import Regions
@@ -95,11 +95,11 @@ class Part(Immutable):
         """What the part adds at most, in magnitude, shape (n_outputs,)."""
         raise NotImplementedError
 
-    def _reads(self, n_features: int) -> NDArray[np.bool_]:
+    def _reads(self, n_features: int) -> Mask:
         """Whether each term reads each column, shape (n_terms, n_features)."""
         raise NotImplementedError
 
-    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+    def _columns_read(self, n_features: int) -> Mask:
         """Whether any of it reads each column, shape (n_features,)."""
         return np.logical_or.reduce(self._reads(n_features), axis=0)
 
@@ -195,7 +195,7 @@ class FourierTerms(Part):
     def _bound(self) -> Double:
         return np.abs(self.amplitudes).sum(axis=0)
 
-    def _reads(self, n_features: int) -> NDArray[np.bool_]:
+    def _reads(self, n_features: int) -> Mask:
         return self.omegas != 0
 
     def _take(self, chosen: Indices) -> "FourierTerms":
@@ -256,10 +256,10 @@ class LinearTerms(Part):
     def _bound(self) -> Double:
         return LARGEST_LINEAR_PART * (self.coefficients != 0).sum(axis=0)
 
-    def _reads(self, n_features: int) -> NDArray[np.bool_]:
+    def _reads(self, n_features: int) -> Mask:
         return np.zeros((0, n_features), dtype=bool)
 
-    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+    def _columns_read(self, n_features: int) -> Mask:
         return np.logical_or.reduce(self.coefficients != 0, axis=1)
 
     def _of_columns(self, columns: Indices) -> "LinearTerms":
@@ -349,13 +349,13 @@ class TreeTerms(Part):
         largest = np.maximum.reduceat(np.abs(self.tree_values), self.starts[:-1], axis=0)
         return largest.sum(axis=0, dtype=np.float64)
 
-    def _reads(self, n_features: int) -> NDArray[np.bool_]:
+    def _reads(self, n_features: int) -> Mask:
         reads = np.zeros((self.n_terms, n_features), dtype=bool)
         trees, depths = np.nonzero(self.tree_thresholds < UNREACHED)
         reads[trees, self.tree_columns[trees, depths].astype(np.intp)] = True
         return reads
 
-    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+    def _columns_read(self, n_features: int) -> Mask:
         reads = np.zeros(n_features, dtype=bool)  # of many columns far fewer numbers than a row for each tree
         reads[self.tree_columns[self.tree_thresholds < UNREACHED].astype(np.intp)] = True
         return reads
@@ -492,10 +492,10 @@ class KernelTerms(Part):
     def _bound(self) -> Double:
         return np.abs(self.weights).sum(axis=0)
 
-    def _reads(self, n_features: int) -> NDArray[np.bool_]:
+    def _reads(self, n_features: int) -> Mask:
         return np.broadcast_to(self.inverse_length_scales != 0, (self.n_terms, n_features))
 
-    def _columns_read(self, n_features: int) -> NDArray[np.bool_]:
+    def _columns_read(self, n_features: int) -> Mask:
         reads = super()._columns_read(n_features)
         reads[self.region_columns.astype(np.intp)] = True
         return reads

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Mask, NDArray
 from .._rows.threads import check_n_threads
 from .parts import Part
 
 Real = NDArray[Any]  # float32 or float64
-RowParts = list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]  # rows, and their places among all
+RowParts = list[tuple[slice | Mask, NDArray[Any]]]  # rows, and their places among all
 
 
 class Scorer:

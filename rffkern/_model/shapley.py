@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask
 from .._native.explain import ProductTerms, add_leaves
 from ..errors import InvalidInputError
 from .expansion import Expansion
@@ -204,7 +204,7 @@ class _Products:
     (n_terms, n_mapped) or None, and `turns`, (n_terms, 2) of cosines, else (0, 2).  Rows are taken less `center`.
     """
 
-    def __init__(self, sources: Indices, background: Background, center: Double | None, reads: NDArray[np.bool_],
+    def __init__(self, sources: Indices, background: Background, center: Double | None, reads: Mask,
                  numbers: Double, centers: Double | None, lows: Double | None, highs: Double | None, turns: Double,
                  weights: Double) -> None:
         self._sources, self._background, self._center = sources, background, center

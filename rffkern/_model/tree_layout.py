@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 
 # The threshold of a depth of a tree that splits nothing: no row is above it.
 UNREACHED = float(np.finfo(np.float64).max)
@@ -52,7 +52,7 @@ class TreeLayout(NamedTuple):
         ends = np.cumsum(sizes)
         return np.arange(sizes.sum()) + np.repeat(self.starts[chosen] - ends + sizes, sizes)
 
-    def is_right(self, columns: Double, thresholds: Double) -> NDArray[np.bool_]:
+    def is_right(self, columns: Double, thresholds: Double) -> Mask:
         """Whether the rows of each leaf go right at each level, shape (n_leaves, depth)."""
         depth = columns.shape[1]
         ranks = np.zeros(columns.shape, dtype=np.intp)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._column_map.cells import CATEGORY
-from .._native.array_types import NDArray
+from .._native.array_types import Indices, Mask
 from .._rows.scaling import power_of_two
 from .labelled_rows import LabelledRows, value_text
 
@@ -63,7 +63,7 @@ def _upper_tail(z: float, skewness: float) -> float:
     return 0.5 * math.erfc(z / math.sqrt(2))
 
 
-def _slices_of(rows: LabelledRows, column: int) -> list[tuple[str, NDArray[np.bool_]]]:
+def _slices_of(rows: LabelledRows, column: int) -> list[tuple[str, Mask]]:
     """Names and rows of the slices of a column: levels, or bins by quantiles, and missing values."""
     raw = rows.raw.columns[column]
     missing = np.isnan(raw.values)
@@ -82,6 +82,6 @@ def _slices_of(rows: LabelledRows, column: int) -> list[tuple[str, NDArray[np.bo
     return [(text, place == k) for k, text in enumerate(texts) if (place == k).any()] + slices
 
 
-def worst_rows(rows: LabelledRows, n_rows: int) -> NDArray[np.intp]:
+def worst_rows(rows: LabelledRows, n_rows: int) -> Indices:
     """Indices of the rows that the model is most wrong about, the worst first."""
     return np.argsort(-rows.surprises, kind="stable")[:n_rows]

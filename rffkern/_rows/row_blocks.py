@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Indices, NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, is_sparse
 from .validation import check_array, check_sparse_rows, feature_names
@@ -211,7 +211,7 @@ def check_rows(X: Any, name: str = "X", min_samples: int = 1,
     return check_array(X, name, min_samples), feature_names(X, expected)
 
 
-def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
+def take_rows(X: Any, indices: Indices) -> Double:
     """Return rows of an array, SparseRows or RowBlocks as float64, in the order of the indices, which may repeat."""
     if isinstance(X, SparseRows):
         return X.take(indices).toarray().astype(np.float64, copy=False)
@@ -222,7 +222,7 @@ def take_rows(X: Any, indices: NDArray[np.intp]) -> Double:
     return taken
 
 
-def evenly_spaced(n_rows: int, most: int) -> NDArray[np.intp]:
+def evenly_spaced(n_rows: int, most: int) -> Indices:
     """Indices of so many rows at most, evenly spaced from the first to the last."""
     return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._native import scoring
-from .._native.array_types import Double, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from .._protocol.warning import warn
 from ..errors import DataConversionWarning, InvalidInputError
 from .row_blocks import RowBlocks, take_rows
@@ -41,7 +41,7 @@ class Scaling(NamedTuple):
     deviations: Double  # (n_features,), of the scaled columns: 1 or 0 where they are standardised
     farthest: float = math.inf  # bound on values in units of the scaling, if some column has outliers
 
-    def take(self, X: Any, indices: NDArray[np.intp]) -> Double:
+    def take(self, X: Any, indices: Indices) -> Double:
         """Some rows of an array or RowBlocks, scaled."""
         return (take_rows(X, indices) - self.center) * self.inverse_scale
 
@@ -226,7 +226,7 @@ class RowSums:
             total += partial.sum(axis=0)
         return total
 
-    def are_close(self, columns: NDArray[np.intp], width: Double) -> NDArray[np.bool_]:
+    def are_close(self, columns: Indices, width: Double) -> Mask:
         """Whether most of the first rows lie within so much of their median, column by column."""
         block = next(iter(self._weighted()))[0][:_FIRST_ROWS, columns].astype(np.float64)
         return (np.abs(block - np.median(block, axis=0)) <= width).mean(axis=0) > 0.5

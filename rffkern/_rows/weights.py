@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._native.array_types import Double, Indices, NDArray
+from .._native.array_types import Double, Indices, Mask, NDArray
 from ..errors import InvalidInputError
 from .validation import LARGEST_VALUE, as_column, as_numeric, check_finite
 
@@ -53,7 +53,7 @@ class RowWeights:
         """Weighted mean over the rows of values of shape (n_samples, ...)."""
         return np.average(values, axis=0, weights=self.values)
 
-    def sum_of(self, mask: NDArray[np.bool_]) -> float:
+    def sum_of(self, mask: Mask) -> float:
         """Sum of the weights of the rows of a mask."""
         return float(mask.sum() if self.values is None else self.values[mask].sum())
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._estimator.monitor import Steps
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double, Indices
 from ..._rows.scaling import no_scaling
 from ..._rows.weights import RowWeights
 from .kernel_matrix import DenseKernels, DenseSystem, KernelMatrix, in_panels
@@ -48,7 +48,7 @@ class ChoiceRows(NamedTuple):
     weights: Double  # (n_rows,) in whose units lambda is
     n_threads: int | None
     are_labels: bool = False  # for which no small lambdas are tried
-    folds: NDArray[np.intp] | None = None  # (n_rows,) that `choose_on` leaves out, -1 for none; None: row by row
+    folds: Indices | None = None  # (n_rows,) that `choose_on` leaves out, -1 for none; None: row by row
 
     @property
     def lambdas(self) -> tuple[float, ...]:

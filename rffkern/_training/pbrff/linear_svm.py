@@ -26,7 +26,7 @@ import numpy as np
 
 from ..._estimator.monitor import SECONDS_BETWEEN, report_progress
 from ..._native import pbrff, solvers
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double, Indices, NDArray
 from ..._protocol.warning import warn
 from ..._rows.weights import row_products
 
@@ -123,7 +123,7 @@ class FeatureRows:
             return self._factorise_rows(rows, scale)
         return self._factorise_columns(scale)
 
-    def _factorise_rows(self, rows: NDArray[np.intp], scale: Double) -> Solve | None:
+    def _factorise_rows(self, rows: Indices, scale: Double) -> Solve | None:
         if self.n_samples > _ROWS_PER_COLUMN * self.width:
             factor = self._products_of(rows)
         else:
@@ -146,7 +146,7 @@ class FeatureRows:
 
         return solve
 
-    def _products_of(self, rows: NDArray[np.intp]) -> Double:
+    def _products_of(self, rows: Indices) -> Double:
         """X X' of some rows, in its lower triangle."""
         products, depth = np.zeros((len(rows), len(rows))), PANEL_COLUMNS
         parts = (self.features[rows, start : start + depth].astype(np.float64)

@@ -14,7 +14,7 @@ from ..._estimator.monitor import TimeLimit
 from ..._estimator.parameters import Attribute, ClassWeight, Density, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double, Indices, NDArray
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng, check_scalar, choice, number
 from ..._rows.groups import Division
 from ..._rows.training_rows import Training, check_more_labels, with_class_weights
@@ -125,8 +125,8 @@ _ARGUMENTS = {
 class SelectionPath(NamedTuple):
     """Scores of a model that uses only the columns of largest relevance."""
 
-    sizes: NDArray[np.intp]  # (n_sizes,) numbers of columns
-    columns: NDArray[np.intp]  # (n_features,) indices of all columns, the most relevant first
+    sizes: Indices  # (n_sizes,) numbers of columns
+    columns: Indices  # (n_features,) indices of all columns, the most relevant first
     scores: Double  # (n_sizes,) of the model on the first `sizes` of them
 
 
@@ -210,7 +210,7 @@ class _RFFNet(Model):
         return (super()._restored(expansion, arrays, classes) | {"n_components_": expansion.n_terms}
                 | counted_epochs(train_loss, eval_loss))
 
-    def select_top_k(self, k: int) -> NDArray[np.intp]:
+    def select_top_k(self, k: int) -> Indices:
         """Return the indices of the columns of largest relevance.
 
         Parameters
@@ -224,7 +224,7 @@ class _RFFNet(Model):
         order = self._columns_by_relevance()
         return order[: check_scalar("k", k, int, low=1, high=len(order))]
 
-    def _columns_by_relevance(self) -> NDArray[np.intp]:
+    def _columns_by_relevance(self) -> Indices:
         """Indices of columns, the most relevant first; equal ones in their order."""
         self._check_fitted()
         return np.argsort(-self._relevances_of_columns(), kind="stable")
@@ -272,7 +272,7 @@ class _RFFNet(Model):
         """
         return self._restricted(self.select_top_k(k))
 
-    def _restricted(self, columns: NDArray[np.intp]) -> Any:
+    def _restricted(self, columns: Indices) -> Any:
         """A model of the same class that predicts from some columns only."""
         arrays, column_map = self.expansion_.arrays(), vars(self).get("column_map_")
         used = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))

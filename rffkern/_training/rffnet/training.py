@@ -50,7 +50,7 @@ class TrainingState(NamedTuple):
     scale: Double  # (n_outputs,)
     n_seen: int  # rows, in all calls
     n_samples: int  # rows of the last `fit`
-    validation_rows: NDArray[np.intp]  # which of them it was validated on
+    validation_rows: Indices  # which of them it was validated on
 
     def continued(self, training: Training, n_more: int) -> "TrainingState":
         """Return a copy for training on some more rows, which need not repeat the names of columns."""
