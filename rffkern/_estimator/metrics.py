@@ -459,7 +459,6 @@ def quantile_metrics(targets: Double, predictions: Double, quantiles: Sequence[f
     ----------
     targets : array of shape (n_samples,)
     predictions : array of shape (n_samples, n_quantiles)
-    quantiles : sequence of float
     weights : array of shape (n_samples,) or None
 
     Returns

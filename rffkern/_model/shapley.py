@@ -72,7 +72,6 @@ class Explainer:
 
     Parameters
     ----------
-    expansion : Expansion
     sources : array of shape (n_features,)
         The raw column of each column of the expansion.
     n_columns : int

@@ -43,7 +43,6 @@ class SparseRows:
     indices : int32 or int64 array (n_filled,)
         The columns of the cells.
     data : float32, float64 or bool array (n_filled,)
-    n_columns : int
     columns : names of the columns, or None
         Of a data frame.
     """

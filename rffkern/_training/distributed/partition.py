@@ -55,11 +55,8 @@ class Partition:
 
     Parameters
     ----------
-    number : int
     what : str
         Of what it is a partition, for messages: nothing, or "eval_set ".
-    has_labels : bool
-    n_threads : int or None
     X, y, sample_weight : arrays or data frames
     """
 

@@ -44,10 +44,8 @@ class PartitionedTable:
 
     Parameters
     ----------
-    backend : PartitionBackend
     training : PartitionedTable or None
         The training rows, of an evaluation set, whose columns, classes and targets these have too.
-    has_labels : bool
     class_weight : as classifiers take it
         By which training rows are weighted.
     """

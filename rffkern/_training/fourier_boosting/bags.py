@@ -44,14 +44,9 @@ def train_bags(model: Any, columns: Columns, sizes: Hyperparameters, states: Seq
 
     Parameters
     ----------
-    model : estimator
-    columns : Columns
-    sizes : Hyperparameters
     states : sequence of BagState, one for each bag
     open_rows : callable of (index of a bag, number of threads)
         Returns the rows of the bag, and those of additional evaluation sets.
-    callback : callable or None
-    limit : TimeLimit
     save : callable of (a function that makes the states of all bags, whether the bag has ended), or None
         Called after each round.
     one_by_one : bool

@@ -98,7 +98,6 @@ class BaseLearner:
         How many times the first rate later ones grow to.
     screened : array of shape (n_sources,) or None
         Chances of columns by `screened_chances`.
-    constraints : Constraints or None
     """
 
     name: str

@@ -88,7 +88,6 @@ def boost_bag(rows: BaggedRows, evaluation_sets: Sequence[Any], learners: Sequen
         Training and validation rows, with scores before the first round.
     evaluation_sets : sequence of BaggedRows
         Additional evaluation sets, whose losses are recorded and decide nothing.
-    learners : sequence of BaseLearner
     n_rounds : int
         Largest number of rounds, those of the state included.
     patience : int or None

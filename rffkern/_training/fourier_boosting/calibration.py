@@ -221,7 +221,6 @@ def intercept_shifts(data: LossData, scores: Double, rows: Indices, weights: Dou
 
     Parameters
     ----------
-    data : LossData
     scores : array of shape (n_outputs, n_rows)
         After temperature scaling and stacking.
     rows : indices of out-of-fold rows

@@ -79,12 +79,10 @@ def constraints_of(model: Any, column_names: NDArray[np.object_] | None, column_
 
     Parameters
     ----------
-    model : estimator
     column_names : of the raw columns, or None
     column_map : fitted map, or None
     sources : array of shape (n_columns,), the raw column of each mapped one
     forms : array of shape (n_columns,), or None without a map
-    n_raw_columns : int
     classes : labels of a classifier, or None
 
     Raises
@@ -169,7 +167,6 @@ def monotone_values(values: Double, weights: Double, tree: TreeTerm, signs: Sign
     Parameters
     ----------
     values, weights : arrays of shape (2^depth, n_outputs)
-    tree : TreeTerm
     signs : array of shape (n_binned,)
     """
     leaves, chains, same = np.arange(len(values)), [], []

@@ -28,7 +28,6 @@ def validation_metrics(eval_metric: Callable[..., Any], orders: Sequence[RowOrde
 
     Parameters
     ----------
-    eval_metric : callable
     orders : one for each bag
     table : Table
         With targets in units of `scale`, which is exp(`center`) for losses of means.

@@ -186,7 +186,6 @@ class KernelTrial:
 
     Parameters
     ----------
-    ridge_rows : RidgeRows
     out_of_fold : indices of the rows that have scores of bags
     gain_of : callable
         The gain on some out-of-fold rows, given by their places, with predictions (n_outputs, n_places).

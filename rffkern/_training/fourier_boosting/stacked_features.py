@@ -99,7 +99,6 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
 
     Parameters
     ----------
-    ridge_rows : RidgeRows
     start : Choice
         The length scales and lambda that the search begins with.
     work : float
@@ -201,7 +200,6 @@ class StackedFeatures:
 
     Parameters
     ----------
-    ridge_rows : RidgeRows
     distance : Mahalanobis
         Over the columns that have a relevance.
     """
@@ -285,7 +283,6 @@ def regress(rows: ChoiceRows, omegas: Double, reg_lambda: float, landmarks: Indi
     rows : ChoiceRows
         With the fold of each.
     omegas : array of shape (n_omegas, n_features)
-    reg_lambda : float
     landmarks : array of row indices, for the preconditioner
     tol, max_iter : float and int
         As of `solve_systems`.
@@ -309,7 +306,6 @@ class FeatureMatrix(TiledColumns):
     ----------
     X : array of shape (n_samples, n_features)
     omegas : array of shape (n_omegas, n_features)
-    n_threads : int or None
     """
 
     def __init__(self, X: Double, omegas: Double, n_threads: int | None) -> None:

@@ -118,13 +118,9 @@ def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Se
 
     Parameters
     ----------
-    model : estimator
     reason : Reason or None
         Why it is not to be tried.
-    table : Table
     bags, orders : one of each for each bag
-    sizes : Hyperparameters
-    out_of_fold : OutOfFoldRows
     limit : TimeLimit
         Reason.STOPPED where it ends the training of the regression, and no other has been trained before.
     solve : callable
@@ -315,7 +311,6 @@ class StackedRegression:
 
     Parameters
     ----------
-    ridge_rows : RidgeRows
     shape, choice : the kernel, its length scales and lambda
     solve : callable
         Gives the regressions of regions.
@@ -399,7 +394,6 @@ def weigh(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> tuple[
 
     Parameters
     ----------
-    out_of_fold : OutOfFoldRows
     which : mask or indices of some of them
     predictions : array of shape (n_outputs, number of these)
         Of kernel ridge regression, in units of its targets.

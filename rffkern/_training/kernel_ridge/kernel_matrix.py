@@ -68,7 +68,6 @@ class KernelMatrix:
     cache_bytes : int
         Memory for kernels that are kept: those of the first tiles of rows.  All others are computed anew in every
         product.
-    n_threads : int or None
     """
 
     def __init__(self, X: Any, scaling: Scaling, shape: str, weights: RowWeights, precision: str, cache_bytes: int,
@@ -118,7 +117,6 @@ class TiledColumns:
     Parameters
     ----------
     columns : array of shape (n_columns, n_tiles, 128)
-    n_threads : int or None
     """
 
     def __init__(self, columns: NDArray[Any], n_threads: int | None) -> None:
@@ -195,7 +193,6 @@ class DenseKernels:
     ----------
     rows : array of shape (n_samples, n_features)
     centers : array of shape (n_centers, n_features)
-    n_threads : int or None
     dtype : dtype of the kernels
     """
 

@@ -84,10 +84,7 @@ def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: 
 
     Parameters
     ----------
-    rows : ChoiceRows
     shape : "gaussian" or "exponential"
-    reg_lambda : float or None
-    cache_bytes : int
     relevances : array of shape (n_features,) or None
     scale : float or None
         Of these relevances; where it is not given, neither is their sum.

@@ -77,7 +77,6 @@ def divide(X: NDArray[np.float32], relevances: Double, most_rows: int) -> Divisi
     X : array of shape (n_features, n_rows)
     relevances : array of shape (n_features,)
         In proportion to 1 / length_scale^2.
-    most_rows : int
     """
     return divide_by_sizes(X, relevances, (most_rows,), X.shape[1])[0]
 

@@ -52,13 +52,10 @@ def solve_systems(matrix: Matrix, systems: Sequence[System], targets: Double, we
 
     Parameters
     ----------
-    matrix : Matrix
     systems : sequence of (fold, lambda)
     targets : array of shape (n_outputs, n_samples)
     weights, folds : arrays of shape (n_samples,)
     landmarks : array of row indices, for the preconditioner
-    tolerance : float
-    max_iter : int
     work : str
         What listeners hear.
     """
