@@ -29,7 +29,7 @@ from .._column_map.cells import (
 )
 from .._column_map.tables import has_large_integers
 from .._estimator.registry import AUTOMATIC
-from .._native.array_types import Double, Mask
+from .._native.array_types import Double
 from .._native.scoring import read_numbers
 from .._protocol.arguments import truncated
 from .._rows.validation import LARGEST_VALUE
@@ -81,9 +81,9 @@ class CsvTable:
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
         self._source, self._form = TextSource(path, form.encoding), form
         self.path, self.total = self._source.name, self._source.total
-        seen: list[Chunk] = []
-        chunks = self._source.chunks()
-        lines = lines_of(_recorded(chunks, seen))
+        ahead, chunks = itertools.tee(self._source.chunks())
+        self._unread: Iterator[Chunk] | None = chunks  # with what is looked at here
+        lines = lines_of(ahead)
         head = _head(lines)
         named = named_delimiter(head)
         if named is not None:
@@ -95,7 +95,6 @@ class CsvTable:
             _remark_controls(head, self.path)
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
         first = list(itertools.islice(numbered, 2))
-        self._unread: Iterator[Chunk] | None = itertools.chain(seen, chunks)
         rows = self._cells(first)
         if not rows:
             raise InvalidInputError(f"{self.path}: the file contains no rows")
@@ -144,13 +143,6 @@ class CsvTable:
                 number, text = self._first_line, "".join(split_lines(text)[above:])
             if text:
                 yield number, text
-
-
-def _recorded(chunks: Iterator[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
-    """The same chunks, each appended to `seen` first."""
-    for chunk in chunks:
-        seen.append(chunk)
-        yield chunk
 
 
 def _remark_controls(lines: Sequence[Line], path: str) -> None:
@@ -316,7 +308,10 @@ class CsvParser:
         X = _loaded(texts, self.delimiter, self.n_columns, columns)
         if X is None and nullable.any():
             X = _loaded(_with_nan(texts, self.delimiter), self.delimiter, self.n_columns, columns)
-        return _usable(X, nullable)
+        if X is None:
+            return None
+        usable = np.abs(X) <= LARGEST_VALUE  # false for nan
+        return X if usable.all() or (usable | (np.isnan(X) & nullable)).all() else None
 
     def _column_of_texts(self, texts: list[str], column: int) -> list[str]:
         """Cells of one column of simple records."""
@@ -398,13 +393,6 @@ def _without_quotes(texts: list[str]) -> list[str]:
     """Simple records without the quotes around their cells."""
     return [text.replace('"', "") for text in texts] if '"' in "".join(texts) else texts
 
-
-def _usable(X: Double | None, nullable: Mask) -> Double | None:
-    """The numbers, or None if one is too large, or missing where it must not be."""
-    if X is None:
-        return None
-    usable = np.abs(X) <= LARGEST_VALUE  # false for nan
-    return X if usable.all() or (usable | (np.isnan(X) & nullable)).all() else None
 
 
 def _have_cells(texts: list[str], delimiter: str, n_columns: int) -> bool:

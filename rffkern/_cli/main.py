@@ -30,6 +30,8 @@ _TABLE = ".csv, .tsv, .txt, .csv.gz, .npy, .npz, .parquet, .feather or .arrow fi
          "folder of such files, also of partitions such as year=2024, or a pattern such as 'part-*.csv'; - or a pipe " \
          "is read as .csv"
 _COLUMNS = "names or 0-based indices, separated by commas; may be repeated"
+_MODEL: dict[str, Any] = {"metavar": "MODEL", "help": "model file written by rffkern fit"}
+_SEVERAL: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMNS"}
 
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
@@ -166,7 +168,7 @@ def make_parser() -> argparse.ArgumentParser:
                         " Digests are compared first. With MODEL and ROWS, the file is then run in the programs that "
                         "are installed: do so with no file that you would not run yourself."))
     info = command("info", "describe a model file")
-    info.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    info.add_argument("model", **_MODEL)
     info.add_argument("--json", action="store_true", help="print one JSON object")
     command("demo", "train on generated data, and show accuracy, size and speed")
     command("help", "show recipes of a few commands for a topic").add_argument(
@@ -182,9 +184,9 @@ def _add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", action=_Once, metavar="COLUMN",
                         help="name or 0-based index of the target column (default: y of a .npz, else the last column "
                              "that no other option names)")
-    parser.add_argument("--features", action="append", default=[], metavar="COLUMNS",
+    parser.add_argument("--features", **_SEVERAL,
                         help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
-    parser.add_argument("--drop", "--exclude", action="append", default=[], metavar="COLUMNS",
+    parser.add_argument("--drop", "--exclude", **_SEVERAL,
                         help=f"columns to ignore: {_COLUMNS}")
     parser.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
 
@@ -216,7 +218,7 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                           "with missing values, text, dates or booleans is mapped; fourier_boosting always maps), "
                           "search (compares maps on validation rows), map (rffkern.ColumnMap), numeric transforms "
                           "such as standard,rank, parameters of ColumnMap as JSON, or none (default: auto)")
-    fit.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
+    fit.add_argument("--categorical", **_SEVERAL,
                      help=f"numeric columns to treat as categories: {_COLUMNS}")
     fit.add_argument("--monotone", action="append", default=[], metavar="NAME=SIGN",
                      help="columns with which predictions only rise (1) or only fall (-1), separated by commas: "
@@ -257,7 +259,7 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
 
 def _add_predict(predict: argparse.ArgumentParser) -> None:
     _add_table_options(predict)
-    predict.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    predict.add_argument("model", **_MODEL)
     predict.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain an array X")
     predict.add_argument("-o", "--output", metavar="OUT",
                          help=".csv, .csv.gz, .npy, .parquet, .feather or .arrow file, written whole or not at all; a "
@@ -276,7 +278,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument("--target", action=_Once, metavar="COLUMN",
                          help="column of true labels or targets, to report the score; it may be missing from a table "
                               "with column names")
-    predict.add_argument("--keep", action="append", default=[], metavar="COLUMNS",
+    predict.add_argument("--keep", **_SEVERAL,
                          help=f"columns to copy to OUT, before the predictions: {_COLUMNS}")
     _add_drop(predict)
     predict.add_argument("--names", choices=["words", "identifiers"], default="words",
@@ -304,7 +306,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
 def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str = "") -> None:
     """A model, and a table with labels or targets."""
     _add_table_options(parser)
-    parser.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    parser.add_argument("model", **_MODEL)
     parser.add_argument("data", metavar="DATA", help=f"{_TABLE}; {rows}")
     parser.add_argument("--target", action=_Once, metavar="COLUMN",
                         help="column of true labels or targets (default: y of a .npz, that of the training, or where "
@@ -335,7 +337,7 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
     _add_table_options(compare)
     compare.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
     _add_roles(compare)
-    compare.add_argument("--categorical", action="append", default=[], metavar="COLUMNS",
+    compare.add_argument("--categorical", **_SEVERAL,
                          help=f"numeric columns to treat as categories: {_COLUMNS}")
     compare.add_argument("--task", choices=["classification", "regression"],
                          help="what to predict (default: as fit decides by the target)")
@@ -366,14 +368,14 @@ def _add_shrink(shrink: argparse.ArgumentParser) -> None:
 
 def _add_what_if(what_if: argparse.ArgumentParser) -> None:
     _add_table_options(what_if)
-    what_if.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    what_if.add_argument("model", **_MODEL)
     what_if.add_argument("data", metavar="ROWS", help=f"{_TABLE}; the rows to change")
     what_if.add_argument("--target", required=True, metavar="VALUE",
                          help="the label to predict; or the number to reach, from whichever side the prediction is "
                               "on, or LOW:HIGH to lie between")
     what_if.add_argument("--probability", type=_coverage, metavar="P",
                          help="what the probability of the label shall be at least (default: that it is predicted)")
-    what_if.add_argument("--change", action="append", default=[], metavar="COLUMNS",
+    what_if.add_argument("--change", **_SEVERAL,
                          help=f"columns that may change (default: all numbers and categories): {_COLUMNS}")
     what_if.add_argument("--limit", action="append", default=[], type=_limit, metavar="NAME=LOW:HIGH",
                          help="between which a number stays, such as age=18:65 or age=18: (default: its range in "
@@ -402,7 +404,7 @@ def _step(text: str) -> tuple[str, float]:
 
 
 def _add_export(export: argparse.ArgumentParser) -> None:
-    export.add_argument("model", metavar="MODEL", help="model file written by rffkern fit")
+    export.add_argument("model", **_MODEL)
     export.add_argument("--to", required=True, choices=TARGETS, metavar="TARGET",
                         help="; ".join(f"{name}: {target.text}" for name, target in TARGETS.items()))
     export.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write, or - for stdout")
@@ -441,7 +443,7 @@ def _add_rows_to_verify(options: argparse.ArgumentParser) -> None:
 
 
 def _add_drop(options: argparse.ArgumentParser) -> None:
-    options.add_argument("--drop", action="append", default=[], metavar="COLUMNS",
+    options.add_argument("--drop", **_SEVERAL,
                          help="columns to ignore; not needed if both table and model have column names, because "
                               "columns are then matched by name, else by position")
 

@@ -445,12 +445,10 @@ class CategoryIndex:
     def recode(self, block: Block, k: int) -> None:
         """Replace the codes of a column of a block by those of all blocks."""
         index = self._codes.setdefault(k, {})
-        table = np.array([*(self._code(index, level) for level in block.levels[k]), np.nan])
-        block.X[:, k] = recoded(block.X[:, k], table)
-
-    def _code(self, index: dict[str, int], level: str) -> int:
         # A column map drops a category of more levels than this: the others share a code, so that memory is bounded.
-        return index.setdefault(level, len(index)) if len(index) <= self._most_levels else index.get(level, 0)
+        codes = [index.setdefault(level, len(index)) if len(index) <= self._most_levels else index.get(level, 0)
+                 for level in block.levels[k]]
+        block.X[:, k] = recoded(block.X[:, k], np.array([*codes, np.nan]))
 
     def levels(self, k: int) -> list[str]:
         """The levels of a column: booleans as Python writes them, and numbers by value if all are numbers."""
