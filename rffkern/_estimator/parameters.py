@@ -56,6 +56,9 @@ ARGUMENTS = {
     "X": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
                    "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "
                    "`numpy.memmap` are read block by block in every pass, never as a whole."),
+    "X_packed": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
+                          "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "
+                          "`numpy.memmap` are read block by block; the rows are packed in memory."),
     "X_scored": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
                           "Rows with the columns of `fit`.  float32 rows are scored in single precision where it "
                           "suffices, others in double."),
@@ -111,14 +114,15 @@ VALIDATION_FRACTION = Parameter(
     "Share of the rows that are validation rows if there is no `eval_set`, for early stopping; stratified by class.  "
     "They are the first draw: a `permutation` of the rows of positive weight.  None: there are no validation rows, and "
     "without an `eval_set` all rounds are kept.")
-WARM_START = Parameter(
-    "warm_start", choice(True, False),
+CONTINUES = (
     "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
     "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
     "`n_estimators` and `early_stopping_rounds`.  `random_state` has no effect then.  Other rows, or other values of "
-    "parameters that training depends on, are an error.  Draws come from four generators, so that each goes on: their "
-    "seeds are the only draw, an `integers` of four.  For n rows and k outputs a model keeps 8 n k bytes for this, "
-    "not in model files.")
+    "parameters that training depends on, are an error.  ")
+WARM_START = Parameter(
+    "warm_start", choice(True, False), CONTINUES +
+    "Draws come from four generators, so that each goes on: their seeds are the only draw, an `integers` of four.  For "
+    "n rows and k outputs a model keeps 8 n k bytes for this, not in model files.")
 MAX_SECONDS = Parameter(
     "max_seconds", number(float, 0, 1e9, open_low=True, optional=True),
     "Seconds after which `fit` stops and keeps the best rounds so far.  The time is checked after each round, so that "

@@ -459,10 +459,8 @@ PARAMETERS = (
     shared.RANDOM_STATE.described(
         "Random number generator or its seed; a seed always gives the same model.  docs/algorithms/fourier_boosting.md "
         "has the order of the draws."),
-    shared.N_JOBS.described(
-        "Number of threads, at most one for each CPU.  None and -1 mean all CPUs that this process may use.  Bags "
-        "are trained side by side; threads beyond their number are shared among them.  The result is the same to the "
-        "last bit for any number.  Not kept in model files."),
+    shared.N_JOBS.described(shared.N_JOBS.text.replace(
+        "The result", "Bags are trained side by side; threads beyond their number are shared among them.  The result")),
     shared.VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (

@@ -30,9 +30,7 @@ class _KernelRidge(Model):
     _shrinks = True
     _rare_parameters = ("n_landmarks", "cache_size", "tol", "max_iter", "standardize", "precision")
     _fitted_curves = ("kernel_parameters_",)
-    _arguments = {"X": ARGUMENTS["X"].described(
-        "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
-        "read block by block; the rows are packed in memory, and the model keeps them.")}
+    _arguments = {"X": ARGUMENTS["X_packed"].described(ARGUMENTS["X_packed"].text[:-1] + ", and the model keeps them.")}
 
     length_scale: Any
     random_state: Any

@@ -76,20 +76,28 @@ REST = (
     shared.N_JOBS,
     shared.VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
 )
+REG_LAMBDA_ = Attribute("reg_lambda_", "float", "The weight lambda of the regulariser.")
+
+
+def importances_by_distances(between: str, more: str = "") -> Attribute:
+    """The attribute `feature_importances_` of sums of kernels."""
+    return Attribute("feature_importances_", "array of shape (n_features_in_,)",
+                     f"For each column of the table, its share in the squared distances between {between}: the "
+                     "variance of their values over the square of the length scale, divided by its sum over columns.  "
+                     f"Columns that a map makes of one count together.{more}")
+
+
 ATTRIBUTES = (
     shared.EXPANSION_.described(
         "The trained function of a raw row, with a term for each row that a region learns from; immutable."),
     Attribute("length_scale_", "array of shape (n_features,)",
               "Length scales, in units of the columns that learning takes place in."),
-    Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
+    REG_LAMBDA_,
     Attribute("kernel_parameters_", "array of shape (1 + n_features,)", "Lambda and the length scales."),
     Attribute("n_iter_", "int", "Number of iterations, 1 where one inverse solves the systems of few rows or many "
               "outputs; not kept in model files."),
     Attribute("residual_", "float", "The largest |b - A x| / |b| that they have left; not kept in model files."),
-    Attribute("feature_importances_", "array of shape (n_features_in_,)",
-              "For each column of the table, its share in the squared distances between rows: the variance of their "
-              "values over the square of the length scale, divided by its sum over columns.  Columns that a map makes "
-              "of one count together."),
+    importances_by_distances("rows"),
     shared.N_FEATURES_IN_,
 )
 

@@ -12,7 +12,7 @@ from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._native.array_types import Double, NDArray
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, RandomSource, choice, number
-from ..kernel_ridge.parameters import shares_of_columns
+from ..kernel_ridge.parameters import REG_LAMBDA_, importances_by_distances, shares_of_columns
 from .kernel_choice import KERNEL_PARAMETER, given_kernel
 from .training import train
 
@@ -62,13 +62,10 @@ _REST = (
     shared.EARLY_STOPPING_ROUNDS,
     shared.VALIDATION_FRACTION,
     shared.WARM_START.described(
-        "Whether `fit` goes on from where the last call ended, with the same rows and parameters, up to `n_estimators` "
-        "rounds in all.  The model is the same to the last bit as after one call with warm_start=True and the last "
-        "`n_estimators` and `early_stopping_rounds`.  `random_state` has no effect then.  Other rows, or other values "
-        "of parameters that training depends on, are an error.  Draws come from two generators, that of rows held out "
-        "and one for all others, so that each goes on: their seeds are the only draw, an `integers` of two.  For n "
-        "rows and k outputs a model keeps 16 n k bytes for this, and 8 k for each held-out row, not in model files; "
-        "columns of base learners are evaluated again."),
+        shared.CONTINUES + "Draws come from two generators, that of rows held out and one for all others, so that each "
+        "goes on: their seeds are the only draw, an `integers` of two.  For n rows and k outputs a model keeps 16 n k "
+        "bytes for this, and 8 k for each held-out row, not in model files; columns of base learners are evaluated "
+        "again."),
     shared.MAX_SECONDS,
 )
 _LAST = (
@@ -81,7 +78,7 @@ _LAST = (
 _FITTED = (
     shared.EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable."),
     Attribute("kernel_", "dict", "The kernel, in the form of the parameter `kernel`."),
-    Attribute("reg_lambda_", "float", "The weight lambda of the regulariser."),
+    REG_LAMBDA_,
     shared.N_ESTIMATORS_.described("Number of rounds kept."),
     Attribute("n_skipped_", "int",
               "Number of near-duplicates that were skipped: rows in selections, and whole base learners; not kept in "
@@ -92,12 +89,10 @@ _FITTED = (
               "out count in train_loss_ with the residual they had when it began."),
     shared.EVAL_LOSSES_,
     shared.TIMED_OUT_,
-    Attribute("feature_importances_", "array of shape (n_features_in_,)",
-              "For each column of the table, its share in the squared distances between basis vectors: the variance of "
-              "their values over the square of the length scale, divided by its sum over columns.  Columns that a map "
-              "makes of one count together.  The sum is 1, or 0 where there is at most one basis vector.  A linear "
-              "effect has a long length scale, and so a small importance, and where all columns share one length scale "
-              "importances are about equal and say nothing: see `explain`."),
+    importances_by_distances(
+        "basis vectors", "  The sum is 1, or 0 where there is at most one basis vector.  A linear effect has a long "
+        "length scale, and so a small importance, and where all columns share one length scale importances are about "
+        "equal and say nothing: see `explain`."),
     Attribute("kernel_parameters_", "array of shape (3 + n_features,)", "Lambda, amplitude, bias and length scales."),
     shared.N_FEATURES_IN_,
 )
@@ -114,9 +109,7 @@ class _SparseKernelMachine(Model):
     _rare_parameters = ("max_samples", "validation_fraction", "warm_start", "max_seconds")
     _fitted_curves = ("train_loss_", "eval_loss_", "kernel_parameters_")
     _arguments = {
-        "X": shared.ARGUMENTS["X"].described(
-            "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` are "
-            "read block by block; the rows are packed in memory."),
+        "X": shared.ARGUMENTS["X_packed"],
         "eval_set": eval_sets(shared.ARGUMENTS["eval_set"].text)}
 
     n_estimators: int
