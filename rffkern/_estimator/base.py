@@ -248,8 +248,7 @@ class Model(Parametrised):
         """Parameters from what JSON makes of those of `_params_for_file`; it has no tuples, and no keys but words."""
         return params
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         """Fitted attributes of a model read from a file beyond the expansion and `arrays`, its `_fitted_curves`.
 
         ValueError if the parts contradict each other.

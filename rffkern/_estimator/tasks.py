@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._model.expansion import Expansion
 from .._native.array_types import Double, Indices, Mask, NDArray
 from .._rows.validation import ContinuousLabelsError, as_column, check_targets, refuse_missing_labels
 from ..errors import InvalidInputError
@@ -251,11 +250,6 @@ class Classifier(Predictor):
         weights = params["class_weight"]
         return params | {"class_weight": dict(weights)} if isinstance(weights, list) else params
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        if classes is None or expansion.n_outputs != (1 if len(classes) == 2 else len(classes)):
-            raise ValueError("labels and outputs do not agree in number")
-        return super()._restored(expansion, arrays, classes)
 
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error of the probabilities of all classes (Brier)."""

@@ -350,7 +350,7 @@ def _describe_model(model: Model) -> Contents:
     _check_texts([] if classes is None else classes.tolist(), "labels")
     _check_texts([] if names is None else names, "column names")
     try:
-        model._restored(model.expansion_, curves, classes)  # as `load` will
+        _restored(model, model.expansion_, curves, classes)  # as `load` will
     except ValueError as error:
         raise InvalidInputError(f"the parameters of the model must be those it was fitted with: {error}") from error
     arrays, columns = function | curves, None
@@ -361,6 +361,14 @@ def _describe_model(model: Model) -> Contents:
     if vars(model).get("_out_of_fold") is not None:
         header = {**header, "out_of_fold": vars(model)["_out_of_fold"]}
     return _with_reference(header, model if column_map is None else column_map), arrays
+
+
+def _restored(model: Any, expansion: Expansion, curves: Mapping[str, Double], classes: Labels | None) -> dict[str, Any]:
+    """Fitted attributes beyond the expansion and curves; ValueError if what a file has contradicts itself."""
+    n_classes = 0 if classes is None else len(classes)
+    if hasattr(model, "predict_proba") and expansion.n_outputs != (1 if n_classes == 2 else n_classes):
+        raise ValueError("labels and outputs do not agree in number")
+    return model._restored(expansion, curves)
 
 
 def _agree(columns: Any, column_map: Any) -> bool:
@@ -446,7 +454,7 @@ def _build_model(family: Family, header: Header, arrays: Mapping[str, Double], n
     importances = curves.get("feature_importances_")
     require(importances is None or importances.shape == (n_columns,),
             "columns and importances do not agree in number")
-    attributes = {**curves, **model._restored(expansion, curves, classes)}
+    attributes = {**curves, **_restored(model, expansion, curves, classes)}
     require(column_map is None or len(column_map.sources_) == expansion.n_features,
             "columns and expansion do not agree in number")
     model._keep(Fitted(None if names is None else np.array(names, dtype=object), classes, expansion, attributes,

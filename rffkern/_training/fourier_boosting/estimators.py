@@ -134,8 +134,7 @@ class _FourierBoosting(Model):
         now._check_fitted()
         return KernelRidgeReport.of_numbers(now._kernel_ridge_report)
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         if any(array.ndim != 1 for array in arrays.values()) or len(arrays["train_loss_"]) != len(arrays["eval_loss_"]):
             raise ValueError("loss curves do not agree in number")
         n_rounds, counts = len(arrays["train_loss_"]) - 1, arrays["bag_counts_"]
@@ -145,7 +144,7 @@ class _FourierBoosting(Model):
         n_kernels = 0 if expansion.kernels is None else expansion.kernels.n_terms
         check_term_rounds(arrays["term_rounds_"], n_rounds, expansion.n_terms - n_kernels)
         check_report_numbers(arrays["_kernel_ridge_report"], expansion.kernels is not None)
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
+        return {"n_estimators_": n_rounds, "n_bags_": int(counts[0])}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, eval_set: Any = None,
             eval_metric: Callable[..., Any] | None = None, callback: "Callback | None" = None) -> Self:
@@ -487,9 +486,8 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
         several = len(quantiles_of(self) or ()) > 1
         return "means" if self.loss in LOG_LINKS else "least" if several else "scores"
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         quantiles = quantiles_of(self)
         if quantiles is not None and len(quantiles) not in (1, expansion.n_outputs):
             raise ValueError("quantiles and outputs do not agree in number")
-        return super()._restored(expansion, arrays, classes)
+        return super()._restored(expansion, arrays)

@@ -13,7 +13,7 @@ from ..._estimator.tasks import StagedClassifier, StagedRegressor
 from ..._model.expansion import Expansion
 from ..._model.parts import FourierTerms
 from ..._native import scoring
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double
 from ..._protocol.arguments import Precision, RandomSource, choice, number
 from ..posterior import POSTERIOR, posterior_of
 
@@ -89,16 +89,14 @@ class _Boosted(Model):
         self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         n_components: int = getattr(self, "n_components", 1)  # of a weak learner; GBRFF2 has no such parameter
         n_rounds, left_over = divmod(expansion.n_terms, expansion.n_outputs * n_components)
         train_loss, eval_loss = arrays["train_loss_"], arrays["eval_loss_"]
         if (left_over or train_loss.ndim != 1 or eval_loss.ndim != 1 or eval_loss.size not in (0, train_loss.size)
                 or n_rounds != (eval_loss.argmin() if eval_loss.size else train_loss.size - 1)):
             raise ValueError("rounds and loss curves do not agree in number")
-        restored = super()._restored(expansion, arrays, classes)
-        return restored | {"n_estimators_": n_rounds, "n_components_": n_components}
+        return {"n_estimators_": n_rounds, "n_components_": n_components}
 
     def _staged(self, X: Any) -> Iterator[Double]:
         X, expansion = self._check_rows(X), self.expansion_

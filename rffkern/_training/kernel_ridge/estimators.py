@@ -13,7 +13,7 @@ from ..._estimator.monitor import printing
 from ..._estimator.parameters import ARGUMENTS, CLASS_WEIGHT, CLASSES_, ClassWeight, MapOrNone
 from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_choice, check_rng
 from ...errors import TrainingStateError
 from .fit import fit
@@ -63,14 +63,13 @@ class _KernelRidge(Model):
             self._keep(fit(self, training, check_rng(self.random_state)))
         return self
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         kernel = arrays["kernel_parameters_"]
         if kernel.shape != (1 + expansion.n_features,) or not (kernel > 0).all():
             raise ValueError("kernel parameters are malformed")
         if not isinstance(self.length_scale, str):
             given_length_scales(self.length_scale, expansion.n_features)
-        return super()._restored(expansion, arrays, classes)
+        return {}
 
 
 class KernelRidgeRegressor(_KernelRidge, Regressor):

@@ -125,12 +125,10 @@ class _LandmarkKernels(Model):
             raise InvalidInputError(f"pac_bayes_bound needs two rows of equal weight, or more, got {n:.3g}")
         return pac_bayes_bound(now.landmark_loss_, now.posterior_, now.beta * math.sqrt(n), n, delta)
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
-        restored = super()._restored(expansion, arrays, classes)
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         if expansion.n_terms != self.n_landmarks * self.n_components:
             raise ValueError("landmarks and terms do not agree in number")
-        return restored | {"n_components_": self.n_components}
+        return {"n_components_": self.n_components}
 
 
 class PBRFFClassifier(_LandmarkKernels, Classifier):
@@ -275,12 +273,11 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         return Fitted(training.names, training.classes, expansion, attributes, column_map=training.column_map,
                       reference=training.reference)
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         slope = arrays["proba_slope_"]
         if slope.shape != (1,) or not slope[0] > 0:
             raise ValueError("the slope of the probabilities is not one positive number")
-        return super()._restored(expansion, arrays, classes)
+        return super()._restored(expansion, arrays)
 
 
 class PBRFFTransformer(_LandmarkKernels):
@@ -431,8 +428,7 @@ class PBRFFTransformer(_LandmarkKernels):
         n_features = now.expansion_.n_terms // now.n_components_
         return np.array([f"{type(self).__name__.lower()}{m}" for m in range(n_features)], dtype=object)
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         if expansion.n_outputs != 1:
             raise ValueError("features are the terms of one output")
-        return super()._restored(expansion, arrays, classes)
+        return super()._restored(expansion, arrays)

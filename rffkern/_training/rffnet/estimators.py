@@ -14,7 +14,7 @@ from ..._estimator.monitor import TimeLimit
 from ..._estimator.parameters import Attribute, ClassWeight, Density, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import Classifier, Regressor
 from ..._model.expansion import Expansion
-from ..._native.array_types import Double, Indices, NDArray
+from ..._native.array_types import Double, Indices
 from ..._protocol.arguments import Auto, Precision, RandomSource, check_rng, check_scalar, choice, number
 from ..._rows.groups import Division
 from ..._rows.training_rows import Training, check_more_labels, with_class_weights
@@ -200,15 +200,13 @@ class _RFFNet(Model):
         order = copy.deepcopy(rng).permutation(len(positive))
         return positive[order[: n_validation_rows(len(positive), 1, self.validation_fraction)]]
 
-    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:
         train_loss, eval_loss, relevances = (arrays[name] for name in self._fitted_curves)
         if train_loss.ndim != 1 or eval_loss.ndim != 1 or eval_loss.size not in (0, train_loss.size):
             raise ValueError("loss curves do not agree in number")
         if relevances.shape != (expansion.n_features,) or not (relevances >= 0).all():
             raise ValueError("relevances are malformed")
-        return (super()._restored(expansion, arrays, classes) | {"n_components_": expansion.n_terms}
-                | counted_epochs(train_loss, eval_loss))
+        return {"n_components_": expansion.n_terms, **counted_epochs(train_loss, eval_loss)}
 
     def select_top_k(self, k: int) -> Indices:
         """Return the indices of the columns of largest relevance.
@@ -283,7 +281,7 @@ class _RFFNet(Model):
         classes = getattr(self, "classes_", None)
         copied = type(self)(**self.get_params(deep=False))
         copied._keep(Fitted(getattr(self, "feature_names_in_", None), classes, expansion,
-                            curves | copied._restored(expansion, curves, classes), column_map=column_map,
+                            curves | copied._restored(expansion, curves), column_map=column_map,
                             reference=vars(self).get("_reference")))
         return copied
 

@@ -9,7 +9,7 @@ from ..._estimator.base import Model
 from ..._estimator.links import Link, SoftmaxLink
 from ..._estimator.parameters import Attribute, ClassWeight, MapOrNone, Parameter, eval_sets
 from ..._estimator.tasks import StagedClassifier, StagedRegressor
-from ..._native.array_types import Double, NDArray
+from ..._native.array_types import Double
 from ..._native.sparse import RULES
 from ..._protocol.arguments import Auto, RandomSource, choice, number
 from ..kernel_ridge.parameters import REG_LAMBDA_, importances_by_distances, shares_of_columns
@@ -163,8 +163,7 @@ class _SparseKernelMachine(Model):
         X = self._check_rows(X)
         yield from self._require_training_state("for staged predictions").staged_scores(X, self.n_jobs)
 
-    def _restored(self, expansion: Any, arrays: Mapping[str, Double],
-                  classes: NDArray[Any] | None) -> dict[str, Any]:
+    def _restored(self, expansion: Any, arrays: Mapping[str, Double]) -> dict[str, Any]:
         train_loss, eval_loss, kernel_parameters = (arrays[name] for name in self._fitted_curves)
         if train_loss.ndim != 1 or train_loss.size == 0 or eval_loss.ndim != 1 or (
                 eval_loss.size not in (0, train_loss.size)):
@@ -177,7 +176,7 @@ class _SparseKernelMachine(Model):
             raise ValueError("kernel parameters are malformed")
         if isinstance(self.kernel, dict):
             given_kernel(self.kernel, expansion.n_features)
-        return super()._restored(expansion, arrays, classes) | {"n_estimators_": n_rounds}
+        return {"n_estimators_": n_rounds}
 
 
 class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):

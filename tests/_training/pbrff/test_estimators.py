@@ -192,6 +192,6 @@ def test_real_data(real_data):
 def test_the_slope_of_probabilities_in_a_file_is_one_positive_number(rng, slope):
     model = PBRFFClassifier(4, n_components=3, random_state=0).fit(*rings(rng, 60))
     arrays = {"landmarks_": model.landmarks_, "proba_slope_": model.proba_slope_}
-    assert model._restored(model.expansion_, arrays, model.classes_)["n_components_"] == 3
+    assert model._restored(model.expansion_, arrays)["n_components_"] == 3
     with pytest.raises(ValueError, match="slope of the probabilities"):
-        model._restored(model.expansion_, arrays | {"proba_slope_": np.array(slope)}, model.classes_)
+        model._restored(model.expansion_, arrays | {"proba_slope_": np.array(slope)})

@@ -355,12 +355,12 @@ def test_what_follows_from_a_file():
     model = RFFNetRegressor()
     curves = dict(zip(model._fitted_curves, map(np.array, ([3.0, 2.0, 1.0], [3.0, 1.0, 2.0], [0.0, 5.0])), strict=True))
     found = {"n_components_": 4, "n_epochs_": 2, "best_epoch_": 1}
-    assert model._restored(expansion, curves, None) == found
-    assert model._restored(expansion, curves | {"eval_loss_": np.empty(0)}, None) == found | {"best_epoch_": 2}
+    assert model._restored(expansion, curves) == found
+    assert model._restored(expansion, curves | {"eval_loss_": np.empty(0)}) == found | {"best_epoch_": 2}
     for wrong in ({"train_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones((3, 1))}, {"eval_loss_": np.ones(2)},
                   {"relevances_": np.ones(3)}, {"relevances_": np.array([0.0, -1e-300])}):
         with pytest.raises(ValueError, match=r"do not agree|malformed"):
-            model._restored(expansion, curves | wrong, None)
+            model._restored(expansion, curves | wrong)
 
 
 def test_nothing_is_drawn_for_validation_with_an_eval_set(few_columns):

@@ -15,7 +15,7 @@ CURVES = {"train_loss_": np.array([5.0, 4.0, 3.0, 2.5, 2.0, 1.5]),
 def restore(n_terms=6, n_outputs=1, params=None, **changed):
     model = SparseKernelRegressor(5, basis_size=2, **(params or {}))
     expansion = kernel_expansion(np.ones((n_terms, 3)), np.ones((n_terms, n_outputs)), np.zeros(n_outputs), np.ones(3))
-    return model._restored(expansion, CURVES | {name: np.asarray(value) for name, value in changed.items()}, None)
+    return model._restored(expansion, CURVES | {name: np.asarray(value) for name, value in changed.items()})
 
 
 def with_parameter(index, value):
