@@ -69,14 +69,16 @@ class Source(NamedTuple):
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite, of targets of 1e155, is left out
 def report_facts(rows: LabelledRows, source: Source) -> Facts:
     """All sections by their names; those left out are in "left_out", with the reasons."""
-    facts: Facts = {"head": head(rows, source)}
+    facts: Facts = {"head": head(rows, source), "data": data(rows, source)}
     left_out = {}
     for name, section in SECTIONS.items():
         try:
-            facts[name] = section(rows, source, facts)
+            if name in _OF_TARGETS and (rows.classes or section is not confusion_table):
+                _need_targets(rows, source)
+            facts[name] = section(rows, facts)
         except LeftOut as reason:
             left_out[name] = str(reason)
-    return _plain({**facts, "left_out": left_out})
+    return _plain({**facts, "receipt": receipt(rows, source), "left_out": left_out})
 
 
 def _plain(value: Any) -> Any:
@@ -114,7 +116,7 @@ def head(rows: LabelledRows, source: Source) -> Facts:
         "date": source.date, "loss": getattr(model, "loss", None)}
 
 
-def data(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def data(rows: LabelledRows, source: Source) -> Facts:
     """The columns of the rows, and what the model makes of them."""
     column_map = vars(rows.model).get("column_map_")
     described: dict[str, list[Facts]] = {}
@@ -177,18 +179,16 @@ def _target(rows: LabelledRows) -> Facts:
 
 # --- how good
 
-def validation(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def validation(rows: LabelledRows, facts: Facts) -> Facts:
     """Metrics with standard errors, beside those of the best constant."""
-    _need_targets(rows, source)
     found = rows.evaluation.figures()
     kept = kept_figures(rows.model)
     positive = rows.evaluation.predictions.judged_class()
     return found | ({} if positive is None else {"positive": positive}) | ({"in_the_model_file": kept} if kept else {})
 
 
-def calibration(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def calibration(rows: LabelledRows, facts: Facts) -> Facts:
     """Predicted probabilities beside observed shares; or predictions beside targets, and residuals."""
-    _need_targets(rows, source)
     if rows.classes:
         is_of_label = is_of_second(rows.codes, len(rows.classes))
         probability = rows.predictions[:, 1] if is_of_label else rows.predictions.max(axis=1)
@@ -225,11 +225,10 @@ def _residual_bins(predicted: Double, residuals: Double) -> list[Facts]:
     return bins
 
 
-def confusion_table(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def confusion_table(rows: LabelledRows, facts: Facts) -> Facts:
     """Rows by their class and by the most likely one."""
     if not rows.classes:
         raise LeftOut("the model predicts numbers")
-    _need_targets(rows, source)
     counts = confusion(rows.codes, rows.predictions)
     known = counts[:-1]
     order = np.argsort(-known.sum(axis=1), kind="stable")
@@ -244,7 +243,7 @@ def confusion_table(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     return {"classes": names, "counts": table, "unknown": float(counts[-1].sum())}
 
 
-def learning_curve(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def learning_curve(rows: LabelledRows, facts: Facts) -> Facts:
     """Loss before training and after each round."""
     curves = {name: getattr(rows.model, f"{name}_loss_", None) for name in ("train", "eval")}
     found = {name: [float(each) for each in values] for name, values in curves.items()
@@ -256,7 +255,7 @@ def learning_curve(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
 
 # --- why
 
-def importances(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def importances(rows: LabelledRows, facts: Facts) -> Facts:
     """Permutation importance on the rows, beside what training found."""
     trained = getattr(rows.model, "feature_importances_", None)
     if not rows.has_targets and trained is None:
@@ -271,7 +270,7 @@ def importances(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
             "columns": [{"column": rows.names[j], **found[j]} for j in ranked]}
 
 
-def shapley(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def shapley(rows: LabelledRows, facts: Facts) -> Facts:
     """Shapley values of some rows: mean absolute contributions of the columns, and those of each row."""
     if takes_minutes(rows):
         raise LeftOut("Shapley values of so many kernel functions of so many columns take minutes; explain has them")
@@ -299,7 +298,7 @@ def strongest(rows: LabelledRows, facts: Facts) -> list[int]:
     return ranked[:N_STRONGEST]
 
 
-def dependences(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def dependences(rows: LabelledRows, facts: Facts) -> Facts:
     """Mean responses as functions of the strongest columns."""
     found = [dependence(rows, column) for column in strongest(rows, facts)]
     if not found:
@@ -307,7 +306,7 @@ def dependences(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     return {"responses": rows.responses, "shown": rows.ranked_responses[:_MOST_RESPONSES], "columns": found}
 
 
-def interactions(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def interactions(rows: LabelledRows, facts: Facts) -> Facts:
     """Pairs of columns whose joint effect is no sum, and mean responses as functions of the strongest of them."""
     importances = np.zeros(len(rows.names))
     chosen = strongest(rows, facts)
@@ -325,18 +324,16 @@ def interactions(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
 
 # --- where it fails
 
-def slices(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def slices(rows: LabelledRows, facts: Facts) -> Facts:
     """Slices of the rows in which the model is worst."""
-    _need_targets(rows, source)
     found, n_compared = worst_slices(rows)
     if not n_compared:
         raise LeftOut(f"no slice of the {len(rows)} rows has 20 or more")
     return {"loss": rows.loss_name, "mean": float(rows.losses.mean()), "compared": n_compared, "slices": found}
 
 
-def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def rows_most_wrong(rows: LabelledRows, facts: Facts) -> Facts:
     """The rows that the model is most wrong about."""
-    _need_targets(rows, source)
     chosen = worst_rows(rows, _N_WORST)
     explained = None if takes_minutes(rows) else contributions(rows.take(chosen), background_of(rows))
     found = []
@@ -354,9 +351,8 @@ def rows_most_wrong(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     return {"rows": found}
 
 
-def intervals(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def intervals(rows: LabelledRows, facts: Facts) -> Facts:
     """How often intervals or label sets contain the truth, and how large they are."""
-    _need_targets(rows, source)
     try:
         found = coverages(rows)
     except (InvalidInputError, TrainingStateError) as error:
@@ -364,7 +360,7 @@ def intervals(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     return {"of": "label sets" if rows.classes else "intervals", "coverages": found}
 
 
-def drift(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def drift(rows: LabelledRows, facts: Facts) -> Facts:
     """How the rows differ from the training rows."""
     try:
         found = rows.model.drift(rows.X)
@@ -373,7 +369,7 @@ def drift(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
     return {**found, "summary": summary(found)}
 
 
-def receipt(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
+def receipt(rows: LabelledRows, source: Source) -> Facts:
     """By what the report can be made again, and checked."""
     params = rows.model.get_params(deep=False)
     return {"model": source.model, "model_sha256": source.model_sha256, "data": source.data,
@@ -384,10 +380,9 @@ def receipt(rows: LabelledRows, source: Source, facts: Facts) -> Facts:
             "metadata": getattr(rows.model, "metadata_", None) or {}}
 
 
-Section = Callable[[LabelledRows, Source, Facts], Facts]
-SECTIONS: dict[str, Section] = {
-    "data": data, "validation": validation, "calibration": calibration, "confusion": confusion_table,
+SECTIONS: dict[str, Callable[[LabelledRows, Facts], Facts]] = {
+    "validation": validation, "calibration": calibration, "confusion": confusion_table,
     "learning_curve": learning_curve, "importances": importances, "shapley": shapley,
-    "dependence": dependences,
-    "interactions": interactions, "slices": slices, "worst_rows": rows_most_wrong,
-    "intervals": intervals, "drift": drift, "receipt": receipt}
+    "dependence": dependences, "interactions": interactions, "slices": slices, "worst_rows": rows_most_wrong,
+    "intervals": intervals, "drift": drift}
+_OF_TARGETS = "validation", "calibration", "confusion", "slices", "worst_rows", "intervals"

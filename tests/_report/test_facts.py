@@ -49,7 +49,7 @@ def messy():
 
 def test_every_section_is_there_or_left_out_with_a_reason(messy):
     facts = messy[-1]
-    assert {*facts} == {"head", "left_out", *SECTIONS} - {*facts["left_out"]}
+    assert {*facts} == {"head", "data", "receipt", "left_out", *SECTIONS} - {*facts["left_out"]}
     assert not {*facts["left_out"]} & {"data", "validation", "confusion", "importances", "slices", "drift"}
 
 
@@ -147,7 +147,7 @@ def test_slices_of_errors_by_chance_are_not_called_worse():
         labels[rng.random(300) < 0.2] = "up"
         rows = LabelledRows(model, table, labels)
         rows.__dict__["losses"] = (rng.random(300) < 0.2).astype(float)
-        found = SECTIONS["slices"](rows, Source(), {})
+        found = SECTIONS["slices"](rows, {})
         n_named += any(each["p_value"] < 0.05 for each in found["slices"])
     assert n_named <= 12
 
