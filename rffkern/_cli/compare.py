@@ -214,10 +214,9 @@ def _library(module: str, seed: int, threads: int | None, training: TrainingTabl
     X, y, classes = _numbers_of(raw), training.y, None
     if training.has_labels:
         classes, y = np.unique(training.y, return_inverse=True)
-    make = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost, "sklearn": _hist_gradient_boosting}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, options = make[module](X, places, classes is not None, seed, threads)
+        model, options = _unfitted(module, X, places, classes is not None, seed, threads)
         model.fit(_prepared(module, X, places), y, sample_weight=training.weights, **options)
 
     def predict(rows: TrainingTable) -> Predictions:
@@ -247,39 +246,31 @@ def _prepared(module: str, X: Double, places: Sequence[int]) -> Any:
     return cells
 
 
-Library = tuple[Any, dict[str, Any]]  # a model, and options of fit
+def _unfitted(module: str, X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None
+              ) -> tuple[Any, dict[str, Any]]:
+    """A model of a library, which is told the places of categories in its own way, and options of its fit."""
+    kind = "Classifier" if is_class else "Regressor"
+    if module == "lightgbm":
+        import lightgbm
 
+        model = getattr(lightgbm, f"LGBM{kind}")(random_state=seed, n_jobs=threads, verbose=-1)
+        return model, {"categorical_feature": list(places)} if places else {}
+    if module == "xgboost":
+        import xgboost
 
-def _lightgbm(X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None) -> Library:
-    from lightgbm import LGBMClassifier, LGBMRegressor
+        types = ["c" if k in places else "q" for k in range(X.shape[1])]
+        return getattr(xgboost, f"XGB{kind}")(random_state=seed, n_jobs=threads, enable_categorical=True,
+                                              feature_types=types), {}
+    if module == "catboost":
+        import catboost
 
-    model = (LGBMClassifier if is_class else LGBMRegressor)(random_state=seed, n_jobs=threads, verbose=-1)
-    return model, {"categorical_feature": list(places)} if places else {}
-
-
-def _xgboost(X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None) -> Library:
-    from xgboost import XGBClassifier, XGBRegressor
-
-    types = ["c" if k in places else "q" for k in range(X.shape[1])]
-    model = (XGBClassifier if is_class else XGBRegressor)(random_state=seed, n_jobs=threads, enable_categorical=True,
-                                                           feature_types=types)
-    return model, {}
-
-
-def _catboost(X: Double, places: Sequence[int], is_class: bool, seed: int, threads: int | None) -> Library:
-    from catboost import CatBoostClassifier, CatBoostRegressor
-
-    model = (CatBoostClassifier if is_class else CatBoostRegressor)(
-        random_seed=seed, thread_count=-1 if threads is None else threads, verbose=0, allow_writing_files=False)
-    return model, {"cat_features": list(places)} if places else {}
-
-
-def _hist_gradient_boosting(X: Double, places: Sequence[int], is_class: bool, seed: int,
-                            threads: int | None) -> Library:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+        model = getattr(catboost, f"CatBoost{kind}")(
+            random_seed=seed, thread_count=-1 if threads is None else threads, verbose=0, allow_writing_files=False)
+        return model, {"cat_features": list(places)} if places else {}
+    from sklearn import ensemble
 
     few = [k for k in places if not np.nanmax(X[:, k], initial=0) >= _MOST_CATEGORIES]  # others as ordered numbers
-    cls = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
+    cls = getattr(ensemble, f"HistGradientBoosting{kind}")
     return cls(random_state=seed, categorical_features=few or None), {}
 
 
