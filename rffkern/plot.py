@@ -19,10 +19,9 @@ from ._native.array_types import Double, NDArray
 from ._protocol.arguments import check_scalar, truncated
 from ._protocol.docstrings import filled
 from ._report.contributions import contributions, main_output, ranks, strengths, summary_of
-from ._report.coverage import coverages
 from ._report.effects import dependence as dependence_of
 from ._report.effects import importance_metric, pair_dependence, permutation_importance
-from ._report.labelled_rows import BINARY, LabelledRows
+from ._report.labelled_rows import BINARY, LabelledRows, coverages
 from ._rows.row_blocks import evenly_spaced
 from .errors import InvalidInputError
 

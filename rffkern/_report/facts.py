@@ -31,9 +31,8 @@ from .contributions import (
     summary_of,
     takes_minutes,
 )
-from .coverage import coverages
 from .effects import dependence, importance_metric, pair_dependence, permutation_importance
-from .labelled_rows import BINARY, LabelledRows, value_text
+from .labelled_rows import BINARY, LabelledRows, coverages, value_text
 from .slices import worst_rows, worst_slices
 
 Facts = dict[str, Any]
