@@ -44,7 +44,7 @@ def sizes(name):
 
 def formula(text, kind):
     """The line of a docstring that begins with a kind of X, as a Python expression."""
-    (line,) = re.findall(rf"^ +{kind}: +(.*)$", text, re.MULTILINE)
+    (line,) = re.findall(rf"^ +(?:array, )?{kind}(?:, blocks)?: +(.*)$", text, re.MULTILINE)
     tokens = re.findall(r"max|min|[a-zA-Z]|\d+|[-+*/^(),]", line)
     product = [token + (" * " if re.match(r"[a-zA-Z\d)]", token) and token not in ("max", "min")
                         and re.match(r"[a-zA-Z\d(]", following) else " ")

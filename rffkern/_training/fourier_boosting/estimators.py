@@ -302,8 +302,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
     the outputs (1 for two classes), M the bags, t those that are trained at the same time, and m the smaller one of
     `max_samples` and n:
 
-        array:  n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
-        blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+        array, blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
     An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
     the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
@@ -375,8 +374,7 @@ class FourierBoostingRegressor(_FourierBoosting, StagedRegressor):
     -----
     Peak memory of `fit` beside X, in bytes and the letters of `FourierBoostingClassifier`, with k the targets:
 
-        array:  n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
-        blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
+        array, blocks: n (4 d + e + 20 + 12 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
     A map takes what it takes there, and kernel ridge regression:
 

@@ -87,8 +87,7 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, u = 4 in single precision and 8 in
     double, L = `n_landmarks`, and C = 2^20 `cache_size`:
 
-        array:  n (u (2 d + L) + 48 + 48 k) + min(C, u n^2) + 60 L^2 + 2^20
-        blocks: n (u (2 d + L) + 48 + 48 k) + min(C, u n^2) + 60 L^2 + 2^20
+        array, blocks: n (u (2 d + L) + 48 + 48 k) + min(C, u n^2) + 60 L^2 + 2^20
 
     Of rows that are divided, those that the largest region learns from, some 1.6 `region_size`, take the place of n,
     and all take n (20 d + 60) more.  Length scales that are chosen take up to
@@ -200,8 +199,7 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
     Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
     precision and 8 in double, L = `n_landmarks`, and C = 2^20 `cache_size`:
 
-        array:  n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
-        blocks: n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
+        array, blocks: n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
 
     Regions, length scales that are chosen, the model and an iteration take what `KernelRidgeRegressor` says, but for
     products with the kernels: 12 n^2 k operations.
