@@ -81,9 +81,9 @@ class CsvTable:
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
         self._source, self._form = TextSource(path, form.encoding), form
         self.path, self.total = self._source.name, self._source.total
-        ahead, chunks = itertools.tee(self._source.chunks())
-        self._unread: Iterator[Chunk] | None = chunks  # with what is looked at here
-        lines = lines_of(ahead)
+        seen: list[Chunk] = []  # `itertools.tee` would keep some 50 of those to come
+        chunks = self._source.chunks()
+        lines = lines_of(_recorded(chunks, seen))
         head = _head(lines)
         named = named_delimiter(head)
         if named is not None:
@@ -95,6 +95,7 @@ class CsvTable:
             _remark_controls(head, self.path)
         numbered = records(itertools.chain(head, lines), self.delimiter, self._source.encoding, self.path)
         first = list(itertools.islice(numbered, 2))
+        self._unread: Iterator[Chunk] | None = itertools.chain(seen, chunks)
         rows = self._cells(first)
         if not rows:
             raise InvalidInputError(f"{self.path}: the file contains no rows")
@@ -143,6 +144,13 @@ class CsvTable:
                 number, text = self._first_line, "".join(split_lines(text)[above:])
             if text:
                 yield number, text
+
+
+def _recorded(chunks: Iterator[Chunk], seen: list[Chunk]) -> Iterator[Chunk]:
+    """The same chunks, each appended to `seen` first."""
+    for chunk in chunks:
+        seen.append(chunk)
+        yield chunk
 
 
 def _remark_controls(lines: Sequence[Line], path: str) -> None:
@@ -392,7 +400,6 @@ _IN_NUMBERS = "0123456789+-.eE \r\n"  # characters that cannot be the delimiter 
 def _without_quotes(texts: list[str]) -> list[str]:
     """Simple records without the quotes around their cells."""
     return [text.replace('"', "") for text in texts] if '"' in "".join(texts) else texts
-
 
 
 def _have_cells(texts: list[str], delimiter: str, n_columns: int) -> bool:
