@@ -19,7 +19,7 @@ from .table import Block, ColumnType, Table, column_index, column_indices, colum
 def run(arguments: argparse.Namespace) -> None:
     """Print the metrics, as a table or as one JSON object."""
     check_outputs({"--reject": arguments.reject}, arguments.data, arguments.model)
-    model = load_predictor(arguments.model, arguments.threads)
+    model = load_predictor(arguments)
     positive = _positive(model, arguments.positive)
     table = open_for(model, arguments)
     weight = None if arguments.weight is None else column_index(table, arguments.weight)

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     suffixes = TARGETS[arguments.to].suffixes
     if suffix.lower() not in ("", *suffixes) and not is_stream(arguments.output):
         say(f"{arguments.output}: the file has the format {arguments.to}; a better name is {stem}{suffixes[0]}")
-    model = load(arguments.model) if arguments.data is None else load_predictor(arguments.model, arguments.threads)
+    model = load(arguments.model) if arguments.data is None else load_predictor(arguments)
     try:  # before the rows are read, which may take long
         content = content_of(model, arguments.to, arguments.interval, arguments.explain, **options)
     except (InvalidInputError, TrainingStateError) as error:

@@ -37,8 +37,9 @@ from .table import (
 )
 
 
-def load_predictor(path: str, n_jobs: int | None) -> Any:
-    """A model that predicts; `n_jobs` is None for its own."""
+def load_predictor(arguments: argparse.Namespace, n_threads: int | None = None) -> Any:
+    """The model of a command, which predicts; `n_threads` are in place of its own where --threads is not given."""
+    path, n_jobs = arguments.model, arguments.threads or n_threads
     model: Any = load(path)
     if not hasattr(model, "predict"):
         method = "transform" if hasattr(model, "transform") else "score"
@@ -73,7 +74,7 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
             return None
         # The only column that is no feature may be anything, such as a number of the row.
         raise InvalidInputError(f"{table.path}: no column {name!r}, the target of training; --target names another"
-                                f"{_header_advice(table, model)}")
+                                f"{_header_advice(table, model, model.n_features_in_ + 1)}")
     names = set(as_written(getattr(model, "feature_names_in_", ()), table.columns or ()))
     if names and table.columns is not None:
         rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
@@ -91,10 +92,10 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
     return rest[0]
 
 
-def _header_advice(table: Table, model: Any) -> str:
-    """What to do where the first row may be a title, or data: it has no name of the model."""
+def _header_advice(table: Table, model: Any, n_columns: int) -> str:
+    """What to do where the first row may be a title, or data: it has no name of the model, whose rows have so many."""
     columns = table.columns or ()
-    if len(columns) == 1:
+    if len(columns) == 1 < n_columns:
         return LINES_ABOVE
     is_guess = table.header_guessed and not {*as_written(getattr(model, "feature_names_in_", ()), columns)} & {*columns}
     return ROW_1_IS_DATA if is_guess else ""
@@ -174,7 +175,7 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
             raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing{alike}"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
                                     f"{shortened(list(map(repr, index)))}"
-                                    f"{'' if alike else _header_advice(table, model)}")
+                                    f"{'' if alike else _header_advice(table, model, len(names))}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:

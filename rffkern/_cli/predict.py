@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     files = check_folder(arguments) if on_cluster else []
     written = f"part{ending_of_parts(arguments.output, files)}" if on_cluster else arguments.output
     _check_outputs(arguments, written, on_cluster)
-    model = load_predictor(arguments.model, arguments.threads or (1 if arguments.jobs > 1 else None))
+    model = load_predictor(arguments, 1 if arguments.jobs > 1 else None)
     _check_options(arguments, model)
 
     # Which columns are read and written.

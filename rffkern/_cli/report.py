@@ -21,7 +21,7 @@ _NO_TARGET = "the table has no column of labels or targets"
 def run(arguments: argparse.Namespace) -> None:
     """Read all rows, and write the page, its numbers, or both."""
     _check_outputs(arguments)
-    model = load_predictor(arguments.model, arguments.threads)
+    model = load_predictor(arguments)
     table = open_for(model, arguments)
     target = target_column(table, arguments.target, model, column_indices(table, arguments.drop), needed=False)
     if target is None and not table.has_labels:

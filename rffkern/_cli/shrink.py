@@ -16,7 +16,7 @@ _MOST_LINES = 20
 def run(arguments: argparse.Namespace) -> None:
     """Write the model, and print the curve of its loss against its bytes."""
     check_outputs({"SMALL": arguments.output, "--reject": arguments.reject}, arguments.data, arguments.model)
-    model = load_predictor(arguments.model, arguments.threads)
+    model = load_predictor(arguments)
     table = open_for(model, arguments)
     target = target_column(table, arguments.target, model, column_indices(table, arguments.drop))
     X, y, *_ = read_labelled(model, table, target, arguments)

@@ -32,8 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     if wrong:
         raise Finding(4, "\n".join(wrong))
     if arguments.model is not None:  # a file is run only if it is that of the receipt
-        rows, expected = read_rows(arguments, load_predictor(arguments.model, arguments.threads), artefact["target"],
-                                   artefact["explain"])
+        rows, expected = read_rows(arguments, load_predictor(arguments), artefact["target"], artefact["explain"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
               receipt["tolerance"])
     say(f"{arguments.artefact}: as {arguments.receipt} says")

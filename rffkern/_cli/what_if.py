@@ -18,7 +18,7 @@ from .output import UsageError, check_outputs, given_once, printable
 def run(arguments: argparse.Namespace) -> None:
     """Print the changes of each row, as a table or as a JSON object."""
     check_outputs({"--reject": arguments.reject}, arguments.data, arguments.model)
-    model = load_predictor(arguments.model, arguments.threads)
+    model = load_predictor(arguments)
     target = _target(model, arguments.target)
     columns = names_of(model).tolist()
     change = [_column(columns, text) for texts in arguments.change for text in texts.split(",")] or None

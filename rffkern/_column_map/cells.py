@@ -472,7 +472,8 @@ def _inferred(texts: _Texts, dates: str | None, decimal: str) -> Reading | None:
     """The same by these texts."""
     if not texts.n_cells:
         return None
-    if decimal == "." and _are_plain(texts.texts):
+    plain = plain_numbers(texts.texts) if decimal == "." else None
+    if plain is not None and not np.isnan(plain).any():
         return Reading(NUMERIC)
     if boolean_levels(texts.texts) is not None:
         return Reading(CATEGORY, "boolean")
@@ -540,11 +541,6 @@ def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
         return "", []
     return "dates" if best.kind == DATE else "numbers", odd
 
-
-def _are_plain(texts: Sequence[str]) -> bool:
-    """Whether all texts are plain numbers within the range."""
-    values = plain_numbers(texts)
-    return values is not None and not np.isnan(values).any()
 
 
 def _candidates(texts: _Texts, dates: str | None, decimal: str) -> dict[Reading, int]:

@@ -269,7 +269,7 @@ class ColumnMap(Parametrised):
         collector = collect_statistics(functools.partial(self._collect, X, targets, weights), self.get_params(),
                                        row_folds)
         fitted_map, folds, reference = self._learned(collector, imputes)
-        if targets is not None and row_folds is None and folds.has_any():
+        if targets is not None and row_folds is None and any(folds.tables):  # forms have learned from targets
             kinds = {j: column.kind for j, column in enumerate(fitted_map.columns) if column.forms}
             copies = copies_as_groups(lambda: table_blocks(X, self.categorical_features, self.dates), kinds, targets,
                                       np.ones(len(targets)) if weights is None else weights)

@@ -42,9 +42,6 @@ class OutOfFold(NamedTuple):
     row_folds: RowFolds
     places: Mapping[int, Mapping[str, int]]  # of a column of texts, by its index: where each text is in the table
 
-    def has_any(self) -> bool:
-        """Whether some form has learned from targets."""
-        return any(self.tables)
 
     def of_column(self, j: int, values: Double, first_row: int) -> dict[int, Double]:
         """Outputs of the forms of a column for the values of some training rows."""

@@ -9,6 +9,7 @@ that do not occur, and dates are seconds since 1970.
 import datetime
 import math
 import numbers
+import operator
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -339,8 +340,8 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     given, columns = _named_columns(X, name)
     names = None if given is None else texts_of_names(given, wanted)
     if not columns:
-        raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape=({_length(X)}, 0)) while a minimum of 1 "
-                                "is required.")
+        raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape=({operator.length_hint(X)}, 0)) while a "
+                                "minimum of 1 is required.")
     if names is not None and len(set(names)) < len(names):
         twice = next(each for j, each in enumerate(names) if each in names[:j])
         raise InvalidInputError(f"{name} must have columns of distinct names, got {twice!r} twice")
@@ -492,12 +493,6 @@ def check_table(table: RawTable, name: str) -> RawTable:
                                 "minimum of 1 is required.")
     return table
 
-
-def _length(X: Any) -> int:
-    try:
-        return len(X)
-    except TypeError:
-        return 0
 
 
 def column_places(parameter: str, items: Iterable[Any], names: tuple[str, ...] | None, n_columns: int) -> list[int]:

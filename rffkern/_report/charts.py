@@ -9,17 +9,19 @@ from .svg import Plot, drawing, escape, padded, tick_text, ticks
 
 Facts = dict[str, Any]
 
+_SHARES = 0, 0.25, 0.5, 0.75, 1  # at the ticks of axes
+
 
 def reliability_chart(facts: Facts) -> str:
     """Observed shares over predicted probabilities, with two standard errors, above a histogram of probabilities."""
     plot = Plot((0, 1), (0, 1), height=300, bottom=86)
-    plot.y_axis([0, 0.25, 0.5, 0.75, 1])
+    plot.y_axis(_SHARES)
     plot.line([(0, 0), (1, 1)], "zero")
     bins = facts["bins"]
     plot.error_bars([(each["probability"], each["share"], each["standard_error"]) for each in bins])
     plot.line([(each["probability"], each["share"]) for each in bins], "line")
     plot.dots([(each["probability"], each["share"]) for each in bins], "large")
-    plot.x_axis(at=[0, 0.25, 0.5, 0.75, 1])
+    plot.x_axis(at=_SHARES)
     counts = facts["histogram"]
     below, floor, most = plot.height - 22, plot.bottom + 20, max(counts) or 1
     width = (plot.right - plot.left) / len(counts)
@@ -63,11 +65,11 @@ def residual_chart(facts: Facts) -> str:
 def coverage_chart(points: Sequence[tuple[float, float, float | None]], label: str) -> str:
     """Observed shares over what was asked for, with two standard errors."""
     plot = Plot((0, 1), (0, 1), height=260)
-    plot.y_axis([0, 0.25, 0.5, 0.75, 1])
+    plot.y_axis(_SHARES)
     plot.line([(0, 0), (1, 1)], "zero")
     plot.error_bars(points)
     plot.dots([(x, y) for x, y, _ in points], "large")
-    plot.x_axis(label, [0, 0.25, 0.5, 0.75, 1])
+    plot.x_axis(label, _SHARES)
     return plot.svg("observed share over the share that was asked for")
 
 

@@ -305,9 +305,6 @@ def _confusion(facts: Facts) -> str:
             f"</thead><tbody>{''.join(lines)}</tbody></table></div>")
 
 
-def _learning(facts: Facts) -> str:
-    return _figures([("", learning_chart(facts["learning_curve"]))])
-
 
 def _importances(facts: Facts) -> str:
     found = facts["importances"]
@@ -476,8 +473,8 @@ def _receipt(facts: Facts) -> str:
 SECTIONS: list[tuple[str, str, Callable[[Facts], str]]] = [
     ("data", "Data as read", _data), ("validation", "How good", _validation),
     ("calibration", "Calibration", _calibration), ("confusion", "Confusion", _confusion),
-    ("learning_curve", "Learning curve", _learning), ("importances", "What matters", _importances),
-    ("shapley", "Contributions", _shapley),
+    ("learning_curve", "Learning curve", lambda facts: _figures([("", learning_chart(facts["learning_curve"]))])),
+    ("importances", "What matters", _importances), ("shapley", "Contributions", _shapley),
     ("dependence", "How it depends on columns", _dependence), ("interactions", "Interactions", _interactions),
     ("slices", "Where it is worst", _slices), ("worst_rows", "Worst rows", _worst),
     ("intervals", "How sure", _intervals), ("drift", "Drift from training", _drift), ("receipt", "Receipt", _receipt)]

@@ -9,7 +9,7 @@ from .._native.array_types import Double, Indices, NDArray
 from .._protocol.warning import warn
 from ..errors import DataConversionWarning, InvalidInputError
 from .row_blocks import RowBlocks, check_rows
-from .scaling import standardised_targets, target_scaling
+from .scaling import Scaling, measure_scaling, standardised_targets, target_scaling
 from .validation import LARGEST_VALUE, check_known_labels, check_labels, check_names, check_targets
 from .weights import RowWeights, check_weights
 
@@ -73,6 +73,11 @@ class Training(NamedTuple):
     eval_sets: tuple[tuple[str, Any], ...] = ()  # names and rows of other rows, of which the first decide when to stop
     column_map: Any = None  # the map that made `rows` from a raw table with columns `names`; None without one
     reference: dict[str, Any] | None = None  # what is kept of rows without a map, as a map's reference
+
+    def scaling(self, model: Any) -> tuple[bool, Scaling]:
+        """Whether columns are standardised, as `standardize` says and those of a map are not, and their scaling."""
+        standardize = model.standardize and self.column_map is None
+        return standardize, measure_scaling(self.rows.X, self.rows.weights, standardize, model.n_jobs)
 
 
 SomeRows = TypeVar("SomeRows", LabelledRows, TargetRows)

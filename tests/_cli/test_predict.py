@@ -270,6 +270,15 @@ def test_lines_above_the_names_are_to_be_removed(command, folder):
     assert "got 'Report of May'; if lines stand above the column names, remove them [rffkern help E65]\n" in errors
 
 
+def test_a_word_above_the_only_column_may_be_data(command, folder):
+    """Rows of a model of one column have one, but not those that have a target, too."""
+    (folder / "one.csv").write_text("x,y\n" + "".join(f"{row},{row * 7 % 5}\n" for row in range(60)))
+    assert command("fit", "one.csv", "-o", "one.npz", "--target", "y")[0] == 0
+    (folder / "rows.csv").write_text("unknown\n3\n4\n")
+    assert "got 'unknown'; if row 1 is data, pass --header no" in command("predict", "one.npz", "rows.csv")[2]
+    assert "; if lines stand above the column names" in command("evaluate", "one.npz", "rows.csv")[2]
+
+
 def test_rows_without_column_names_say_how_to_read_them(command, folder, table):
     """Words in the first row above numbers are taken for names."""
     advice = "; if row 1 is data, pass --header no [rffkern help E65]\n"

@@ -43,7 +43,7 @@ def fit_map(model: Any, run: PartitionRunner) -> tuple[ColumnMap, OutOfFold] | N
         raise InvalidInputError('columns must be "auto", a ColumnMap or None where rows are in partitions, got '
                                 '"search", which trains on rows in one place')
     if isinstance(columns, str):
-        needs_none = model._auto_forms is None and all(run(_is_complete))
+        needs_none = model._auto_forms is None and all(run(lambda _, X, *others: is_complete_numeric(X)))
         columns = None if needs_none else model._default_map()
     if columns is None:
         return None
@@ -110,10 +110,6 @@ def _agreed(readings: Sequence[Mapping[int, Reading]]) -> dict[int, Reading]:
 
 # Where the rows are.
 
-
-def _is_complete(number: int, X: Any, y: Any, sample_weight: Any) -> bool:
-    """Whether a partition has complete columns of numbers."""
-    return is_complete_numeric(X)
 
 
 def _describe_targets(number: int, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> Any:

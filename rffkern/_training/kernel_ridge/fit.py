@@ -15,7 +15,7 @@ from ..._native.array_types import Double, Indices
 from ..._native.sparse import SHAPES
 from ..._protocol.warning import warn
 from ..._rows.row_blocks import take_rows
-from ..._rows.scaling import Scaling, measure_scaling
+from ..._rows.scaling import Scaling
 from ..._rows.training_rows import Training
 from ..._rows.weights import RowWeights
 from .calibration import calibrated
@@ -55,8 +55,7 @@ def solve_here(learners: "Iterator[RegionLearner]") -> "Iterator[Regressions]":
 def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solve" = solve_here) -> Fitted:
     """Train a model on checked rows."""
     rows = training.rows
-    standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
+    _, scaling = training.scaling(model)
     rows = rows._replace(X=scaling.clip_outliers(rows.X))
     targets = np.stack(rows.targets()).astype(np.float64)
     intercepts = np.array([float(rows.weights.mean(target)) for target in targets])

@@ -13,7 +13,7 @@ from ..._model.parts import FourierTerms
 from ..._native import pbrff, scoring
 from ..._native.array_types import Double, NDArray
 from ..._rows.row_blocks import row_slices
-from ..._rows.scaling import Scaling, measure_scaling
+from ..._rows.scaling import Scaling
 from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, Tiles, aligned, in_precision, tile_rows, tiled
 from ..._rows.training_rows import LabelledRows, Training
@@ -65,8 +65,7 @@ def learn_kernels(model: Any, training: Training,
     Return kernels of standardised rows, the fitted attributes that tell of them, and the scaling and tiles of the rows.
     """
     rows = training.rows
-    standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
+    standardize, scaling = training.scaling(model)
     gamma = resolved_gamma(model.gamma, model.kernel, standardize, scaling)
     choose = random_landmarks if model.landmarks == "random" else kmeans_landmarks
     landmarks = choose(rows, scaling, model.n_landmarks, rng)

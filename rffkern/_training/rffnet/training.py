@@ -11,7 +11,7 @@ from ..._estimator.base import Fitted
 from ..._estimator.monitor import Monitor, TimeLimit
 from ..._native.array_types import Double, Indices, NDArray
 from ..._protocol.arguments import check_rng
-from ..._rows.scaling import Scaling, measure_scaling
+from ..._rows.scaling import Scaling
 from ..._rows.training_rows import TargetRows, Training
 from ...errors import InvalidInputError
 from ..spectral import SPECTRAL_DENSITIES, rows_variance
@@ -90,7 +90,7 @@ def fit_network(model: Any, training: Training, callback: Callable[..., Any] | N
         validation = {"valid_0": taken(rows, positive[validation_rows])}
 
     if state is None:
-        scaling = _measured_scaling(model, training, rows)
+        scaling = _measured_scaling(model, training)
         n_restarts = model.n_restarts or (_RESTARTS_OF_FEW if n_samples <= _FEW_ROWS else 1)
     else:
         scaling, n_restarts = state.scaling, 1
@@ -201,10 +201,9 @@ def stages_of(model: Any, penalty_factor: float, n_samples: int, continues: bool
     return stages
 
 
-def _measured_scaling(model: Any, training: Training, rows: TargetRows) -> Scaling:
+def _measured_scaling(model: Any, training: Training) -> Scaling:
     """Columns in units of their spread, or without `standardize` in units of the root of their mean variance."""
-    standardize = model.standardize and training.column_map is None  # mapped columns have their units
-    scaling = measure_scaling(rows.X, rows.weights, standardize, model.n_jobs)
+    standardize, scaling = training.scaling(model)
     variance = rows_variance(standardize, scaling)
     return scaling._replace(inverse_scale=scaling.inverse_scale / math.sqrt(variance))
 
@@ -232,7 +231,7 @@ def partial_fit_network(model: Any, training: Training) -> Fitted:
     rows = numeric_rows(training.rows, training, None if state is None else (state.center, state.scale))
     training_rows = rows.weights.positive()
     if state is None:
-        scaling = _measured_scaling(model, training, rows)
+        scaling = _measured_scaling(model, training)
         if not scaling.inverse_scale.any():
             raise InvalidInputError("X must have rows that differ in the first call of partial_fit, which chooses the "
                                     f"units of columns, got {len(training_rows)} row(s) without spread: pass more rows")
