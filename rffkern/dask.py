@@ -57,24 +57,21 @@ __all__ = [
 ]
 
 
-# What `help` says of the classes that are trained by a function.
-_HELP: dict[Callable[..., Any], str] = {
-    fit_gbrff: """
+# What `help` says of all classes, and of those that are trained by a function.
+_HELP = """
 
-    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
+    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one."""
+_HELP_OF: dict[Callable[..., Any], str] = {
+    fit_gbrff: """
     `validation_fraction`, `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
     """,
     fit_boosting: """
-
-    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     `max_samples`, the rows of the descent of a Fourier term, is 16,384 by default; trees grow on eight times as many,
     and values of trees, linear functions and losses follow from all rows.  Kernel ridge regression is stacked as in the
     ordinary class: its rows come here, and workers solve its regions.  `warm_start` and `columns="search"` are refused.
     `to_local()` gives the ordinary model.
     """,
     fit_kernel_ridge: """
-
-    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
     The model, which keeps all rows, is that of the rows of all partitions here, to the last bit; workers solve its
     regions side by side.
     """}
@@ -157,7 +154,7 @@ class _DaskModel:
     def __init_subclass__(cls, family: Any = None, fit: Callable[..., Any] = fit_gbrff) -> None:
         if family is not None:
             cls._family, cls._fit = family, staticmethod(fit)
-            cls.__doc__ = (cls.__doc__ or "") + _HELP[fit].format(family.__name__)
+            cls.__doc__ = (cls.__doc__ or "") + _HELP.format(family.__name__) + _HELP_OF[fit]
 
     def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
         self.client = client

@@ -83,7 +83,7 @@ def fit_on_cluster(arguments: argparse.Namespace, models: dict[bool, Any], categ
                          "kernel_ridge or a variant of these")
     table, frame, files = _open(arguments)
     names = frame.columns.tolist()
-    roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop)
+    roles = column_roles(table, arguments)
     with open_cluster(arguments) as (client, n_workers), _file_named(arguments.data, files):
         target, name = frame[names[roles.target]], f"column {names[roles.target]!r}"
         kind = _target_of(client, target, name, None if len(models) > 1 else next(iter(models)))

@@ -141,8 +141,7 @@ def open_training(arguments: argparse.Namespace, classify: bool | None,
     """The table of a command that trains, the roles of its columns, and its rows as `read_training` gives them."""
     with open_rejected(arguments.reject) as rejected:
         table = open_table(arguments.data, csv_format(arguments))
-        roles = column_roles(table, arguments.target, arguments.weight, arguments.features, arguments.drop,
-                             arguments.time, arguments.groups)
+        roles = column_roles(table, arguments)
         rows = read_training(table, roles, classify, rejected, categorical)
     rejected.report(len(rows.y))
     return table, roles, rows

@@ -1,5 +1,6 @@
 """The rows that `rffkern fit` trains on: the roles of columns, all rows of a table, and what the columns contain."""
 
+import argparse
 import contextlib
 import itertools
 import math
@@ -69,13 +70,13 @@ class Roles(NamedTuple):
     group: int | None = None  # rows with the same value are held out together; no feature
 
 
-def column_roles(table: Table, target: str | None, weight: str | None, features: Sequence[str],
-                 dropped: Sequence[str], time: str | None = None, group: str | None = None) -> Roles:
+def column_roles(table: Table, arguments: argparse.Namespace) -> Roles:
     """The roles that the options of `rffkern fit` ask for; the target is the last column that they do not name."""
-    columns_of = {"--drop": column_indices(table, dropped), "--features": column_indices(table, features)} | {
-        option: [] if name is None else [column_index(table, name)] for option, name in (
-            ("--weight", weight), ("--target", target), ("--time", time), ("--groups", group))}
-    if target is None and not table.has_labels:
+    columns_of = {f"--{option}": column_indices(table, getattr(arguments, option)) for option in ("drop", "features")}
+    for option in ("weight", "target", "time", "groups"):
+        name = getattr(arguments, option)
+        columns_of[f"--{option}"] = [] if name is None else [column_index(table, name)]
+    if arguments.target is None and not table.has_labels:
         named = {*itertools.chain(*columns_of.values())}
         columns_of["--target"] = [j for j in range(table.n_columns) if j not in named][-1:]
     for (other, columns), (option, more) in itertools.combinations(columns_of.items(), 2):

@@ -163,6 +163,10 @@ class Predictor(Model):
         """Labels, or targets of shape (n_rows, n_targets), of so many rows."""
         raise NotImplementedError
 
+    def _staged(self, X: Any) -> Iterator[Double]:
+        """Scores of a snapshot that learns in rounds, after each that is kept, (n_samples, n_outputs)."""
+        raise NotImplementedError
+
     def _check_coverage(self, coverage: Any) -> None:
         """Refuse what is no coverage, and one that nothing is known for, before rows are scored."""
         from .conformal import check_coverage, record_for
@@ -267,12 +271,7 @@ class Classifier(Predictor):
         -------
         float64 array: (n_samples,) for two classes, positive for `classes_[1]`; (n_samples, n_classes) for more
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
+        {raises}
 
         Notes
         -----
@@ -455,12 +454,7 @@ class Regressor(Predictor):
         -------
         float64 array: (n_samples,) for one target, (n_samples, n_targets) for more
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
+        {raises}
         """
         return of_outputs(self._snapshot()._predictions(X))
 
@@ -581,10 +575,6 @@ def _checked_targets(y: Any, n_rows: int, n_targets: int) -> Double:
 class StagedClassifier(Classifier):
     """A classifier that learns in rounds."""
 
-    def _staged(self, X: Any) -> Iterator[Double]:
-        """Scores of a snapshot after each round kept, (n_samples, n_outputs)."""
-        raise NotImplementedError
-
     def staged_decision_function(self, X: Any) -> Iterator[Double]:
         """Yield `decision_function(X)` after each round kept; the last equals it up to rounding.
 
@@ -605,10 +595,6 @@ class StagedClassifier(Classifier):
 
 class StagedRegressor(Regressor):
     """A regressor that learns in rounds."""
-
-    def _staged(self, X: Any) -> Iterator[Double]:
-        """Scores of a snapshot after each round kept, (n_samples, n_outputs)."""
-        raise NotImplementedError
 
     def staged_predict(self, X: Any) -> Iterator[Double]:
         """Yield `predict(X)` after each round kept; the last equals it up to rounding.

@@ -20,6 +20,12 @@ Raises
 ------
 InvalidInputError
     For bad arguments or parameters; the message names which."""
+_RAISES = """Raises
+------
+NotFittedError
+    Before `fit`.
+InvalidInputError
+    If X is not finite and numeric, or its columns are not those of `fit`."""
 _SECTION = re.compile(r"^( *)\{(\w+)\}$", re.M)  # of a docstring, by its name
 
 
@@ -99,9 +105,11 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     ones apart, and of its attributes, {draws} by its `_draws`, and {unseen_rows} by what needs `conformalize`; in those
     of methods one that holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of
     the class or in `arguments`, and {fit} by the sections of a `fit`: its arguments, and what every `fit` returns and
-    raises.  Of a method of a base the class gets a copy, with the arguments of this class.
+    raises, and {raises} by what methods of rows raise.  Of a method of a base the class gets a copy, with the arguments
+    of this class.
     """
     sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
+    sections["raises"] = lambda: _RAISES
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     for name, method in members.items():
         template = method.__doc__ if inspect.isfunction(method) else None  # None: `python -OO` takes docstrings away

@@ -5,6 +5,7 @@ strips whose sums kernels add up, so that the cuts of the source change no resul
 """
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -25,14 +26,6 @@ BLOCK_ELEMENTS = 1 << 20
 def block_size(n_features: int) -> int:
     """Number of rows in a block."""
     return max(1, BLOCK_ELEMENTS // (max(1, n_features) * scoring.STRIP_ROWS)) * scoring.STRIP_ROWS
-
-
-def _holds_rows(block: Any) -> bool:
-    """False for a block of no rows; what is not a block at all is left for `check_array` to refuse."""
-    try:
-        return len(block) > 0
-    except TypeError:
-        return True
 
 
 class RowBlocks:
@@ -152,7 +145,7 @@ class RowBlocks:
             blocks = iter(self._source() if callable(self._source) else self._source_blocks())
         except TypeError as error:
             raise InvalidTypeError(f"source must give blocks of rows, one after the other: {error}") from error
-        return filter(_holds_rows, blocks)
+        return (block for block in blocks if operator.length_hint(block, 1))  # what has no length is refused later
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         raise InvalidTypeError("RowBlocks are read by fit, predict, predict_proba, decision_function and score; here "

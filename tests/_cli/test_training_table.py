@@ -1,5 +1,6 @@
 """The rows that `rffkern fit` trains on: roles of columns, targets, labels, and rows in memory or in a file."""
 
+import argparse
 import io
 import json
 import os
@@ -106,18 +107,24 @@ def test_rows_are_divided_in_their_order(rng, share):
     assert np.shares_memory(kept.X, X) or share == 1.0
 
 
+def options(**given):
+    """What a command gets for the roles of columns."""
+    roles = dict.fromkeys(("target", "weight", "time", "groups")) | {"features": [], "drop": []}
+    return argparse.Namespace(**roles | given)
+
+
 def test_rows_of_an_archive_are_not_copied(tmp_path, rng):
     np.savez(tmp_path / "t.npz", X=rng.standard_normal((50, 3)), y=np.arange(50) % 2)
     table = open_table(str(tmp_path / "t.npz"))
     for dropped, shape in (([], (50, 3)), (["1"], (50, 2))):
-        found = read_training(table, column_roles(table, None, None, [], dropped), True, RejectedRows(None, None)).X
+        found = read_training(table, column_roles(table, options(drop=dropped)), True, RejectedRows(None, None)).X
         assert (found.shape, found is table.X) == (shape, not dropped)
 
 
 def test_targets_are_read_as_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("a,y,b\n1,2.5,3\n4,-1e3,6\n")
     table = open_table(str(tmp_path / "t.csv"))
-    rows = read_training(table, column_roles(table, "y", None, [], []), False, RejectedRows(None, None))
+    rows = read_training(table, column_roles(table, options(target="y")), False, RejectedRows(None, None))
     assert (rows.X.tolist(), rows.y.tolist(), rows.names) == ([[1.0, 3.0], [4.0, 6.0]], [2.5, -1000.0], ["a", "b"])
 
 
@@ -168,12 +175,11 @@ def opened(folder, header="a,b,c,d"):
     ({}, Roles([0, 1, 2], 3, None)), ({"target": "b"}, Roles([0, 2, 3], 1, None)),
     ({"weight": "d"}, Roles([0, 1], 2, 3)), ({"weight": "0", "target": "b"}, Roles([2, 3], 1, 0)),
     ({"features": ["c,a"]}, Roles([0, 2], 3, None)), ({"features": ["d"]}, Roles([3], 2, None)),
-    ({"dropped": ["d", "a"]}, Roles([1], 2, None)),
+    ({"drop": ["d", "a"]}, Roles([1], 2, None)),
     ({"features": ["a"], "weight": "b", "target": "c"}, Roles([0], 2, 1)),
 ])
 def test_roles(tmp_path, said, roles):
-    given = {"target": None, "weight": None, "features": [], "dropped": []} | said
-    assert column_roles(opened(tmp_path), **given) == roles
+    assert column_roles(opened(tmp_path), options(**said)) == roles
 
 
 @pytest.mark.slow

@@ -151,12 +151,7 @@ class KernelRidgeRegressor(_KernelRidge, Regressor):
         function and of the noise, of variance s^2 lambda where the covariance of the function is s^2 k.  s^2 is that of
         residuals of training rows that are left out.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
+        {raises}
         TrainingStateError
             With `return_std`, if the model keeps no s^2: it was trained on more than 1,500 rows, in regions or with
             sample weights, or `conformalize` has replaced what is known of rows that are left out.
@@ -196,8 +191,7 @@ class KernelRidgeClassifier(_KernelRidge, Classifier):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs (1 for two classes), u = 4 in single
-    precision and 8 in double, L = `n_landmarks`, and C = 2^20 `cache_size`:
+    Peak memory of `fit` beside X, in bytes and the letters of `KernelRidgeRegressor`, with k = 1 for two classes:
 
         array, blocks: n (u (2 d + L) + 100 + 440 k) + min(C, u n^2) + 100 L^2 + 2^20
 

@@ -383,12 +383,7 @@ class PBRFFTransformer(_LandmarkKernels):
         array of shape (n_samples, n_landmarks), float32 for rows in float32, else float64, or what
         `set_output` says
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        InvalidInputError
-            If X is not finite and numeric, or its columns are not those of `fit`.
+        {raises}
         """
         now = self._snapshot()
         blocks = SparseRows.of(X).blocks() if is_sparse(X) else [X]  # sparse rows are dense block by block

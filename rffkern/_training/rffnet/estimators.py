@@ -429,8 +429,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, h rows held out, batches of a rows, p terms,
-    u = 4 in single precision and 8 in double, and b = max(2^20, 2048 d) numbers in a block:
+    Peak memory of `fit` beside X, in bytes and the letters of `RFFNetRegressor`:
 
         array:  44 n + 8 (d + 1) h + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
         blocks: 36 n + 8 (d + 1) h + 8 b + 18 2^18 + 2 u (p + 2 d) a + (3 u + 16) p d
