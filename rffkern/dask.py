@@ -60,16 +60,16 @@ __all__ = [
 # What `help` says of all classes, and of those that are trained by a function.
 _HELP = """
 
-    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one."""
+    Parameters are those of `{}`, and `client`, a `dask.distributed.Client`, by default the current one.
+    `to_local()` gives the ordinary model."""
 _HELP_OF: dict[Callable[..., Any], str] = {
     fit_gbrff: """
-    `validation_fraction`, `warm_start` and `columns="search"` are refused.  `to_local()` gives the ordinary model.
+    `validation_fraction`, `warm_start` and `columns="search"` are refused.
     """,
     fit_boosting: """
     `max_samples`, the rows of the descent of a Fourier term, is 16,384 by default; trees grow on eight times as many,
     and values of trees, linear functions and losses follow from all rows.  Kernel ridge regression is stacked as in the
     ordinary class: its rows come here, and workers solve its regions.  `warm_start` and `columns="search"` are refused.
-    `to_local()` gives the ordinary model.
     """,
     fit_kernel_ridge: """
     The model, which keeps all rows, is that of the rows of all partitions here, to the last bit; workers solve its

@@ -199,8 +199,7 @@ def waterfall(model: Any, X: Any, row: int = 0, *, output: int | None = None, ba
     output : int, default None
         Of several outputs the one to show: the index of a class, target or quantile.  None for that of the predicted
         class, or the first one.
-    background : array or table of shape (n_rows, n_features), default None
-        Rows with which the row is compared; None for the distributions of columns that the model keeps.
+    {background}
     n_columns : int >= 1, default 10
         Columns at most, the strongest ones; all others are one bar.
     {ax}
@@ -260,8 +259,7 @@ def summary(model: Any, X: Any, *, output: int | None = None, background: Any = 
     output : int, default None
         Of several outputs the one to show: the index of a class, target or quantile.  None for that of the class that
         is most likely in the mean, or of the quantile in the middle.
-    background : array or table of shape (n_rows, n_features), default None
-        Rows with which rows are compared; None for the distributions of columns that the model keeps.
+    {background}
     n_columns : int >= 1, default 12
         Columns at most, the strongest ones.
     {ax}
@@ -483,6 +481,8 @@ def _middle(values: Double, is_level: bool) -> float:
 _SECTIONS = {
     "rows": """model : fitted classifier or regressor
 X : array or table of shape (n_samples, n_features)""",
+    "background": """background : array or table of shape (n_rows, n_features), default None
+    Rows that these are compared with; None for the distributions of columns that the model keeps.""",
     "ax": """ax : matplotlib axes, default None
     Those of a new figure.
 

@@ -52,16 +52,14 @@ def describe(cls: type) -> None:
 
 
 # Arguments of methods, by the name in braces; those that several families have.
+_X = Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
+               "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and `numpy.memmap` "
+               "are read block by block")
 ARGUMENTS = {
-    "X": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
-                   "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "
-                   "`numpy.memmap` are read block by block in every pass, never as a whole."),
-    "X_packed": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
-                          "float32 and float64 are kept as given, others are converted to float64.  RowBlocks and "
-                          "`numpy.memmap` are read block by block; the rows are packed in memory."),
-    "X_scored": Attribute("X", "array of shape (n_samples, n_features), or RowBlocks",
-                          "Rows with the columns of `fit`.  float32 rows are scored in single precision where it "
-                          "suffices, others in double."),
+    "X": _X.described(_X.text + " in every pass, never as a whole."),
+    "X_packed": _X.described(_X.text + "; the rows are packed in memory."),
+    "X_scored": _X.described("Rows with the columns of `fit`.  float32 rows are scored in single precision where it "
+                             "suffices, others in double."),
     "labels": Attribute("y", "array of shape (n_samples,)", "Labels of any sortable type."),
     "targets": Attribute("y", "array of shape (n_samples,) or (n_samples, n_targets)", "Finite numbers."),
     "sample_weight": Attribute("sample_weight", "array of shape (n_samples,) or None",
@@ -149,6 +147,7 @@ RANDOM_STATE = Parameter("random_state", Check("int >= 0, numpy.random.Generator
 N_JOBS = Parameter("n_jobs", Check(f"int in [1, {MAX_THREADS}], -1 or None", check_jobs),
                    "Number of threads, at most one for each CPU.  None and -1 mean all CPUs that this process may use. "
                    " The result is the same to the last bit for any number.  Not kept in model files.")
+LAST = COLUMNS, RANDOM_STATE, N_JOBS
 VERBOSE = Parameter("verbose", number(int, 0), "Print a line on stderr every so many rounds; 0 for none.")
 
 CLASSES_ = Attribute("classes_", "array of shape (n_classes,)", "The labels, sorted.")

@@ -339,10 +339,7 @@ class Classifier(Predictor):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), table or RowBlocks
-        coverage : float above 0 and below 1, default 0.9
-        groups : array of shape (n_samples,) or None
-            The group of each row, after `conformalize(groups=)`: the coverage is that of each group.
+        {covered}
 
         Returns
         -------
@@ -350,15 +347,7 @@ class Classifier(Predictor):
             Which labels are in the set, columns in the order of `classes_`: the most likely one, and all that are at
             least as likely as the true ones of a share `coverage` of rows that the model was not trained on.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        TrainingStateError
-            If the model has no such rows: call `conformalize` with some.
-        InvalidInputError
-            If `coverage` is not a share between 0 and 1, or too high for the number of rows that the model was not
-            trained on, or X is not what `fit` saw.
+        {raises_of_coverage}
 
         Notes
         -----
@@ -497,25 +486,14 @@ class Regressor(Predictor):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features), table or RowBlocks
-        coverage : float above 0 and below 1, default 0.9
-        groups : array of shape (n_samples,) or None
-            The group of each row, after `conformalize(groups=)`: the coverage is that of each group.
+        {covered}
 
         Returns
         -------
         float64 array: (n_samples, 2) of lower and upper ends; (n_samples, n_targets, 2) for several targets, each of
         which is covered for itself
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        TrainingStateError
-            If the model has no residuals of rows that it was not trained on: call `conformalize` with some.
-        InvalidInputError
-            If `coverage` is not a share between 0 and 1, or too high for the number of rows that the model was not
-            trained on, or X is not what `fit` saw.
+        {raises_of_coverage}
 
         Notes
         -----

@@ -20,12 +20,36 @@ Raises
 ------
 InvalidInputError
     For bad arguments or parameters; the message names which."""
-_RAISES = """Raises
+_COMMON = {  # to methods of several classes
+    "covered": """X : array of shape (n_samples, n_features), table or RowBlocks
+coverage : float above 0 and below 1, default 0.9
+groups : array of shape (n_samples,) or None
+    The group of each row, after `conformalize(groups=)`: the coverage is that of each group.""",
+    "more_rows": """Returns
+-------
+self
+
+Raises
+------
+InvalidInputError
+    For bad arguments or parameters, or rows that do not agree with the training so far.
+TrainingStateError
+    For a model read from a file.""",
+    "raises": """Raises
 ------
 NotFittedError
     Before `fit`.
 InvalidInputError
-    If X is not finite and numeric, or its columns are not those of `fit`."""
+    If X is not finite and numeric, or its columns are not those of `fit`.""",
+    "raises_of_coverage": """Raises
+------
+NotFittedError
+    Before `fit`.
+TrainingStateError
+    If the model knows of no rows that it was not trained on: call `conformalize` with some.
+InvalidInputError
+    If `coverage` is not a share between 0 and 1, or too high for the number of rows that the model was not
+    trained on, or X is not what `fit` saw."""}
 _SECTION = re.compile(r"^( *)\{(\w+)\}$", re.M)  # of a docstring, by its name
 
 
@@ -105,11 +129,11 @@ def describe(cls: Any, arguments: Mapping[str, Attribute]) -> None:
     ones apart, and of its attributes, {draws} by its `_draws`, and {unseen_rows} by what needs `conformalize`; in those
     of methods one that holds only the name of an argument, as {sample_weight}, by its description in `_arguments` of
     the class or in `arguments`, and {fit} by the sections of a `fit`: its arguments, and what every `fit` returns and
-    raises, and {raises} by what methods of rows raise.  Of a method of a base the class gets a copy, with the arguments
-    of this class.
+    raises, and others by their text in `_COMMON`.  Of a method of a base the class gets a copy, with the arguments of
+    this class.
     """
-    sections = {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
-    sections["raises"] = lambda: _RAISES
+    sections: dict[str, Callable[[], str]] = {name: text.__str__ for name, text in _COMMON.items()}
+    sections |= {name: argument.entry for name, argument in {**arguments, **cls._arguments}.items()}
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     for name, method in members.items():
         template = method.__doc__ if inspect.isfunction(method) else None  # None: `python -OO` takes docstrings away

@@ -25,10 +25,11 @@ _LANDMARKS = Parameter("landmarks", choice("learn", "random"),
                       '"learn" learns each landmark by a descent; "random" takes rows, drawn with replacement.')
 _LANDMARK_MAX_ITER = shared.MAX_ITER.described(
     "L-BFGS iterations per landmark, which starts from the mean of the rows.")
+_SAMPLES = ("  More rows than this are shuffled once and divided into equal samples, which the rounds take in turn.  "
+            "None: all rows")
 _LANDMARK_MAX_SAMPLES = shared.MAX_SAMPLES.described(
-    "Largest number of rows that one round's landmark and pseudo-posterior are learned on; the step uses all rows.  "
-    "More rows than this are shuffled once and divided into equal samples, which the rounds take in turn.  None: all "
-    "rows.")
+    "Largest number of rows that one round's landmark and pseudo-posterior are learned on; the step uses all rows."
+    f"{_SAMPLES}.")
 _LANDMARK_DRAWS = (
     "one `standard_normal` of shape (n_estimators, n_outputs, n_components, n_features), where there are more than "
     "`max_samples` rows one `permutation` of those with positive weight, and for random landmarks one `random` of "
@@ -55,6 +56,7 @@ _FEATURE_IMPORTANCES_ = Attribute(
     "sum over j of s_tj, divided by its sum over j.  L_t is the training loss after round t, and s_tj the sum over the "
     "cosines of round t of (amplitude omega_j)^2, with omega in units of the standard deviations of the columns.  The "
     "sum is 1, or 0 where there is no round.")
+_LAST = *shared.LAST, shared.VERBOSE
 _OF_TRAINING = (shared.STANDARDIZE, shared.EARLY_STOPPING_ROUNDS, shared.VALIDATION_FRACTION, shared.WARM_START,
                 shared.MAX_SECONDS)
 
@@ -186,13 +188,11 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
         shared.LEARNING_RATE,
         shared.MAX_ITER.described("L-BFGS iterations per round; 0 keeps the drawn omega."),
         shared.MAX_SAMPLES.described(
-            "Largest number of rows that one round's phase search and descent use; step and update use all.  More rows "
-            "than this are shuffled once and divided into equal samples, which the rounds take in turn.  None: all "
-            "rows in every descent, so that RowBlocks are held in memory too.  Fewer rows train faster and smooth the "
+            f"Largest number of rows that one round's phase search and descent use; step and update use all.{_SAMPLES} "
+            "in every descent, so that RowBlocks are held in memory too.  Fewer rows train faster and smooth the "
             "model; on data whose classes have curved boundaries in few columns, 8192 have cost 0.2 points of "
             "accuracy."),
-        *_OF_TRAINING, shared.PRECISION, shared.CLASS_WEIGHT, shared.COLUMNS,
-        shared.RANDOM_STATE, shared.N_JOBS, shared.VERBOSE,
+        *_OF_TRAINING, shared.PRECISION, shared.CLASS_WEIGHT, *_LAST,
     )
     _draws = ("one `standard_normal` of shape (n_estimators, n_outputs, n_features) and, where there are more than "
               "`max_samples` rows, one `permutation` of those with positive weight.")
@@ -257,9 +257,9 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
     Departures from the printed algorithm are those of `GBRFF2Classifier`; for K <= n_features the descent is also over
     the K phases of the landmark, which reach every landmark.  The gradient of the landmark has omega_j inside the sum
     over j, where the paper prints it outside; this and other errata: docs/errata.md#gbrff1-and-gbrff2.
-    `sample_weight` multiplies a row's term in every sum: on up to `max_samples` rows an integer weight differs from
-    repetition by rounding alone, which the descents of landmarks magnify.  n in the formula of q_j is the sum of the
-    weights, so that their unit matters: with weights of mean 1 beta means what it does without any.
+    The descents of landmarks magnify the rounding by which integer weights differ there from repetition.  n in the
+    formula of q_j is the sum of the weights, so that their unit matters: with weights of mean 1 beta means what it does
+    without any.
 
     {draws}
 
@@ -288,7 +288,7 @@ class GBRFF1Classifier(_Landmarks, StagedClassifier):
                   "exact steps are much longer; they are better with few landmarks, and with many where the learning "
                   "rate is about 0.2."),
         shared.LEARNING_RATE, _LANDMARK_MAX_ITER, _LANDMARK_MAX_SAMPLES, *_OF_TRAINING, shared.PRECISION,
-        shared.CLASS_WEIGHT, shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, shared.VERBOSE,
+        shared.CLASS_WEIGHT, *_LAST,
     )
     _attributes = (
         shared.CLASSES_,
@@ -339,7 +339,6 @@ _PARAMETERS = (
     shared.LEARNING_RATE.described("Factor v on every step."), _LANDMARK_MAX_ITER, _LANDMARK_MAX_SAMPLES,
     *_OF_TRAINING, shared.PRECISION.described(shared.PRECISION.text.replace("predictions kept", "residuals kept")),
 )
-_LAST = shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, shared.VERBOSE
 _ATTRIBUTES = (
     shared.EXPANSION_.described(
         "The trained function of a raw row, immutable: K terms of amplitude v alpha_t q_tj for each landmark."),
@@ -366,9 +365,7 @@ class GBRFFRegressor(_Landmarks, StagedRegressor):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, k outputs, T rounds, K cosines of a landmark, m rows
-    in a sample (n where there is one), u = 4 in single precision and 8 in double, s = n where there are several samples
-    and 0 else, and b = max(2^20, 2048 d) numbers in a block:
+    Peak memory of `fit` beside X, in bytes and the letters of `GBRFF2Classifier`, with K cosines of a landmark:
 
         array:  n (u d + 2 u + (16 + u) k) + u m (2 K + 2) + 16 s + 24 T k K d
         blocks: n (u + 8 k + 4) + m ((8 + u) d + u (2 K + 3)) + max(8 n k, (8 + u) b + u min(n, 2^17)) + 24 T k K d
@@ -440,7 +437,7 @@ class GBRFFClassifier(_Landmarks, StagedClassifier):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes and the letters of `GBRFFRegressor`, with k = 1 for two classes:
+    Peak memory of `fit` beside X, in bytes and the letters of `GBRFF2Classifier`, with K cosines of a landmark:
 
         array:  n (u d + 2 u + (9 + u) k) + u m (2 K + 2) + 8 s + 24 T k K d
         blocks: n (u + 9 k + 4) + m ((8 + u) d + u (2 K + 3)) + (8 + u) b + 2 u min(n, 2^17) + 24 T k K d

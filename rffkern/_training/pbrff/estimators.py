@@ -193,7 +193,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
                   "clipped to [1e-12, 1e8]."),
         _LANDMARKS,
         Parameter("loss", choice("squared_hinge", "hinge"), "Loss of the linear SVM."),
-        shared.CLASS_WEIGHT, shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, _VERBOSE,
+        shared.CLASS_WEIGHT, *shared.LAST, _VERBOSE,
         Parameter("tol", number(float, 1e-12, 1),
                   "Training ends when (primal - dual) / primal, the relative gap of the objectives, is at most this."),
         shared.STANDARDIZE,
@@ -287,14 +287,13 @@ class PBRFFTransformer(_LandmarkKernels):
 
     Notes
     -----
-    Peak memory of `fit` beside X, in bytes, for n rows, d columns, c classes, u = 4 in single precision and 8 in
-    double, and b = max(2^20, 2048 d) numbers in a block of `RowBlocks` or `numpy.memmap`:
+    Peak memory of `fit` beside X, in bytes and the letters of `PBRFFClassifier`, with c classes:
 
         array:  n (u d + max(2 c u + 8, c u + 21))
         blocks: n (c u + 8) + (8 + u + c u / d) b
 
-    n, the factor beside beta, is the sum of the sample weights, so that their unit matters: with weights of mean 1 beta
-    means what it does without any.  Departures from the papers and their errata: docs/errata.md#pbrff.
+    n, the factor beside beta, is the sum of the sample weights, as there.  Departures from the papers and their errata:
+    docs/errata.md#pbrff.
 
     {draws}
 
@@ -310,7 +309,7 @@ class PBRFFTransformer(_LandmarkKernels):
     family = "pbrff_transformer"
     _parameters = (
         *_KERNELS,
-        _LANDMARKS, shared.COLUMNS, shared.RANDOM_STATE, shared.N_JOBS, _VERBOSE,
+        _LANDMARKS, *shared.LAST, _VERBOSE,
         shared.STANDARDIZE.described(
             "Learn on columns of mean 0 and variance 1.  `transform` takes raw rows either way."),
         shared.PRECISION,

@@ -401,16 +401,7 @@ class RFFNetRegressor(_RFFNet, Regressor):
         {targets}
         {weight_of_more_rows}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters, or rows that do not agree with the training so far.
-        TrainingStateError
-            For a model read from a file.
+        {more_rows}
         """
         self._keep(partial_fit_network(self, self._check_training(X, y, sample_weight, continues=True)))
         return self
@@ -501,16 +492,7 @@ class RFFNetClassifier(_RFFNet, Classifier):
             All labels that will occur, for the first call; None for those of its y.
         {weight_of_more_rows}
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidInputError
-            For bad arguments or parameters, or rows that do not agree with the training so far.
-        TrainingStateError
-            For a model read from a file.
+        {more_rows}
         """
         self._check_params()
         known = getattr(self, "classes_", None)

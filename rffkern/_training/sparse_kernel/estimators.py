@@ -69,9 +69,7 @@ _REST = (
     shared.MAX_SECONDS,
 )
 _LAST = (
-    shared.COLUMNS,
-    shared.RANDOM_STATE,
-    shared.N_JOBS,
+    *shared.LAST,
     shared.VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while a kernel is "
                       "chosen; 0 for none."),
 )
@@ -268,11 +266,10 @@ class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
 
     Defaults are good; the size is at most `n_estimators` times `basis_size` basis vectors.
 
-    The model F(x) = F_0 + sum over m of c_m f_m(x), with base learners f_m(x) = sum over s of a_ms k(x_ms, x), is that
-    of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates the mean of y; scores are
-    a slope times F plus a shift for each output, those of the largest likelihood of up to 1500 labels given what ridge
-    regressions with the same kernel predict of each of these rows without it, and P(y = +1 | x) = 1 / (1 +
-    exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
+    The model F(x) is that of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates
+    the mean of y; scores are a slope times F plus a shift for each output, those of the largest likelihood of up to
+    1500 labels given what ridge regressions with the same kernel predict of each of these rows without it, and
+    P(y = +1 | x) = 1 / (1 + exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
     learned one against the rest, on the same base learners; their probabilities are in proportion to exp(score).
 
     {unseen_rows}
