@@ -31,7 +31,11 @@ _TABLE = ".csv, .tsv, .txt, .csv.gz, .npy, .npz, .parquet, .feather or .arrow fi
          "is read as .csv"
 _COLUMNS = "names or 0-based indices, separated by commas; may be repeated"
 _MODEL: dict[str, Any] = {"metavar": "MODEL", "help": "model file written by rffkern fit"}
+_DATA: dict[str, Any] = {"metavar": "DATA", "help": f"{_TABLE}; a .npz must contain arrays X and y"}
+_SEED: dict[str, Any] = {"type": int, "metavar": "N", "help": "random seed (default: 0)"}
+_JSON: dict[str, Any] = {"action": "store_true", "help": "print one JSON object"}
 _SEVERAL: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMNS"}
+_CATEGORICAL = _SEVERAL | {"help": f"numeric columns to treat as categories: {_COLUMNS}"}
 
 _PREDICTORS = sorted(name for name, family in FAMILIES.items() if family.task in ("classifier", "regressor"))
 
@@ -118,6 +122,9 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+_COLUMN: dict[str, Any] = {"action": _Once, "metavar": "COLUMN"}
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors end as all others do."""
 
@@ -169,7 +176,7 @@ def make_parser() -> argparse.ArgumentParser:
                         "are installed: do so with no file that you would not run yourself."))
     info = command("info", "describe a model file")
     info.add_argument("model", **_MODEL)
-    info.add_argument("--json", action="store_true", help="print one JSON object")
+    info.add_argument("--json", **_JSON)
     command("demo", "train on generated data, and show accuracy, size and speed")
     command("help", "show recipes of a few commands for a topic").add_argument(
         "topic", nargs="?", metavar="TOPIC", help="such as start, good or why, or the code of an error, such as E65 "
@@ -181,14 +188,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _add_roles(parser: argparse.ArgumentParser) -> None:
     """What the columns of a table to train on are for."""
-    parser.add_argument("--target", action=_Once, metavar="COLUMN",
+    parser.add_argument("--target", **_COLUMN,
                         help="name or 0-based index of the target column (default: y of a .npz, else the last column "
                              "that no other option names)")
     parser.add_argument("--features", **_SEVERAL,
                         help=f"columns to train on (default: all that no other option names): {_COLUMNS}")
     parser.add_argument("--drop", "--exclude", **_SEVERAL,
                         help=f"columns to ignore: {_COLUMNS}")
-    parser.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
+    parser.add_argument("--weight", **_COLUMN, help="column of sample weights")
 
 
 def _add_cluster(command: argparse.ArgumentParser, text: str) -> None:
@@ -199,7 +206,7 @@ def _add_cluster(command: argparse.ArgumentParser, text: str) -> None:
 
 def _add_fit(fit: argparse.ArgumentParser) -> None:
     _add_table_options(fit)
-    fit.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
+    fit.add_argument("data", **_DATA)
     fit.add_argument("-o", "--output", required=True, metavar="MODEL",
                      help="model file to write (.npz), or - for stdout")
     _add_roles(fit)
@@ -218,8 +225,7 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                           "with missing values, text, dates or booleans is mapped; fourier_boosting always maps), "
                           "search (compares maps on validation rows), map (rffkern.ColumnMap), numeric transforms "
                           "such as standard,rank, parameters of ColumnMap as JSON, or none (default: auto)")
-    fit.add_argument("--categorical", **_SEVERAL,
-                     help=f"numeric columns to treat as categories: {_COLUMNS}")
+    fit.add_argument("--categorical", **_CATEGORICAL)
     fit.add_argument("--monotone", action="append", default=[], metavar="NAME=SIGN",
                      help="columns with which predictions only rise (1) or only fall (-1), separated by commas: "
                           "age=1,price=-1; of a table without names use --set monotone_constraints=[1,0,-1]")
@@ -228,7 +234,7 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
                           "interaction_constraints=no_interactions does")
     fit.add_argument("--pairs", type=_pair_count, metavar="K",
                      help="with --additive, also functions of two columns, of at most K pairs: those that help most")
-    fit.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    fit.add_argument("--seed", **_SEED)
     fit.add_argument("--max-seconds", type=_seconds, metavar="S",
                      help="end training S seconds after it begins, and keep the best rounds so far; for families that "
                           "learn in rounds (default: no limit)")
@@ -248,11 +254,11 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     _add_cluster(fit, "train on a Dask cluster of N processes, which read the .csv or .parquet files of DATA part by "
                       "part (needs rffkern[dask] and pandas; see docs/dask.md for what it leaves out)")
     held_out = fit.add_mutually_exclusive_group()
-    held_out.add_argument("--time", action=_Once, metavar="COLUMN",
+    held_out.add_argument("--time", **_COLUMN,
                           help="column of dates or numbers in whose order the rows are: the last rows are held out, by "
                                "--holdout and by the model for validation; the column is also trained on unless "
                                "--drop names it")
-    held_out.add_argument("--groups", action=_Once, metavar="COLUMN",
+    held_out.add_argument("--groups", **_COLUMN,
                           help="column that names the group of a row, such as a customer: groups are held out as a "
                                "whole, by --holdout and by the model for validation; it is not trained on")
 
@@ -275,7 +281,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
                               "contributions: Shapley values in units of the score, of two classes always the log "
                               "odds of the one that the name of the column has, so that < 0 speaks for the other, and "
                               "of more the score of the predicted one (not to a .npy)")
-    predict.add_argument("--target", action=_Once, metavar="COLUMN",
+    predict.add_argument("--target", **_COLUMN,
                          help="column of true labels or targets, to report the score; it may be missing from a table "
                               "with column names")
     predict.add_argument("--keep", **_SEVERAL,
@@ -308,7 +314,7 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
     _add_table_options(parser)
     parser.add_argument("model", **_MODEL)
     parser.add_argument("data", metavar="DATA", help=f"{_TABLE}; {rows}")
-    parser.add_argument("--target", action=_Once, metavar="COLUMN",
+    parser.add_argument("--target", **_COLUMN,
                         help="column of true labels or targets (default: y of a .npz, that of the training, or where "
                              "the model does not know its name the only column that is no feature of the model"
                              f"{without})")
@@ -317,11 +323,11 @@ def _add_labelled_rows(parser: argparse.ArgumentParser, rows: str, without: str 
 
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     _add_labelled_rows(evaluate, "a .npz must contain arrays X and y")
-    evaluate.add_argument("--weight", action=_Once, metavar="COLUMN", help="column of sample weights")
+    evaluate.add_argument("--weight", **_COLUMN, help="column of sample weights")
     evaluate.add_argument("--positive", action=_Once, metavar="LABEL",
                           help="the class that average precision, ROC AUC and the table of probabilities are about, "
                                "with its precision, recall and F1 (default: the second of two)")
-    evaluate.add_argument("--json", action="store_true", help="print one JSON object")
+    evaluate.add_argument("--json", **_JSON)
 
 
 def _add_report(report: argparse.ArgumentParser) -> None:
@@ -335,25 +341,24 @@ def _add_report(report: argparse.ArgumentParser) -> None:
 
 def _add_compare(compare: argparse.ArgumentParser) -> None:
     _add_table_options(compare)
-    compare.add_argument("data", metavar="DATA", help=f"{_TABLE}; a .npz must contain arrays X and y")
+    compare.add_argument("data", **_DATA)
     _add_roles(compare)
-    compare.add_argument("--categorical", **_SEVERAL,
-                         help=f"numeric columns to treat as categories: {_COLUMNS}")
+    compare.add_argument("--categorical", **_CATEGORICAL)
     compare.add_argument("--task", choices=["classification", "regression"],
                          help="what to predict (default: as fit decides by the target)")
     compare.add_argument("--cv", type=_fold_count, metavar="K", help="number of folds (default: 5)")
-    compare.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    compare.add_argument("--seed", **_SEED)
     order = compare.add_mutually_exclusive_group()
-    order.add_argument("--time", action=_Once, metavar="COLUMN",
+    order.add_argument("--time", **_COLUMN,
                        help="column of dates or numbers in whose order the rows are: each fold is predicted from the "
                             "rows before it")
-    order.add_argument("--groups", action=_Once, metavar="COLUMN",
+    order.add_argument("--groups", **_COLUMN,
                        help="column that names the group of a row: groups stay whole")
     compare.add_argument("--models", type=_names, metavar="NAMES",
                          help="models to compare, separated by commas, as the table names them (default: all)")
     compare.add_argument("--metric", metavar="NAME",
                          help="metric to sort by, as in --json of evaluate (default: log_loss, or rmse)")
-    compare.add_argument("--json", action="store_true", help="print one JSON object")
+    compare.add_argument("--json", **_JSON)
 
 
 def _add_shrink(shrink: argparse.ArgumentParser) -> None:

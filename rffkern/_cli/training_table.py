@@ -38,6 +38,7 @@ from .binary_table import ArrayTable
 from .output import Progress, RejectedRows, UsageError, say
 from .table import (
     BLOCK_ROWS,
+    LINES_ABOVE,
     NUMBERS_OF_DATES,
     UNKNOWN,
     Block,
@@ -90,7 +91,7 @@ def column_roles(table: Table, arguments: argparse.Namespace) -> Roles:
         shown = f", {table.columns[0]!r}" if table.columns else ""
         raise InvalidInputError(f"{table.path}: expected columns to learn from beside the labels, got one column{shown}"
                                 ": if something else than a comma, semicolon, tab or bar separates the columns, pass "
-                                "--delimiter; if lines stand above the column names, remove them")
+                                f"--delimiter{LINES_ABOVE}")
     if not trained or not (columns_of["--target"] or table.has_labels):
         options = ", ".join(option for option, columns in columns_of.items() if columns)
         raise InvalidInputError(f"{table.path}: expected at least one column besides the labels, got "

@@ -422,7 +422,10 @@ def is_complete_numeric(X: Any) -> bool:
     Infinite values are numbers here: training refuses them, with or without a map.
     """
     if isinstance(X, RowBlocks):
-        return all(_is_complete_block(block) for block in X._raw_blocks())
+        try:
+            return all(map(is_complete_numeric, X._raw_blocks()))
+        except InvalidInputError:  # training says in which block
+            return False
     if isinstance(X, np.ndarray) and X.dtype.kind in "iufc":  # of any shape, which training refuses
         return not has_nan(X)
     if is_sparse(X):
@@ -433,12 +436,6 @@ def is_complete_numeric(X: Any) -> bool:
                 and (column.reading is None or column.reading == Reading(NUMERIC)) for column in table.columns)
             and (isinstance(X, RawTable) or is_numeric(X)))
 
-
-def _is_complete_block(block: Any) -> bool:
-    try:
-        return is_complete_numeric(block)
-    except InvalidInputError:  # training says in which block
-        return False
 
 
 def needs_map(X: Any) -> bool:

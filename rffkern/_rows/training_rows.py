@@ -96,12 +96,17 @@ def check_labelled(X: Any, y: Any, sample_weight: Any) -> Training:
     classes, codes = check_labels(y, X.shape[0])
     rows = _without_weightless(LabelledRows(X, codes, check_weights(sample_weight, X.shape[0]), len(classes)))
     present = rows.present()
-    if present.size < 2:
-        raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
-                                f"{classes[present].tolist()!r}")
+    check_several(classes[present])
     if present.size < rows.n_classes:
         rows = rows._replace(codes=np.searchsorted(present, rows.codes), n_classes=len(present))
     return _labelled_training(names, rows, classes[present])
+
+
+def check_several(classes: NDArray[Any]) -> None:
+    """InvalidInputError unless there are classes to tell apart."""
+    if len(classes) < 2:
+        raise InvalidInputError("y must hold at least two classes, got 1 class with positive weight: "
+                                f"{classes.tolist()!r}")
 
 
 def _labelled_training(names: NDArray[np.object_] | None, rows: LabelledRows, classes: NDArray[Any]) -> Training:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import scaling_from
-from ..._rows.training_rows import Training, class_factors
+from ..._rows.training_rows import Training, check_several, class_factors
 from ..._rows.validation import check_known_labels, check_names
 from ...errors import InvalidInputError
 from .partition import Command, PartitionSummary, Request, partition_named
@@ -105,9 +105,7 @@ class PartitionedTable:
 
     def _joined_classes(self) -> NDArray[Any]:
         classes = join_classes([(summary.number, summary.classes) for summary in self.summaries])
-        if len(classes) < 2:
-            raise InvalidInputError(f"y must hold at least two classes, got 1 class with positive weight: "
-                                    f"{classes.tolist()!r}")
+        check_several(classes)
         return classes
 
     def command(self, name: str, *arguments: Any) -> None:

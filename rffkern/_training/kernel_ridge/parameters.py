@@ -71,9 +71,7 @@ KERNEL = (
         "becomes \"double\" where rows lie too far from the center of the data for their distances to be resolved."),
 )
 REST = (
-    shared.COLUMNS,
-    shared.RANDOM_STATE,
-    shared.N_JOBS,
+    *shared.LAST,
     shared.VERBOSE.described("Print a line on stderr at most once a second; 0 for none."),
 )
 REG_LAMBDA_ = Attribute("reg_lambda_", "float", "The weight lambda of the regulariser.")
@@ -102,12 +100,12 @@ ATTRIBUTES = (
 )
 
 
-def given_length_scales(length_scale: Any, n_features: int) -> Double:
-    """The parameter `length_scale`, one for each column."""
+def given_length_scales(length_scale: Any, n_features: int, must_be: str = "length_scale must be 'auto',") -> Double:
+    """The parameter `length_scale`, or that of a kernel, one for each column."""
     lengths = np.asarray(length_scale, dtype=np.float64)
     if lengths.ndim and lengths.shape != (n_features,):
-        raise InvalidInputError(f"length_scale must be 'auto', a number or {n_features} numbers, one for each column, "
-                                f"got shape {lengths.shape}")
+        raise InvalidInputError(f"{must_be} a number or {n_features} numbers, one for each column, got shape "
+                                f"{lengths.shape}")
     return np.broadcast_to(lengths, n_features).copy()
 
 

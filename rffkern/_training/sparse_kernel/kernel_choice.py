@@ -20,6 +20,7 @@ from ...errors import InvalidInputError
 from ..kernel_ridge.kernel import Kernel
 from ..kernel_ridge.likelihood import MOST_ROWS as MOST_LIKELIHOOD_ROWS
 from ..kernel_ridge.likelihood import KernelSearch
+from ..kernel_ridge.parameters import given_length_scales
 from .basis_selection import row_draws
 from .ensemble import make_ensemble
 from .leave_one_out import MOST_ROWS, LeaveOneOut
@@ -61,12 +62,9 @@ KERNEL_PARAMETER = Check('"auto", "likelihood" or dict', _check_kernel)
 
 def given_kernel(kernel: Mapping[str, Any], n_features: int) -> Kernel:
     """The kernel of a dict."""
-    length_scale = np.asarray(kernel["length_scale"], dtype=np.float64)
-    if length_scale.ndim and length_scale.shape != (n_features,):
-        raise InvalidInputError(f"kernel length_scale must be a number or {n_features} numbers, one for each column, "
-                                f"got shape {length_scale.shape}")
-    return Kernel(np.broadcast_to(length_scale, n_features).copy(), float(kernel.get("amplitude", 1.0)),
-                  float(kernel.get("bias", 0.0)), str(kernel.get("shape", "gaussian")))
+    return Kernel(given_length_scales(kernel["length_scale"], n_features, "kernel length_scale must be"),
+                  float(kernel.get("amplitude", 1.0)), float(kernel.get("bias", 0.0)),
+                  str(kernel.get("shape", "gaussian")))
 
 
 def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
