@@ -323,7 +323,8 @@ def test_nothing_is_logged_from_ctrl_c_on(caplog):
     finally:
         signal.signal(signal.SIGINT, before)
         logging.disable(logging.NOTSET)
-    assert caplog.messages == ["before"]
+    # Schedulers of other tests may say later that a client has gone.
+    assert [record.message for record in caplog.records if record.name == "root"] == ["before"]
 
 
 def is_alive(group):
