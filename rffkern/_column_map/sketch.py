@@ -191,11 +191,7 @@ _MOST_NUMBERS = 1 << 21
 
 def priorities_of(rows: Indices) -> Priorities:
     """Numbers of 64 bits as if drawn at random, distinct for distinct rows (SplitMix64)."""
-    return scrambled((rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def scrambled(z: Priorities) -> Priorities:
-    """The last steps of SplitMix64."""
+    z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
