@@ -81,7 +81,7 @@ class CsvTable:
     def __init__(self, path: str, form: CsvFormat = CsvFormat(), names: Sequence[str] = ()) -> None:  # noqa: B008
         self._source, self._form = TextSource(path, form.encoding), form
         self.path, self.total = self._source.name, self._source.total
-        seen: list[Chunk] = []  # `itertools.tee` would keep some 50 of those to come
+        seen: list[Chunk] = []  # `itertools.tee` would keep 50 more
         chunks = self._source.chunks()
         lines = lines_of(_recorded(chunks, seen))
         head = _head(lines)

@@ -38,7 +38,7 @@ from .table import (
 
 
 def load_predictor(arguments: argparse.Namespace, n_threads: int | None = None) -> Any:
-    """The model of a command, which predicts; `n_threads` are in place of its own where --threads is not given."""
+    """The model of a command, which predicts; `n_threads` where --threads is not given."""
     path, n_jobs = arguments.model, arguments.threads or n_threads
     model: Any = load(path)
     if not hasattr(model, "predict"):

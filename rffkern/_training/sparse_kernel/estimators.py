@@ -68,11 +68,8 @@ _REST = (
         "again."),
     shared.MAX_SECONDS,
 )
-_LAST = (
-    *shared.LAST,
-    shared.VERBOSE.described("Print a line on stderr every so many rounds, and at most one a second while a kernel is "
-                      "chosen; 0 for none."),
-)
+_LAST = (*shared.LAST, shared.VERBOSE.described(
+    "Print a line on stderr every so many rounds, and at most one a second while a kernel is chosen; 0 for none."))
 _FITTED = (
     shared.EXPANSION_.described("The trained function of a raw row, on the distinct basis vectors; immutable."),
     Attribute("kernel_", "dict", "The kernel, in the form of the parameter `kernel`."),
@@ -264,11 +261,9 @@ class SparseKernelRegressor(_SparseKernelMachine, StagedRegressor):
 class SparseKernelClassifier(_SparseKernelMachine, StagedClassifier):
     """Classification by kernel ridge regression on few basis vectors, which boosting selects.
 
-    Defaults are good; the size is at most `n_estimators` times `basis_size` basis vectors.
-
-    The model F(x) is that of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.  F estimates
-    the mean of y; scores are a slope times F plus a shift for each output, those of the largest likelihood of up to
-    1500 labels given what ridge regressions with the same kernel predict of each of these rows without it, and
+    The model F(x) and its size are those of `SparseKernelRegressor`, which describes the training, with y in {-1, +1}.
+    F estimates the mean of y; scores are a slope times F plus a shift for each output, those of the largest likelihood
+    of up to 1500 labels given what ridge regressions with the same kernel predict of each of these rows without it, and
     P(y = +1 | x) = 1 / (1 + exp(-score)).  Staged scores have the same slope and shifts.  More than two classes are
     learned one against the rest, on the same base learners; their probabilities are in proportion to exp(score).
 
