@@ -163,8 +163,9 @@ class GBRFF2Classifier(_Boosted, StagedClassifier):
 
     Departures from the printed algorithm: |y_tilde| is held to 64 inside the surrogate loss, whose exponential would
     overflow; alpha is held to 9.4 for a weak learner that separates all rows; the rounds end early once the mean loss
-    is below 1e-30; rounds learn on at most `max_samples` rows; columns are standardised.  What the paper prints
-    wrongly: docs/errata.md#gbrff1-and-gbrff2.  `sample_weight` multiplies a row's term in every sum: on up to
+    is below 1e-30; rounds learn on at most `max_samples` rows; the phase b is the global minimum, not that of a
+    descent; gamma and lambda have defaults, where the paper searches both; columns are standardised.  What the paper
+    prints wrongly: docs/errata.md#gbrff1-and-gbrff2.  `sample_weight` multiplies a row's term in every sum: on up to
     `max_samples` rows an integer weight differs from repetition by rounding alone.
 
     {draws}

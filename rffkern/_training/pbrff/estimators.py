@@ -168,8 +168,8 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
 
     Departures from the printed algorithm: the landmark's own term is left out of its loss only where it is a row; the
     constant feature is regularised, as the dual method needs it; n is the sum of the sample weights, which multiply C
-    too, so that their unit matters: with weights of mean 1 beta and C mean what they do without any; columns are
-    standardised.  What the papers print wrongly: docs/errata.md#pbrff.
+    too, so that their unit matters: with weights of mean 1 beta and C mean what they do without any; gamma has a
+    default, where the papers search it; columns are standardised.  What the papers print wrongly: docs/errata.md#pbrff.
 
     {draws}
 

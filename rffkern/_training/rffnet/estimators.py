@@ -325,8 +325,8 @@ class RFFNetRegressor(_RFFNet, Regressor):
     Departures from the paper: proximal steps use the metric of Adam's steps, so that they end where the objective is
     minimal; a constant is learned and not penalised; penalty and step size fall when the validation loss stops
     falling: a large penalty first finds the relevant columns, then a small one lets the model fit them closely; of
-    several restarts on few rows the best is kept; columns and targets are standardised.  What the paper prints wrongly:
-    docs/errata.md#rffnet.
+    several restarts on few rows the best is kept; copies of a row count as one with their weight; `n_components` is
+    100 to 4,096 by default; columns and targets are standardised.  What it prints wrongly: docs/errata.md#rffnet.
 
     {draws}
 
