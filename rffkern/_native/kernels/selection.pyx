@@ -39,6 +39,7 @@ cdef class Selector:
 
     cdef readonly Py_ssize_t n_basis, n_skipped
     cdef readonly double[:, ::1] factor   # (capacity, capacity) of Q, as far as n_basis
+    cdef readonly Py_ssize_t[::1] taken   # (n_tiles * TILE,) 1 for rows that the last call chose or skipped
     cdef int rule, shape
     cdef Py_ssize_t n_features, n_looks, position, n_taken, work
     cdef double amplitude, bias, reg_lambda, smallest, threshold
@@ -46,7 +47,6 @@ cdef class Selector:
     # Of one call: orthonormal columns, their inner products with the model, and the residual of the target.
     cdef double[:, ::1] columns, with_model, left
     cdef double[::1] steps, weighted, squares
-    cdef Py_ssize_t[::1] taken
     cdef double[:, ::1] looks             # (TERMS, n_features + 1) candidates whose columns are made together
 
     def __init__(self, str rule, Py_ssize_t capacity, Py_ssize_t n_features, double amplitude, double bias,

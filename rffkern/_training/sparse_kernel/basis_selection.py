@@ -150,6 +150,9 @@ class Selection:
         chosen = sample[chosen[: self._selector.choose(tiles, len(sample), weight, left, model, chosen)]]
         self.n_skipped = self._selector.n_skipped
         self._seen[chosen] = True
+        if self._settings.keeps_dictionary and self._settings.rule != "ran":  # which also skips by what is left
+            # Near-duplicates of a dictionary stay that while it grows.
+            self._seen[sample[np.asarray(self._selector.taken)[: len(sample)] > 0]] = True
         return chosen
 
     def _along_gradients(self, chosen: Indices, correlations: Double, sums: Double,

@@ -136,6 +136,20 @@ def test_near_duplicates_are_counted(rng):
     assert selection.n_skipped == 195
 
 
+@pytest.mark.parametrize("rule", ["max-res", "mp", "random"])
+def test_near_duplicates_of_a_dictionary_are_met_once(rng, rule):
+    """Which made some fits fifty times as long: most candidates of each round had been skipped in all before."""
+    X = np.repeat(rng.standard_normal((5, 2)), 40, axis=0)
+    kernel = Kernel(np.ones(2), 1.0, 0.0)
+    selection = Selection(settings_of(kernel, rule=rule, basis_size=1, group_size=None, capacity=50),
+                          kernel_rows(X, kernel))
+    values, n_found = in_outputs(rng.standard_normal(200)), 0
+    while selection.propose(np.arange(200), values, values) is not None:
+        n_found += 1
+    assert n_found == 5
+    assert selection.n_skipped == 195
+
+
 def test_samples(rng):
     drawn = row_draws(RowWeights(1000), 50, rng)()
     assert len(np.unique(drawn)) == 50
