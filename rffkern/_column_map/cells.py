@@ -184,8 +184,8 @@ def level_text(value: object) -> str:
 # --- shapes
 
 _ZERO = str.maketrans("123456789", "0" * 9)
-# Blanks, apostrophes and a minus sign that typography has others of.
-PLAIN_MARKS = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212", "    '-")
+# Blanks, apostrophes and a minus sign that typography has others of, and year, month and day of Chinese and Japanese.
+PLAIN_MARKS = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212\u2013\u5e74\u6708", "    '--//", "\u65e5")
 
 _LONGEST = 64  # characters of a number or date with marks; those of plain numbers are not limited
 

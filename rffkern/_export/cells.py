@@ -133,7 +133,8 @@ const months = new Map(Object.entries($months)), not_units = new Set($not_units)
 const durations = $durations.map(pattern), places = Object.entries($places);
 
 function read_text(given, column) {
-    const text = given.replace(/[\u00a0\u202f\u2009\u2007]/g, " ").replace(/\u2019/g, "'").replace(/\u2212/g, "-")
+    const text = given.replace(/[\u00a0\u202f\u2009\u2007]/g, " ").replace(/\u2019/g, "'")
+        .replace(/[\u2212\u2013]/g, "-").replace(/[\u5e74\u6708]/g, "/").replace(/\u65e5/g, "")
         .replace(blanks_before, "").replace(blanks_after, "");
     const shape = text.toLowerCase().replace(/[1-9]/g, "0"), is_short = [...shape].length <= $longest;
     if (column.kind === "numeric" && column.format !== "time" && column.format !== "duration") {

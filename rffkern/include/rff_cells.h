@@ -47,10 +47,11 @@ static rff_span rff_strip(const char *text, size_t size)
     return found;
 }
 
-/* The plain forms of blanks, apostrophes and a minus sign that typography has others of. */
+/* The plain forms of marks: PLAIN_MARKS of `_column_map/cells.py`. */
 static uint32_t rff_plain(uint32_t c)
 {
-    return c == 0xa0 || c == 0x202f || c == 0x2009 || c == 0x2007 ? ' ' : c == 0x2019 ? '\'' : c == 0x2212 ? '-' : c;
+    return c == 0xa0 || c == 0x202f || c == 0x2009 || c == 0x2007 ? ' ' : c == 0x2019 ? '\''
+        : c == 0x2212 || c == 0x2013 ? '-' : c == 0x5e74 || c == 0x6708 ? '/' : c;
 }
 
 /* Lay a text out in lower case, with plain marks if so; 0 where it is longer than any that means something. */
@@ -61,6 +62,7 @@ static int rff_lay(rff_span text, int with_plain_marks, rff_word *word)
     int n = 0, k;
     while (at < end) {
         const uint32_t c = rff_decode(&at);
+        if (with_plain_marks && c == 0x65e5) continue;
         if (n == RFF_LONGEST_TEXT) return 0;
         letters[n++] = with_plain_marks ? rff_plain(c) : c;
     }

@@ -53,7 +53,7 @@ TEXTS = [*json.loads(pathlib.Path(__file__).with_name("texts.json").read_text())
          "\u00e9" * 300]
 NUMBERS = [0.0, -0.0, 1.0, 2.0, 3.0, 10.0, 0.5, 1e16, -1e16, 1.5, 7.0, 2.0**53, 1e300, 1e308, np.inf, np.nan, 0.1, 1e-7,
            5e-324]
-CHARACTERS = [*"0123456789.,-+ eE%$€'():/kgKGapm\u00a0\u2212\u00b2zZtT"]
+CHARACTERS = [*"0123456789.,-+ eE%$€'():/kgKGapm\u00a0\u2212\u2013\u5e74\u6708\u65e5\u00b2zZtT"]
 
 
 def some_cell(rng, seen):

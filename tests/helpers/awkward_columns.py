@@ -58,6 +58,7 @@ def _numbers():
         yield Column(f"trailing minus {decimal}{thousands}", trailing, "numeric", _NUMBERS)
     for what, form in (("repr", repr), ("exponent", "{:.10e}".format), ("plus", "{:+.2f}".format),
                        ("minus sign", lambda value: f"{value:.2f}".replace("-", "\u2212")),
+                       ("dash", lambda value: f"{value:.2f}".replace("-", "\u2013")),
                        ("capital exponent", "{:.10E}".format),
                        ("bare point", lambda value: f"{value:.2f}".rstrip("0"))):
         yield Column(f"numbers {what}", [form(value) for value in _NUMBERS], "numeric", _NUMBERS)
@@ -75,8 +76,8 @@ def _numbers():
     for name, form in (("thousands", "{}k"), ("rupees", "₹{}"), ("Rs.", "Rs. {}"), ("point at the end", "{}."),
                        ("blanks of typography", "\u00a0{}\u2009"), ("tabs", "\t{}"), ("line breaks", "{}\n"),
                        ("sign apart", "+ {}"), ("months", "{} months"), ("square metres", "{} m²"),
-                       ("litres", "{} l/h"), ("Chinese thousands", "{}千"), ("zeros before", "000{}"),
-                       ("exponent", "{}E+00")):
+                       ("litres", "{} l/h"), ("Chinese thousands", "{}千"), ("Swiss prices", "CHF {}.\u2013"),
+                       ("zeros before", "000{}"), ("exponent", "{}E+00")):
         yield Column(f"whole numbers {name}", [form.format(k) for k in range(ROWS)], "numeric",
                      [*map(float, range(ROWS))], "leading zeros, such as '0000'" if name == "zeros before" else "")
     for name, form in (("before currency", "-${:.2f}"), ("after currency", "$-{:.2f}"), ("brackets", "(${:.2f})")):
@@ -153,6 +154,10 @@ def _dates():
                      [(moment - _EPOCH).total_seconds() for moment in early], "day and month could be exchanged")
     yield Column("ambiguous with points", [moment.strftime("%d.%m.%Y") for moment in early], "date",
                  [(moment - _EPOCH).total_seconds() for moment in early])
+    for time, unit in (("", None), (" %H:%M", 60)):
+        yield Column(f"dates with signs for year, month and day{time}", [
+            moment.strftime(f"%Y\u5e74{moment.month}\u6708{moment.day}\u65e5{time}") for moment in _MOMENTS], "date",
+            _seconds(unit))
     for k, word in enumerate(_MISSING):
         cells = [word if i % 5 == 2 else f"{moment:%d/%m/%Y}" for i, moment in enumerate(_MOMENTS)]
         values = [None if i % 5 == 2 else value for i, value in enumerate(_seconds(None))]
@@ -229,7 +234,7 @@ def _left_alone():
         "truth and digits": ["true", "1", "0"], "month and year": ["02/2021", "03/2021"], "no date": ["0000-00-00"],
         "day and month": ["2-Feb", "3-Mar"], "ISO weeks": ["2021-W02", "2021-W10"], "days of a year": ["2021-045"],
         "compact times": ["20210302T120000", "20210303T130000"],
-        "Chinese dates": ["2021年2月2日", "2021年3月3日"],
+        "Korean dates": ["2021년 2월 2일", "2021년 3월 3일"],
         "errors of sheets": ["#DIV/0!", "1.5", "2.5"], "short hashes": ["001eef", "003dde"], "quoted": ['"1"', '"2"'],
         "book numbers": ["978-3-16-148410-0", "978-3-16-148411-7"], "long post codes": ["12345-6789", "00501-0001"],
         "British post codes": ["SW1A 1AA", "EC1A 1BB"], "formulas": ['="1"', '="2"'], "apostrophes": ["'1", "'2"],
