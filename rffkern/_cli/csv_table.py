@@ -376,12 +376,19 @@ class CsvParser:
     def _error(self, row: list[str]) -> RecordError | None:
         """What is wrong with a row, if anything is."""
         if len(row) != self.n_columns:
-            return None, (f"expected {self.n_columns} columns, got {len(row)}: correct the row, or skip such rows with "
-                          "--reject FILE")
+            is_longer = self.names and row[self.n_columns :] == [""]
+            advice = f"end the line of column names with {self.delimiter!r} if all others end so, or " * bool(is_longer)
+            return None, (f"expected {self.n_columns} columns, got {len(row)}: {advice}correct the row, or skip such "
+                          "rows with --reject FILE")
         for column, each in zip(self.selection.features, self.types, strict=True):
             reason = cell_error(row[column].strip(), each, self.decimal, self.delimiter)
             if reason is not None:
-                return column, reason
+                cells = [*map(str.strip, row)]
+                if cells == self.names:
+                    return None, "the row has the column names again: remove it, or skip such rows with --reject FILE"
+                # With --missing a sum would be one target more.
+                is_footer = column == 0 and 2 * cells.count("") >= len(cells)
+                return column, reason + "; if the row has totals or a note, remove it or skip it" * is_footer
         target = self.selection.target
         if target is not None and self.selection.needs_labels and not row[target].strip():
             unnamed = self.names is not None and not self.names[target]

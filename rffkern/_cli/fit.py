@@ -154,9 +154,9 @@ def _hold_out(arguments: argparse.Namespace, rows: TrainingTable, path: str) -> 
         raise InvalidInputError(f"{path}: --holdout {arguments.holdout:g} leaves {len(training_rows.y)} of "
                                 f"{len(rows.y)} rows to train on, which takes at least 2: hold out a smaller share")
     if arguments.holdout and not len(held_out_rows.y):
-        raise InvalidInputError(f"{path}: --holdout {arguments.holdout:g} of {len(rows.y)} rows holds out none"
-                                f"{'' if arguments.groups is None else ', as all are of one group'}: hold out a "
-                                "larger share, or leave it out for cross-validation")
+        raise InvalidInputError(f"{path}: --holdout {arguments.holdout:g} of {len(rows.y)} rows holds out none" + (
+            ": hold out a larger share, or leave it out for cross-validation" if arguments.groups is None
+            else ", as all are of one group: name another column by --groups"))
     return training_rows, held_out_rows
 
 

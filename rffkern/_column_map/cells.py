@@ -119,7 +119,7 @@ def is_missing(text: str) -> bool:
 def looks_missing(text: str) -> bool:
     """Whether a text that is no value may mean a missing one: short words without digits, and dates of zeros."""
     return (len(text) <= 20 and text.isprintable() and "," not in text and not is_number(text)
-            and (not any(map(str.isdigit, text)) or _ZERO_DATE.fullmatch(text) is not None))
+            and (not any(map(str.isdigit, text)) or text == "#DIV/0!" or _ZERO_DATE.fullmatch(text) is not None))
 
 
 def boolean_levels(texts: Iterable[str]) -> dict[str, str] | None:
