@@ -22,6 +22,7 @@ from .csv_table import cell_error
 from .output import RejectedRow, UsageError
 from .table import (
     BLOCK_ROWS,
+    SKIP,
     UNKNOWN,
     Block,
     ColumnType,
@@ -404,15 +405,13 @@ def _checked(block: Block, selection: Selection, start: int, table: Table, unlab
     rejected = []
     for i in np.flatnonzero(~complete).tolist():
         if usable[i].all():
-            column, reason = selection.target, "expected a label or target, got none: fill it in, or skip such rows " \
-                                              "with --reject FILE"
+            column, reason = selection.target, f"expected a label or target, got none: fill it in, or {SKIP}"
         else:
             j = int(usable[i].argmin())
             value = float(X[i, j])
             column = selection.features[j]
             reason = f"expected a finite number below {LARGEST_VALUE:.2g} in magnitude, got {value!r}" \
-                if value == value else "expected a finite number, got nan: the value is missing; fill it in, or skip " \
-                                       "such rows with --reject FILE"
+                if value == value else f"expected a finite number, got nan: the value is missing; fill it in, or {SKIP}"
         label = "" if column is None else column_label(column, table.columns)
         text = ",".join(block.levels[k][int(value)] if k in block.levels and value == value else str(value)
                         for k, value in enumerate(X[i].tolist()))

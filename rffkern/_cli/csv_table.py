@@ -53,6 +53,7 @@ from .csv_text import (
 from .output import RejectedRow, say
 from .table import (
     ROW_1_IS_DATA,
+    SKIP,
     UNKNOWN,
     Block,
     ColumnType,
@@ -376,25 +377,22 @@ class CsvParser:
     def _error(self, row: list[str]) -> RecordError | None:
         """What is wrong with a row, if anything is."""
         if len(row) != self.n_columns:
-            is_longer = self.names and row[self.n_columns :] == [""]
-            advice = f"end the line of column names with {self.delimiter!r} if all others end so, or " * bool(is_longer)
-            return None, (f"expected {self.n_columns} columns, got {len(row)}: {advice}correct the row, or skip such "
-                          "rows with --reject FILE")
+            names = f"end the column names with {self.delimiter!r}, too, " * (row[self.n_columns :] == [""])
+            return None, f"expected {self.n_columns} columns, got {len(row)}: {names}correct the row, or {SKIP}"
+        cells = [*map(str.strip, row)]
         for column, each in zip(self.selection.features, self.types, strict=True):
-            reason = cell_error(row[column].strip(), each, self.decimal, self.delimiter)
+            reason = cell_error(cells[column], each, self.decimal, self.delimiter)
+            if reason is not None and cells == self.names:
+                return None, f"the row has the column names again: remove it, or {SKIP}"
             if reason is not None:
-                cells = [*map(str.strip, row)]
-                if cells == self.names:
-                    return None, "the row has the column names again: remove it, or skip such rows with --reject FILE"
-                # With --missing a sum would be one target more.
                 is_footer = column == 0 and 2 * cells.count("") >= len(cells)
-                return column, reason + "; if the row has totals or a note, remove it or skip it" * is_footer
+                return column, reason + "; if it is a row of totals, remove or skip it" * is_footer
         target = self.selection.target
-        if target is not None and self.selection.needs_labels and not row[target].strip():
+        if target is not None and self.selection.needs_labels and not cells[target]:
             unnamed = self.names is not None and not self.names[target]
             return target, "expected a label or target, got an empty cell" + (
                 ", in a column without a name: name the column of labels by --target" if unnamed
-                else ": fill it in, or skip such rows with --reject FILE")
+                else f": fill it in, or {SKIP}")
         return None
 
 
@@ -518,7 +516,7 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
     expected = {NUMERIC: f"expected a finite number{comma}{alone_or_in},", CATEGORY: "expected a value,"}.get(
         kind.kind, f"expected a date, such as 2024-03-01 or {date},")
     if not kind.nullable and is_missing(text):
-        return f"{expected} got {text!r}: the value is missing; fill it in, or skip such rows with --reject FILE"
+        return f"{expected} got {text!r}: the value is missing; fill it in, or {SKIP}"
     hint, value = "", read_texts([text], Reading(NUMERIC))[0]
     if kind.kind == NUMERIC and decimal == "." and value == value and not is_number(text):
         hint = f": write {value:.15g}, without marks"
@@ -526,7 +524,7 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         hint = ": if it has a decimal comma, pass --decimal ," if delimiter != "," \
             else ": if it has a decimal comma, write a point, because commas separate the columns"
     elif kind.is_target:
-        hint = f": skip such rows with --reject FILE, or, if these are labels, train --model {AUTOMATIC[0]}"
+        hint = f": {SKIP}, or, if these are labels, train --model {AUTOMATIC[0]}"
     elif kind.inferred and not is_number(text):
         other = {"dmy": "mdy", "mdy": "dmy"}.get(kind.format) if kind.kind == DATE else None
         if other is not None and not read_column([text], Reading(DATE, other))[1]:
@@ -534,12 +532,12 @@ def cell_error(text: str, kind: ColumnType, decimal: str, delimiter: str) -> str
         most = "dates" if kind.kind == DATE else "numbers"
         if not kind.nullable:
             return (f"{expected} got {truncated(text, 60)!r}: the column of --time must have {most} alone; correct it, "
-                    "or skip such rows with --reject FILE")
-        hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}skip such " \
-               "rows with --reject FILE, or list the column in --categorical"
+                    f"or {SKIP}")
+        hint = f": most of the first cells of the column are {most}; {_as_missing(text, kind.odd, ', ')}{SKIP}, " \
+               "or list the column in --categorical"
     else:
         missing = _as_missing(text) if kind.nullable else ""
-        hint = f": {missing or 'correct it'}, or skip such rows with --reject FILE"
+        hint = f": {missing or 'correct it'}, or {SKIP}"
     return f"{expected} got {truncated(text, 60)!r}{hint}"
 
 

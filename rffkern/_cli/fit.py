@@ -8,6 +8,7 @@ import json
 import operator
 import os
 import re
+import shlex
 import time
 import warnings
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC
+from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, is_number
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
 from .._estimator.evaluation import Evaluation, Predictions, metric_lines, predictions_of, sentence
@@ -25,6 +26,7 @@ from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
 from .._files.checkpoint import checkpoint
 from .._files.model_files import save
+from .._protocol.arguments import truncated
 from .._rows.groups import start_of_last
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError
@@ -43,8 +45,8 @@ from .training_table import (
     with_categories,
 )
 
-# Columns of fewer rows may contain distinct integers by chance.
-_MIN_ROWS_OF_IDENTIFIERS = 50
+# Columns of fewer rows may contain distinct integers by chance, and be right by chance; of so many levels one is shown.
+_FEW = 50
 _IDENTIFIER = re.compile(r"(?:.*[ _.-])?(?:id|key|index|uuid|guid|no|nr)|unnamed: 0|", re.IGNORECASE)
 
 # Where the rows come from that intervals are made from, in families that have none.
@@ -117,10 +119,11 @@ def run(arguments: argparse.Namespace) -> None:
              "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])
+        _remark_leak(model, rows, evaluation.figures())
     if unknown:
         say(unknown)
     if not evaluations:
-        _report_held_out(model)
+        _report_held_out(model, rows)
 
 
 def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTable, seconds: float) -> None:
@@ -235,7 +238,18 @@ def _report(evaluation: Evaluation, which: str) -> None:
         say(line)
 
 
-def _report_held_out(model: Any) -> None:
+def _remark_leak(model: Any, rows: TrainingTable, figures: dict[str, Any]) -> None:
+    """Name the column that matters most where hardly any error is left, as with a copy of the target."""
+    importances = getattr(model, "feature_importances_", ())
+    metric = "balanced_accuracy" if "accuracy" in figures else "r2"
+    is_too_good = figures.get(metric, 0) > 0.9999 > figures["constant"].get(metric, 0)
+    if is_too_good and len(importances) and figures["rows"] >= _FEW:
+        top = int(np.argmax(importances))
+        name = str((rows.names or rows.features)[top])
+        say(f"almost no error: is {name!r} known before the target is? If not, pass --drop {shlex.quote(name)}")
+
+
+def _report_held_out(model: Any, rows: TrainingTable) -> None:
     """Say the same of the rows that the parts of the model have held out, if it has such."""
     record = vars(model).get("_out_of_fold")
     if record is None or "figures" not in record:
@@ -246,6 +260,7 @@ def _report_held_out(model: Any) -> None:
     classes: Any = getattr(model, "classes_", ())
     for line in metric_lines(figures, classes[1].item() if len(classes) == 2 else None):
         say(line)
+    _remark_leak(model, rows, figures)
 
 
 def _metadata(arguments: argparse.Namespace, table: Table, roles: Roles, rows: TrainingTable,
@@ -446,7 +461,8 @@ def _report_contents(rows: TrainingTable, path: str) -> None:
     columns = list(zip(names, rows.columns, strict=True))
     n_levels = [2 if column.boolean else len(column.levels) for column in rows.columns]
     facts = {
-        "categories": [f"{name} ({n if n <= MAX_KEPT_LEVELS else f'more than {MAX_KEPT_LEVELS}'} levels)"
+        "categories": [f"{name} ({n if n <= MAX_KEPT_LEVELS else f'more than {MAX_KEPT_LEVELS}'} levels"
+                       f"{'' if n < _FEW else f', such as {truncated(min(column.levels, key=is_number), 20)!r}'})"
                        for (name, column), n in zip(columns, n_levels, strict=True)
                        if column.kind == CATEGORY or column.boolean],
         "dates": [name for name, column in columns if column.kind == DATE],
@@ -457,11 +473,14 @@ def _report_contents(rows: TrainingTable, path: str) -> None:
     for fact, names in facts.items():
         if names:
             say(f"{path}: {fact}: {shortened(names)}")
+    gaps = [name for (name, each), x in zip(columns, rows.X[-1], strict=True) if each.n_missing == 1 and np.isnan(x)]
+    if 2 * len(gaps) >= len(columns):
+        say(f"{path}: the last row alone has no {shortened(gaps)}: if it has totals, remove it")
 
 
 def _warn_identifiers(rows: TrainingTable, path: str) -> None:
     """Warn of columns that identify rows, which no model should learn from."""
-    if len(rows.X) < _MIN_ROWS_OF_IDENTIFIERS:
+    if len(rows.X) < _FEW:
         return
     ranges = zip(rows.X.min(axis=0).tolist(), rows.X.max(axis=0).tolist(), strict=True)  # in one pass over the rows
     names = rows.names or list(map(str, rows.features))

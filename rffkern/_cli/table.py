@@ -180,6 +180,7 @@ def as_written(names: Iterable[str], columns: Sequence[str]) -> list[str]:
             for name, text in ((name, name.strip()) for name in names)]
 
 
+SKIP = "skip such rows with --reject FILE"
 LINES_ABOVE = "; if lines stand above the column names, remove them"
 ROW_1_IS_DATA = "; if row 1 is data, pass --header no"
 
@@ -213,23 +214,22 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
     """
     readings = settled([infer_reading([cell for cell in each if cell.strip() not in types[k].words]
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
+    labels = {k: column_label(columns[k], names) for k in cells}
     for k, reading in zip(cells, readings, strict=True):
-        label = column_label(columns[k], names)
-        column = f"{path}: column {label}"
+        column = f"{path}: column {labels[k]}"
         if types[k].is_target:
-            refuse_dates_as_numbers(cells[k], reading, f"{path}: target {label}")
+            refuse_dates_as_numbers(cells[k], reading, f"{path}: target {labels[k]}")
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
             marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
             (value,), odd = read_column([marked], types[k].reading)
             if marked and not odd and decimal == ".":
-                say(f"{path}: target {label}: {marked!r} is read as {value:.15g}")
+                say(f"{path}: target {labels[k]}: {marked!r} is read as {value:.15g}")
             continue
         if reading is None:
             continue
-        format_ = reading.format if reading.kind in (NUMERIC, DATE) else ""
-        words = types[k].words if reading.kind in (NUMERIC, DATE) else ()
-        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=format_, words=words,
+        form, words = (reading.format, types[k].words) if reading.kind in (NUMERIC, DATE) else ("", ())
+        types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=form, words=words,
                               odd=reading.words)
         if reading.ambiguous:
             shown = next(filter(None, map(str.strip, cells[k])))
@@ -246,14 +246,18 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
             if odd:
                 say(f"{column} has {what}, but is read as a category because of {', '.join(map(repr, odd))}: if that "
                     f"means missing, pass --missing={shlex.quote(','.join(odd))}")
+        if reading.format in ("time", "duration"):
+            parts = {cell.count(":"): cell for cell in map(str.strip, cells[k]) if cell.replace(":", "").isdigit()}
+            if {1, 2} <= parts.keys():
+                say(f"{column} has times such as {parts[2]} and {parts[1]}, read as hours and minutes: write minutes "
+                    f"as 0:{parts[1]}")
         if reading.kind == NUMERIC and types[k].nullable:
             remark_codes(cells[k], columns[k], names, path)
     with_comma = [k for k in cells if types[k].kind == NUMERIC and types[k].format.startswith(",")]
     for k in cells if with_comma and decimal == "." else ():
         if types[k].kind == NUMERIC and not types[k].format and (grouped := grouped_by_points(cells[k])):
-            say(f"{path}: column {column_label(columns[k], names)} has numbers such as {grouped}, read as "
-                f"{float(grouped):g}, but column {column_label(columns[with_comma[0]], names)} has a decimal comma: if "
-                "points separate thousands, pass --decimal ,")
+            say(f"{path}: column {labels[k]} has numbers such as {grouped}, read as {float(grouped):g}, but column "
+                f"{labels[with_comma[0]]} has a decimal comma: if points separate thousands, pass --decimal ,")
 
 
 def refuse_dates_as_numbers(cells: Sequence[str], reading: Reading | None, name: str) -> None:
@@ -271,7 +275,6 @@ def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None,
         name = shlex.quote(names[column] if names else str(column))
         say(f"{path}: column {column_label(column, names)} has numbers with leading zeros, such as {code}, which are "
             f"read as numbers; if they are codes, pass --categorical {name}")
-
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

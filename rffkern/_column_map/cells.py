@@ -184,8 +184,8 @@ def level_text(value: object) -> str:
 # --- shapes
 
 _ZERO = str.maketrans("123456789", "0" * 9)
-# Blanks, apostrophes and a minus sign that typography has others of, and year, month and day of Chinese and Japanese.
-PLAIN_MARKS = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212\u2013\u5e74\u6708", "    '--//", "\u65e5")
+# Blanks, apostrophes and minus signs of typography, and signs of dates of Chinese and Japanese.
+PLAIN_MARKS = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212\u2013年月", "    '--//", "日")
 
 _LONGEST = 64  # characters of a number or date with marks; those of plain numbers are not limited
 
@@ -540,7 +540,6 @@ def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
     if not 0 < len(odd) <= _MOST_SAID_WORDS or not all(map(looks_missing, odd)):
         return "", []
     return "dates" if best.kind == DATE else "numbers", odd
-
 
 
 def _candidates(texts: _Texts, dates: str | None, decimal: str) -> dict[Reading, int]:

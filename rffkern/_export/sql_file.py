@@ -196,7 +196,7 @@ def _raw(function: Function, table: str, key: str) -> Iterator[str]:
     kinds = {j: function.mapping.columns[j] for j in sorted(used)}
     dates, categories = ([j for j, column in kinds.items() if column.kind == kind] for kind in (DATE, CATEGORY))
     plain = {chr(mark): chr(other) if other else "" for mark, other in PLAIN_MARKS.items()}
-    signs = {mark: plain[mark] for mark in "\u5e74\u6708\u65e5"}
+    signs = {mark: plain[mark] for mark in "年月日"}
     texts = {j: f"{_replaced(_trimmed(names[j]), signs if j in dates else {})} AS t{j}" for j in [*dates, *categories]}
     numbers = {j: column.reading for j, column in kinds.items() if column.kind == NUMERIC}
     written = [f"{names[j]} AS v{j}, {_replaced(_trimmed(names[j]), plain)} AS t{j}" for j in numbers]

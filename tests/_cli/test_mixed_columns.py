@@ -39,7 +39,8 @@ def written(path, rows, delimiter=","):
     path.write_text(text.getvalue())
 
 
-TOLD = """passengers.csv: categories: sex (2 levels), port (3 levels), alone (2 levels), ticket ({} levels)
+TOLD = """passengers.csv: categories: sex (2 levels), port (3 levels), alone (2 levels), \
+ticket ({} levels, such as 'A/5')
 passengers.csv: dates: joined
 passengers.csv: missing values: age ({} rows), port ({} rows)
 passengers.csv: empty columns: note

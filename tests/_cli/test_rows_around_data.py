@@ -14,10 +14,10 @@ def test_totals_are_not_said_to_be_missing_values_alone(command, folder):
     """--missing=Total would train on the sum of all targets."""
     written(folder, *ROWS, "Total,,,195.7")
     code, _, errors = command(*FIT)
-    assert (code, "if the row has totals or a note, remove it or skip it" in errors) == (65, True)
+    assert (code, "if it is a row of totals, remove or skip it" in errors) == (65, True)
     code, _, errors = command(*FIT, "--reject", "r.csv", "--cv", "0")
     assert (code, "1 of 61 rows rejected: r.csv" in errors) == (0, True)
-    assert "if the row has totals" in command("evaluate", "t.npz", "t.csv")[2]
+    assert "row of totals" in command("evaluate", "t.npz", "t.csv")[2]
     written(folder, *ROWS, "unknown,5,red,3")
     assert "totals" not in command(*FIT)[2]
 
@@ -33,11 +33,11 @@ def test_column_names_in_the_middle(command, folder):
 def test_a_delimiter_at_the_end_of_all_rows_but_the_first(command, folder):
     written(folder, *(f"{row}," for row in ROWS))
     code, _, errors = command(*FIT)
-    assert (code, "end the line of column names with ',' if all others end so" in errors) == (65, True)
+    assert (code, "end the column names with ',', too," in errors) == (65, True)
     written(folder, *(f"{row}," for row in ROWS), names="a,b,colour,y,")
     assert command(*FIT, "--cv", "0", "--target", "y")[0] == 0
     written(folder, *(f"{row},7" for row in ROWS))
-    assert "end the line" not in command(*FIT)[2]
+    assert "end the column" not in command(*FIT)[2]
 
 
 @pytest.mark.parametrize("words", ["#DIV/0!", "#REF!,#DIV/0!"])
