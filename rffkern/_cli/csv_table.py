@@ -389,10 +389,9 @@ class CsvParser:
                 return column, reason + "; if it is a row of totals, remove or skip it" * is_footer
         target = self.selection.target
         if target is not None and self.selection.needs_labels and not cells[target]:
-            unnamed = self.names is not None and not self.names[target]
             return target, "expected a label or target, got an empty cell" + (
-                ", in a column without a name: name the column of labels by --target" if unnamed
-                else f": fill it in, or {SKIP}")
+                ", in a column without a name: name the column of labels by --target"
+                if self.names and not self.names[target] else f": fill it in, or {SKIP}")
         return None
 
 

@@ -45,7 +45,7 @@ from .training_table import (
     with_categories,
 )
 
-# Columns of fewer rows may contain distinct integers by chance, and be right by chance; of so many levels one is shown.
+# Fewer rows may be distinct, or right, by chance; of so many levels one is shown.
 _FEW = 50
 _IDENTIFIER = re.compile(r"(?:.*[ _.-])?(?:id|key|index|uuid|guid|no|nr)|unnamed: 0|", re.IGNORECASE)
 
@@ -184,7 +184,7 @@ def _held_out(rows: TrainingTable, share: float, seed: int) -> NDArray[np.bool_]
 
 def _remark_dates(arguments: argparse.Namespace, rows: TrainingTable, path: str, model: Any) -> None:
     """Say how rows are held out in order of time, where the table has dates and they are drawn at random."""
-    names = rows.names or list(map(str, rows.features))
+    names = rows.names or [*map(str, rows.features)]
     dates = [name for name, column in zip(names, rows.columns, strict=True) if column.kind == DATE]
     draws = arguments.holdout or (arguments.eval is None and getattr(model, "validation", None) == "random")
     if dates and draws and arguments.time is None and arguments.groups is None:
@@ -196,9 +196,7 @@ def _cross_validated(arguments: argparse.Namespace, model: Any, rows: TrainingTa
                      path: str) -> tuple[Evaluation | None, str, str]:
     """The metrics of models without one fold each, how the folds were made, and what to say of unknown labels.
 
-    None where nothing is asked for.
-
-    Tables of few rows are cross-validated without being asked, unless other rows judge the model.
+    None where nothing is asked for; few rows are cross-validated without being asked, unless others judge the model.
     """
     n_folds = arguments.cv
     if n_folds is None and FEWEST_ROWS <= len(rows.y) <= MOST_ROWS and not (
@@ -483,7 +481,7 @@ def _warn_identifiers(rows: TrainingTable, path: str) -> None:
     if len(rows.X) < _FEW:
         return
     ranges = zip(rows.X.min(axis=0).tolist(), rows.X.max(axis=0).tolist(), strict=True)  # in one pass over the rows
-    names = rows.names or list(map(str, rows.features))
+    names = rows.names or [*map(str, rows.features)]
     for name, column, values, (low, high) in zip(names, rows.columns, rows.X.T, ranges, strict=True):
         if column.kind == NUMERIC and not column.n_missing and _identifies_rows(name, values, low, high):
             say(f"{path}: column {name!r} has a different number in each row, like an identifier; to leave it "

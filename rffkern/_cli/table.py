@@ -4,6 +4,7 @@ There are three readers: `CsvTable`, `ArrayTable` (.npy, .npz) and `ArrowTable` 
 """
 
 import argparse
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,6 @@ from .._column_map.cells import (
     Reading,
     grouped_by_points,
     infer_reading,
-    is_missing,
     is_number,
     padded_number,
     parted_years,
@@ -212,6 +212,9 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
     Cells that are no values of such a type are errors from then on, wherever they are.  A target of a regressor is of
     numbers, whatever its cells are.
     """
+    # Targets without a digit are errors: they do not count.
+    cells = {k: [*filter(re.compile("[0-9]").search, each)] if types[k].is_target else each
+             for k, each in cells.items()}
     readings = settled([infer_reading([cell for cell in each if cell.strip() not in types[k].words]
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     labels = {k: column_label(columns[k], names) for k in cells}
@@ -221,7 +224,7 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
             refuse_dates_as_numbers(cells[k], reading, f"{path}: target {labels[k]}")
             is_numeric = reading is not None and reading.kind == NUMERIC
             types[k] = types[k]._replace(kind=NUMERIC, format=reading.format if reading and is_numeric else "")
-            marked = next((cell for cell in map(str.strip, cells[k]) if not (is_number(cell) or is_missing(cell))), "")
+            marked = next((cell for cell in map(str.strip, cells[k]) if not is_number(cell)), "")
             (value,), odd = read_column([marked], types[k].reading)
             if marked and not odd and decimal == ".":
                 say(f"{path}: target {labels[k]}: {marked!r} is read as {value:.15g}")

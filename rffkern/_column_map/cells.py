@@ -184,7 +184,7 @@ def level_text(value: object) -> str:
 # --- shapes
 
 _ZERO = str.maketrans("123456789", "0" * 9)
-# Blanks, apostrophes and minus signs of typography, and signs of dates of Chinese and Japanese.
+# Marks of typography, and the signs of dates in Chinese and Japanese.
 PLAIN_MARKS = str.maketrans("\u00a0\u202f\u2009\u2007\u2019\u2212\u2013年月", "    '--//", "日")
 
 _LONGEST = 64  # characters of a number or date with marks; those of plain numbers are not limited

@@ -55,3 +55,12 @@ def test_groups_of_which_there_is_one(command, folder):
     assert (code, errors.splitlines()[-1]) == (
         65, "rffkern: error: t.csv: --holdout 0.2 of 60 rows holds out none, as all are of one group: name another "
             "column by --groups [rffkern help E65]")
+
+
+def test_targets_with_marks_beside_many_words(command, folder):
+    """The words are errors, and do not decide how the others are read."""
+    rows = [f"{k / 8};{k * k % 61};{f'{k % 7},{k:03d}' if k % 5 else '-'}" for k in range(60)]
+    written(folder, *rows, names="a;b;y")
+    code, _, errors = command(*FIT, "--reject", "r.csv")
+    assert (code, "12 of 60 rows rejected: r.csv" in errors) == (0, True)
+    assert "target 2 (y): '1,001' is read as 1.001\n" in errors
