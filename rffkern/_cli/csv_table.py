@@ -389,9 +389,8 @@ class CsvParser:
                 return column, reason + "; if it is a row of totals, remove or skip it" * is_footer
         target = self.selection.target
         if target is not None and self.selection.needs_labels and not cells[target]:
-            return target, "expected a label or target, got an empty cell" + (
-                ", in a column without a name: name the column of labels by --target"
-                if self.names and not self.names[target] else f": fill it in, or {SKIP}")
+            return target, f"expected a label or target, got an empty cell: fill it in, {SKIP}, or name another " \
+                           "column by --target"
         return None
 
 

@@ -115,8 +115,8 @@ def test_the_encoding_of_excel(command, folder):
      "decimal comma, pass --decimal ,"),
     ("a;b;c\n1.5;2;x\n", ["--decimal", ","], 65, "expected a finite number with a decimal comma, got '1.5'"),
     ("a,b\n1,2\n", ["--decimal", ".", "--delimiter", "."], 2, "--decimal and --delimiter must differ"),
-    ("a,b,\n1,x,\n", [], 65, "column 2 (): expected a label or target, got an empty cell, in a column without a name: "
-     "name the column of labels by --target"),
+    ("a,b,\n1,x,\n", [], 65, "column 2 (): expected a label or target, got an empty cell: fill it in, skip such rows "
+     "with --reject FILE, or name another column by --target"),
     ("a,b\n" + "01/02/2024,x\n" * 8200 + "13/04/2024,y\n", ["-q"], 65, "got '13/04/2024': if all dates of the column "
      "are so, pass --dates dmy"),
     ("Sales of 2024;;\n;;\nregion;units;price\nN;1;2.5\n", [], 65, "column names must be distinct, got none of the "

@@ -184,8 +184,8 @@ def test_blocks(table, monkeypatch):
     ("1,2", "data row 2 (line 4): expected 3 columns, got 2: correct the row, or skip such rows with --reject FILE"),
     ("1,2,a,b", "data row 2 (line 4): expected 3 columns, got 4: correct the row, or skip such rows with --reject "
      "FILE"),
-    ("1,2,", "data row 2 (line 4), column 2 (r): expected a label or target, got an empty cell: fill it in, or skip "
-     "such rows with --reject FILE"),
+    ("1,2,", "data row 2 (line 4), column 2 (r): expected a label or target, got an empty cell: fill it in, skip "
+     "such rows with --reject FILE, or name another column by --target"),
     ('1,2,"a', "data row 2 (line 4): a quoted cell is not closed before the end of the file: close it, or "
      'write " inside a cell as ""'),
 ])

@@ -64,3 +64,11 @@ def test_targets_with_marks_beside_many_words(command, folder):
     code, _, errors = command(*FIT, "--reject", "r.csv")
     assert (code, "12 of 60 rows rejected: r.csv" in errors) == (0, True)
     assert "target 2 (y): '1,001' is read as 1.001\n" in errors
+
+
+def test_a_last_column_without_cells_is_not_the_target(command, folder):
+    """To skip such rows leaves none: the target has to be named."""
+    written(folder, *(f"{row}," for row in ROWS), names="a,b,colour,y,remarks")
+    code, _, errors = command(*FIT[:4])
+    assert (code, "or name another column by --target [rffkern help E65]" in errors) == (65, True)
+    assert command(*FIT, "--target", "y")[0] == 0
