@@ -7,7 +7,7 @@ import re
 import stat
 import weakref
 import zipfile
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,6 +19,7 @@ from .._protocol.arguments import truncated
 from .._rows.validation import LARGEST_VALUE, check_finite
 from ..errors import InvalidInputError
 from .csv_table import cell_error
+from .csv_text import RecordError
 from .output import RejectedRow, UsageError
 from .table import (
     BLOCK_ROWS,
@@ -240,10 +241,11 @@ class ArrowTable:
         infer_types(types, cells, features, self.columns, self.path, self._dates)
         X = np.empty((n_rows, len(features)))
         levels, rounded = {}, []
+        bad: dict[int, RecordError] = {}
         for k, (j, each) in enumerate(zip(features, types, strict=True)):
             if self._is_text(j) and (each.nullable or each.inferred or each.is_target) \
                     and each.kind in (NUMERIC, DATE):
-                X[:, k] = self._read_text(columns[j], j, each, start)
+                X[:, k] = _read_text(columns[j], j, each, bad)
             elif each.kind == NUMERIC:
                 column = _decoded(columns[j])
                 X[:, k] = self._numbers(column, j, start)
@@ -261,12 +263,12 @@ class ArrowTable:
         kept = [_decoded(columns[j]) for j in selection.kept]
         if selection.kept_as_text:
             kept = [*map(_texts, kept)]
-        unlabelled = []
         if target is not None and labels is not None and selection.needs_labels:
             missing = labels == "" if labels.dtype.kind == "U" else target.is_null().to_numpy(zero_copy_only=False)
-            unlabelled = np.flatnonzero(missing).tolist()
+            bad |= dict.fromkeys(np.flatnonzero(missing).tolist(), (
+                selection.target, f"expected a label or target, got none: fill it in, or {SKIP}"))
         block = Block(X, labels, start + n_rows, kept, types=types, levels=levels, rounded=rounded)
-        return _checked(block, selection, start, self, unlabelled)
+        return _checked(block, selection, start, self, bad)
 
     def _numbers(self, column: Any, j: int, start: int) -> NDArray[np.float64]:
         """A column as numbers; nan where it is null."""
@@ -281,16 +283,6 @@ class ArrowTable:
                      "train without it (fit --drop)"
             raise RejectedRow(start + 1, None, column_label(j, self.columns), reason, "").error(self.path)
         return column.cast(self._double, safe=False).to_numpy(zero_copy_only=False)
-
-    def _read_text(self, column: Any, j: int, each: ColumnType, start: int) -> NDArray[np.float64]:
-        """Numbers or dates of a column of text; the first cell that is neither is an error."""
-        cells = _texts(column)
-        values, odd = read_column(cells, each.reading)
-        if odd:
-            row = next(i for i, cell in enumerate(cells) if cell.strip() == odd[0])
-            reason = cell_error(odd[0], each, ".", "") or ""
-            raise RejectedRow(start + row + 1, None, column_label(j, self.columns), reason, "").error(self.path)
-        return values
 
     def _raw_column(self, column: Any, j: int, kind: str) -> RawColumn:
         """A column of categories or dates."""
@@ -387,13 +379,24 @@ def _texts(column: Any) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def _checked(block: Block, selection: Selection, start: int, table: Table, unlabelled: Sequence[int] = ()) -> Block:
-    """The block as float32 or float64, without rows that have no label, or a number that cannot be used.
+def _read_text(column: Any, j: int, each: ColumnType, bad: dict[int, RecordError]) -> NDArray[np.float64]:
+    """Numbers or dates of a column of text; the rows of cells that are neither are added to `bad`."""
+    values, odd = read_column(cells := _texts(column), each.reading)
+    reasons = {cell: (j, cell_error(cell, each, ".", "") or "") for cell in odd}
+    for row, cell in enumerate(cells if odd else ()):
+        if cell.strip() in reasons:
+            bad.setdefault(row, reasons[cell.strip()])
+    return values
+
+
+def _checked(block: Block, selection: Selection, start: int, table: Table, bad: Mapping[int, RecordError] = {}
+             ) -> Block:
+    """The block as float32 or float64, without rows that are bad, or have a number that cannot be used.
 
     The first of them is an error unless they may be rejected.  `start` rows of the table precede the block.
     """
     X = block.X if block.X.dtype in (np.float32, np.float64) else block.X.astype(np.float64)
-    if not unlabelled:
+    if not bad:
         with contextlib.suppress(InvalidInputError):
             check_finite(X, "X")
             return block._replace(X=X)
@@ -401,11 +404,11 @@ def _checked(block: Block, selection: Selection, start: int, table: Table, unlab
     if any(each.nullable for each in block.types):
         usable |= np.isnan(X) & np.array([each.nullable for each in block.types])
     complete = usable.all(axis=1)
-    complete[list(unlabelled)] = False
+    complete[list(bad)] = False
     rejected = []
     for i in np.flatnonzero(~complete).tolist():
-        if usable[i].all():
-            column, reason = selection.target, f"expected a label or target, got none: fill it in, or {SKIP}"
+        if i in bad:
+            column, reason = bad[i]
         else:
             j = int(usable[i].argmin())
             value = float(X[i, j])

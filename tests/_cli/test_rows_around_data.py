@@ -72,3 +72,20 @@ def test_a_last_column_without_cells_is_not_the_target(command, folder):
     code, _, errors = command(*FIT[:4])
     assert (code, "or name another column by --target [rffkern help E65]" in errors) == (65, True)
     assert command(*FIT, "--target", "y")[0] == 0
+
+
+def test_words_among_numbers_of_a_parquet_file_can_be_skipped(command, folder):
+    """The advice was to skip such rows, which ended with the same error."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"a": [f"{k / 8} kg" if k % 20 else "?!" for k in range(60)], "b": [k * k % 61 for k in range(60)],
+                      "y": [None if k == 7 else f"{k % 7}.{k} EUR" if k % 9 else "-" for k in range(60)]})
+    parquet.write_table(table, folder / "t.parquet")
+    fit = ["fit", "t.parquet", *FIT[2:]]
+    code, _, errors = command(*fit)
+    assert (code, "data row 1, column 0 (a): expected a finite number, alone or with 'kg', got '?!'" in errors) == (
+        65, True), errors
+    code, _, errors = command(*fit, "--reject", "r.csv")
+    assert (code, "10 of 60 rows rejected: r.csv" in errors) == (0, True), errors
+    assert (folder / "r.csv").read_text().count("got '-'") == 6
+    code, out, errors = command("predict", "t.npz", "t.parquet", "--reject", "r.csv")
+    assert (code, len(out.split()), "3 of 60 rows rejected: r.csv" in errors) == (0, 58, True), errors
