@@ -11,6 +11,7 @@ from .._protocol.arguments import has_members
 from .._protocol.warning import quietly
 from .._rows.copies import are_told_apart, bits_of, first_copies, hashes_of
 from .._rows.row_blocks import RowBlocks
+from .._rows.sparse_rows import dense_rows
 from .._rows.validation import as_numeric, to_array
 from ..errors import InvalidInputError
 from .cells import CATEGORY, EMPTY, NUMERIC
@@ -62,8 +63,9 @@ def _keys(column: RawColumn, rows: Indices) -> NDArray[np.uint64]:
 
 def _table_of(X: Any) -> RawTable:
     """The columns of a table, without a copy of those of an array of numbers."""
+    X = dense_rows(X, "X") if has_members(X, "tocsr") else X
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
-        return RawTable(None, [RawColumn(NUMERIC, column) for column in X.T], len(X))
+        return RawTable(None, [RawColumn(NUMERIC, column) for column in np.asarray(X).T], len(X))
     with quietly():  # as a fit reads it again
         return read_table(X)
 
@@ -82,11 +84,11 @@ def copies_in_memory(X: Any, targets: NDArray[Any], weights: Double) -> Indices 
 def merged_weights(X: Any, y: Any, sample_weight: Any) -> Any:
     """Weights of raw training rows, those of copies moved to the first of them; as given where nothing is to be moved.
 
-    A copy that is held out would praise what was learned from the others.  Streamed and sparse rows stay as they are,
-    and so do rows that a check will refuse.
+    A copy that is held out would praise what was learned from the others.  Streamed rows stay as they are, and so do
+    rows that a check will refuse.
     """
     X = in_blocks(X)
-    if isinstance(X, RowBlocks) or has_members(X, "tocsr"):
+    if isinstance(X, RowBlocks):
         return sample_weight
     try:
         targets = to_array(y, "y")

@@ -35,13 +35,17 @@ def test_copies_are_weights(model, rng):
     np.testing.assert_allclose(getattr(repeated, score)(X), getattr(weighted, score)(X), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_what_is_merged(rng):
+    sparse = pytest.importorskip("scipy.sparse")
     X, y = rng.standard_normal((40, 2)), rng.integers(3, size=40).astype(str)
     rows = np.r_[0:40, 0:40]
     expected = np.repeat([2.0, 0.0], 40)
     np.testing.assert_array_equal(merged_weights(X[rows], y[rows], None), expected)
     np.testing.assert_array_equal(merged_weights(X[rows], y[rows], np.full(80, 0.5)), expected / 2)
     np.testing.assert_array_equal(merged_weights({"a": X[rows, 0], "b": y[rows]}, y[rows], None), expected)
+    for given in (np.asmatrix(X[rows]), sparse.csr_array(X[rows])):
+        np.testing.assert_array_equal(merged_weights(given, y[rows], None), expected)
     for given in (RowBlocks(X[rows]), X[:, 0], [["a"]], X[rows[:-1]], np.round(X[rows])):
         assert merged_weights(given, y[rows], None) is None
     for wrong in (-np.ones(80), np.ones(79), ["a"] * 80, np.full(80, np.nan)):
