@@ -63,7 +63,7 @@ class RowFingerprints(NamedTuple):
         y, weights = targets(data)
         evaluations = (array for _, rows in training.eval_sets
                        for array in itertools.chain(targets(rows), numbers(rows)))
-        return cls.of(data.X.shape[0], numbers(data), [y], [weights],
+        return cls.of(data.X.shape[0], numbers(data), [y], [weights, np.array(data.weights.given_total)],
                       itertools.chain([marks_of_sets(training)], evaluations), training.classes is not None)
 
     def check(self, other: "RowFingerprints") -> None:

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from helpers.sparse_rows import waves
 
-from rffkern import ColumnMap, RowBlocks, SparseKernelClassifier, SparseKernelRegressor
+from rffkern import (
+    ColumnMap,
+    GBRFF1Classifier,
+    InvalidInputError,
+    RowBlocks,
+    SparseKernelClassifier,
+    SparseKernelRegressor,
+)
 from rffkern._native.sparse import RULES
 from rffkern._training.sparse_kernel import kernel_choice
 
@@ -97,3 +104,15 @@ def test_a_state_is_not_changed_by_what_goes_on_from_it(rng, small_groups):
         assert same(*(model.set_params(n_estimators=9).fit(X, y) for model in copies))
         again = pickle.loads(pickle.dumps(first)).set_params(n_estimators=12).fit(X, y)
         assert same(again, first.set_params(n_estimators=12).fit(X, y))
+
+
+@pytest.mark.parametrize("model", [SparseKernelRegressor(3, **GIVEN), GBRFF1Classifier(
+    3, warm_start=True, random_state=0)], ids=["lambda", "beta"])
+def test_weights_in_other_units_are_other_weights(rng, model):
+    """Where lambda or beta stands beside their sum."""
+    X, y = waves(rng, 60)
+    target = y if isinstance(model, SparseKernelRegressor) else y > 0
+    model.fit(X, target).set_params(n_estimators=6)
+    with pytest.raises(InvalidInputError, match="sample_weight or class_weight must be as in the training"):
+        model.fit(X, target, np.full(60, 2.0))
+    assert len(model.fit(X, target, np.ones(60)).train_loss_) == 7
