@@ -13,6 +13,9 @@ from .validation import LARGEST_VALUE, as_column, as_numeric, check_finite
 
 _NONE = np.empty(0)
 
+# Products of a smaller sum of weights would lose digits.
+_LEAST_TOTAL = 1e-250
+
 
 class RowWeights:
     """Weights of n rows, of mean 1 over those of positive weight.
@@ -105,7 +108,7 @@ def check_weights(sample_weight: Any, n_samples: int, name: str = "sample_weight
     if largest == 0:
         raise InvalidInputError(f"{name} must hold a positive weight, got all zeros")
     with np.errstate(over="ignore"):
-        given_total = min(float(np.sum(given, dtype=np.float64)), LARGEST_VALUE)
+        given_total = min(max(float(np.sum(given, dtype=np.float64)), _LEAST_TOTAL), LARGEST_VALUE)
     array = array / largest
     positive = array > 0
     if (array[positive] == 1).all() and positive.all():

@@ -47,6 +47,7 @@ def test_weights_of_any_magnitude():
     large = check_weights([1e307, 3e307] * 10, 20)
     np.testing.assert_allclose(large.each[:2], [0.5, 1.5])
     assert np.isfinite(large.given_total)
+    assert check_weights(np.full(2, 1e-320), 2).given_total / 1e10 > np.finfo(float).tiny
 
 
 @pytest.mark.parametrize(("given", "message"), [
