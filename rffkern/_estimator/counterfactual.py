@@ -67,8 +67,8 @@ def what_if(model: Any, row: Any, target: Any, probability: float | None, change
             scores)[0] != target):
         reached = nearest(model, neighbours, goal)
         if reached is None:
-            free = ", ".join(repr(names[j]) for j in neighbours.values)
-            raise InvalidInputError(f"target: no change of {free} was found with which the model predicts {target!r}"
+            free, wanted = ", ".join(repr(names[j]) for j in neighbours.values), np.asarray(target).tolist()
+            raise InvalidInputError(f"target: no change of {free} was found with which the model predicts {wanted!r}"
                                     f"{'' if probability is None else f' by {probability}'}: let more columns change, "
                                     "or widen their limits")
         found = reached

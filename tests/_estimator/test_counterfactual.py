@@ -241,6 +241,8 @@ def test_rows_that_are_not_one(classifier, regressor):
         classifier.what_if({name: column[:2] for name, column in TABLE.items()}, "yes")
     with pytest.raises(InvalidInputError, match="expecting 2 features"):
         regressor.what_if([1.0], 3.0)
+    with pytest.raises(InvalidInputError, match=r"predicts 1000000000\.0: let more columns change"):
+        regressor.what_if([1.0, 2.0], np.float64(1e9))
     with pytest.raises(InvalidInputError, match="target must be a finite number"):
         regressor.what_if([1.0, 2.0], (3.0, 2.0))
     with pytest.raises(InvalidInputError, match="probability must be None for a regressor"):
