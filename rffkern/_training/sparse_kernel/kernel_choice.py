@@ -32,6 +32,9 @@ _FACTORS_OF_LAMBDA = 1.0, 0.3, 0.1, 0.03
 _FACTORS_OF_LENGTHS = 1.0, 0.7, 0.5, 0.35, 0.25
 _LEAST_GAIN = 0.005
 
+# Rows of less weight, beside a mean of 1, are left out of the choice where so many have more: a likelihood counts rows.
+_LEAST_WEIGHT, _FEWEST_HEAVY = 1e-3, 10
+
 # From so many rows on, ensembles decide on lengths: their rounds, the rows that they learn from at most, and the ratio
 # of these to their held-out rows.
 _MANY_ROWS, _TRIAL_ROUNDS, _MOST_TRIAL_ROWS, _ROWS_PER_HELD_OUT = 8000, 200, 8192, 4
@@ -83,6 +86,8 @@ def choose_kernel(model: Any, data: Any, targets: Double, scaling: Scaling,
         return kernel._replace(reg_lambda=_bounded(kernel.reg_lambda * mean) if given is None else given)
 
     indices = row_draws(data.weights, MOST_ROWS if compares else MOST_LIKELIHOOD_ROWS, rng)()
+    heavy = indices[data.weights.each[indices] > _LEAST_WEIGHT]
+    indices = heavy if len(heavy) >= _FEWEST_HEAVY else indices
     X = scaling.take(data.X, indices)
     sampled = targets[indices]
     weights = data.weights.each[indices] * (data.weights.n_positive / data.weights.total)

@@ -149,3 +149,11 @@ def test_the_choice_tells_how_it_goes_on(rng, capsys, monkeypatch):
     assert in_turn == [few, trials, few, trials, few, trials, few, trials, more, trials, "round"]
     assert "negative log-likelihood" in lines[0]
     assert "loss" in lines[works.index(trials)]
+
+
+def test_rows_that_weigh_next_to_nothing_have_no_say(rng):
+    X, y = waves(rng, 80)
+    light = np.arange(80) < 20
+    kernels = [SparseKernelRegressor(1, random_state=0).fit(X, target, np.where(light, 1e-9, 1.0)).kernel_
+               for target in (y, y + 3 * light)]
+    np.testing.assert_allclose(kernels[1]["length_scale"], kernels[0]["length_scale"], rtol=1e-3)
