@@ -106,8 +106,8 @@ def refuse_masked(data: Any, name: str) -> None:
     else:
         return
     if any(isinstance(part, np.ndarray) and type(part) is not np.ndarray and np.ma.is_masked(part) for part in parts):
-        raise InvalidInputError(f"{name} must have no masked values: remove them or fill them in, as with "
-                                f"{name}.filled(value)")
+        raise InvalidInputError(f"{name} must have no masked values: remove them, or fill them in by "
+                                "filled(value)")
 
 
 def to_array(data: Any, name: str) -> NDArray[Any]:
