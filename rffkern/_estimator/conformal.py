@@ -248,12 +248,12 @@ def label_sets(record: Mapping[str, Any], proba: Double, coverage: float) -> Mas
 
 # --- groups
 
-def with_groups(groups: Any, n_rows: int, record_of: Callable[[Indices], dict[str, Any]]) -> dict[str, Any]:
-    """The record of some rows, and in "groups" that of each group, by its name as text."""
-    rows = np.arange(n_rows)
+def with_groups(groups: Any, n_rows: int, rows: Indices, record_of: Callable[[Indices], dict[str, Any]]
+                ) -> dict[str, Any]:
+    """The record of some of n rows, and in "groups" that of each group of theirs, by its name as text."""
     if groups is None:
         return record_of(rows)
-    names = _group_names(groups, n_rows)
+    names = _group_names(groups, n_rows)[rows]
     return record_of(rows) | {"groups": {name: record_of(rows[names == name]) for name in np.unique(names).tolist()}}
 
 

@@ -204,9 +204,13 @@ class Predictor(Model):
         now = self._snapshot()
         now._check_fitted()
         scores = now._raw_scores(X)
-        record_of, weights = now._records(scores, y), check_weights(sample_weight, len(scores)).values
-        self._keep_record(check_largest(with_groups(groups, len(scores), lambda rows: record_of(
-            rows, None if weights is None else weights[rows]))))
+        record_of, weights = now._records(scores, y), check_weights(sample_weight, len(scores))
+
+        def of_rows(rows: Indices) -> dict[str, Any]:
+            each = weights.each[rows]
+            return record_of(rows, None if (each == each[0]).all() else each)
+
+        self._keep_record(check_largest(with_groups(groups, len(scores), weights.positive(), of_rows)))
         return self
 
 

@@ -141,6 +141,20 @@ def test_intervals_of_constant_targets_contain_them(rng, loss):
         np.testing.assert_allclose(high, low, rtol=1e-13)
 
 
+@pytest.mark.parametrize("model", [GBRFFRegressor(5, random_state=0), GBRFF2Classifier(5, random_state=0)],
+                         ids=lambda model: type(model).__name__)
+def test_rows_without_weight_are_as_if_left_out(rng, model):
+    X, y = waves(rng, 120) if hasattr(model, "predict_interval") else labelled(rng, 120)
+    method = "predict_interval" if hasattr(model, "predict_interval") else "predict_set"
+    weight, groups = np.repeat([2.0, 0.0], 60), np.repeat(["a", "b", "c"], 40)
+    model.fit(X, y).conformalize(X[:60], y[:60])
+    expected = getattr(model, method)(X)
+    model.conformalize(X, y, weight, groups=groups)
+    np.testing.assert_array_equal(getattr(model, method)(X), expected)
+    with pytest.raises(InvalidInputError, match="groups must be those of conformalize, such as 'a', got 'c'"):
+        getattr(model, method)(X, groups=groups)
+
+
 def test_conformalize_by_group(rng):
     X, y = waves(rng, 2000)
     groups = np.where(X[:, 2] > 0.3, "loud", "quiet")
