@@ -358,7 +358,7 @@ def test_targets_are_columns_of_doubles():
     np.array([[1.0, np.ma.masked]], dtype=object), np.ma.array([[1, 2]], mask=True, dtype=object),
 ], ids=["array", "list of arrays", "object array", "masked object array"])
 def test_masked_values_are_refused(X):
-    with pytest.raises(InvalidInputError, match=r"X must have no masked values: remove them, or fill them in by filled"):
+    with pytest.raises(InvalidInputError, match="X must have no masked values: remove them, or fill them in by f"):
         check_array(X)
 
 
