@@ -36,6 +36,9 @@ _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
 # And what such a trial has no use for: its labels are others.
 _TRIAL_PARAMS = {"class_weight": None, "warm_start": False, "max_seconds": None}
 
+# Parameters that say what scores mean: answers and files have those of the fit, whatever `set_params` says since.
+_OF_LOSS = "loss", "quantile", "power"
+
 
 class Fitted(NamedTuple):
     """What training leaves, to be kept by an estimator."""
@@ -107,6 +110,7 @@ class Model(Parametrised):
         for name in ("metadata_", "_out_of_fold"):  # of the file that an earlier model comes from, or of its rows
             new.pop(name, None)
         new |= fitted.attributes
+        new["_minimised"] = {name: new[name] for name in _OF_LOSS if name in new}
         if fitted.column_map is not None:
             new["n_features_in_"] = fitted.column_map.n_features_in_
         if self.columns is None and fitted.column_map is None:
@@ -258,7 +262,7 @@ class Model(Parametrised):
     def _snapshot(self) -> Self:
         """A copy that stays as it is now; it gives every public answer, because another thread may fit meanwhile."""
         copied = object.__new__(type(self))
-        copied.__dict__ = self.__dict__.copy()
+        copied.__dict__ = self.__dict__ | self.__dict__.get("_minimised", {})
         return copied
 
     def drift(self, X: Any) -> dict[str, Any]:

@@ -335,6 +335,7 @@ def _map_of_file(header: Header, arrays: Mapping[str, Double]) -> Any:
 
 
 def _describe_model(model: Model) -> Contents:
+    model = model._snapshot()
     model._check_params()
     model._check_fitted()
     classes = getattr(model, "classes_", None)

@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from rffkern import FourierBoostingRegressor, InvalidInputError, RFFNetRegressor, load, save
+from rffkern import FourierBoostingRegressor, InvalidInputError, RFFNetRegressor, dumps, load, save
 from rffkern._native import boosting
 from rffkern._training.fourier_boosting.losses import Loss, class_loss
 from rffkern._training.fourier_boosting.parameters import LOSSES, OF_CLASSES, OF_TWO_CLASSES, LossName
@@ -297,3 +297,21 @@ def test_one_target_far_out_does_not_hide_the_others(loss, rng):
         model = FourierBoostingRegressor(loss=loss, n_bags=2, random_state=0).fit(X, targets, eval_set=(X, targets))
         errors.append(np.abs(np.delete(model.predict(X) - y, 3)).mean())
     assert max(errors[1:]) < 1.5 * errors[0]
+
+
+@pytest.mark.parametrize(("given", "later"), [
+    ({}, {"loss": "poisson"}), ({"loss": "gamma"}, {"loss": "squared_error"}),
+    ({"loss": "quantile", "quantile": (0.1, 0.5, 0.9)}, {"quantile": 0.5}),
+    ({"loss": "tweedie", "power": 1.2}, {"loss": "quantile", "power": 1.5, "quantile": (0.1, 0.9)})], ids=str)
+def test_another_loss_waits_for_the_next_fit(rng, given, later):
+    X = rng.standard_normal((120, 2))
+    y = np.exp(X[:, 0])
+    model = FourierBoostingRegressor(10, **given, random_state=0).fit(X, y)
+    expected = model.predict(X), model.predict_interval(X, 0.5), model.score(X, y), dumps(model)
+    model.set_params(**later)
+    assert model.get_params() | later == model.get_params()
+    for found, answer in zip((model.predict(X), model.predict_interval(X, 0.5), model.score(X, y), dumps(model)),
+                             expected, strict=True):
+        np.testing.assert_array_equal(found, answer)
+    again = FourierBoostingRegressor(10, **given | later, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), again.predict(X))
