@@ -504,10 +504,10 @@ def remark_of_text(cells: Sequence[str]) -> str:
 
 
 def units_of_text(cells: Sequence[str]) -> list[str]:
-    """The units of cells that are numbers, but text because they have several; as 5K and 2M, or 3 kg and 7 lb.
+    """The units of cells that are numbers, but text because they have several, as 3 kg and 7 lb, or others, as $522/mo.
 
-    Or because of other text beside them, as in $522/mo and <0.5.  Empty where the column has few values, which may be
-    sizes or classes, and where many units, or rare ones, are letters of codes, as 12a and 14b.
+    Empty where the column has few values, which may be sizes or classes, and where many units, or rare ones, are
+    letters of codes, as 12a and 14b.
     """
     texts = _Texts(cells)
     if len(texts.texts) <= _FEW_VALUES:
