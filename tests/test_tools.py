@@ -15,7 +15,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from helpers.processes import started, wait_until
+from helpers.processes import PATIENCE, started, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -77,10 +77,10 @@ def test_experiments_that_are_stopped_say_so_in_one_line(tmp_path):
     log = tmp_path / "rffnet-figures-2-3.jsonl"
     command = [sys.executable, TOOLS / "reproduce.py", log.stem, "--data", tmp_path, "-o", tmp_path, "--seeds", "1-50",
                "--jobs", "1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with started(command, stderr=subprocess.PIPE, text=True) as process:
         assert wait_until(log.exists)
         os.killpg(process.pid, signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 1
     assert said.splitlines()[-1] == "stopped: the same command goes on from here"
     assert "Traceback" not in said
