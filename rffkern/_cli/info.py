@@ -77,7 +77,7 @@ def _describe_model(model: Any, n_bytes: int) -> dict[str, Any]:
         if part.n_terms:
             facts[part.noun or part.kind] = part.n_terms
     if expansion.kernels is not None:
-        from .._export.export import conditioning  # which loads code of other families
+        from .._export.conditioning import conditioning  # which loads code of other families
 
         facts["conditioning"] = float(f"{conditioning(expansion.kernels):.3g}")
         facts["single precision"] = "enough" if expansion._scorer.fits[1] else "not enough"

@@ -15,7 +15,7 @@ from helpers.exported import model_of, rows, smooth_kernels
 import rffkern
 from rffkern import ColumnMap, GBRFF2Classifier, InvalidInputError, NotFittedError
 from rffkern._export import TARGETS, Target
-from rffkern._export.export import conditioning
+from rffkern._export.conditioning import conditioning
 
 GBRFF2, BOOSTED = "two classes, exponential loss", "fourier_boosting"
 
