@@ -377,7 +377,8 @@ class CsvParser:
     def _error(self, row: list[str]) -> RecordError | None:
         """What is wrong with a row, if anything is."""
         if len(row) != self.n_columns:
-            names = f"end the column names with {self.delimiter!r}, too, " * (row[self.n_columns :] == [""])
+            is_ended = row[self.n_columns :] == [""]
+            names = f"end the column names with {self.delimiter!r}, too, " if is_ended else ""
             return None, f"expected {self.n_columns} columns, got {len(row)}: {names}correct the row, or {SKIP}"
         cells = [*map(str.strip, row)]
         for column, each in zip(self.selection.features, self.types, strict=True):
@@ -386,7 +387,7 @@ class CsvParser:
                 return None, f"the row has the column names again: remove it, or {SKIP}"
             if reason is not None:
                 is_footer = column == 0 and 2 * cells.count("") >= len(cells)
-                return column, reason + "; if it is a row of totals, remove or skip it" * is_footer
+                return column, f"{reason}; if it is a row of totals, remove or skip it" if is_footer else reason
         target = self.selection.target
         if target is not None and self.selection.needs_labels and not cells[target]:
             return target, f"expected a label or target, got an empty cell: fill it in, {SKIP}, or name another " \

@@ -459,8 +459,8 @@ PARAMETERS = (
     shared.RANDOM_STATE.described(
         "Random number generator or its seed; a seed always gives the same model.  docs/algorithms/fourier_boosting.md "
         "has the order of the draws."),
-    shared.N_JOBS.described(shared.N_JOBS.text.replace(
-        "The result", "Bags are trained side by side; threads beyond their number are shared among them.  The result")),
+    shared.N_JOBS.described(shared.N_JOBS.text + "  Bags are trained side by side; threads beyond their number are "
+                            "shared among them."),
     shared.VERBOSE.described("Print a line on stderr every so many rounds of a bag; 0 for none."),
 )
 ATTRIBUTES = (
