@@ -11,7 +11,7 @@ import re
 import shlex
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .._column_map.cells import CATEGORY, DATE, EMPTY, NUMERIC, is_number
 from .._column_map.column_map import ColumnMap
 from .._column_map.learning import MAX_KEPT_LEVELS
 from .._estimator.evaluation import Evaluation, Predictions, metric_lines, predictions_of, sentence
+from .._estimator.head import kept_figures
 from .._estimator.monitor import RoundInfo, listening
 from .._estimator.registry import AUTO, AUTOMATIC, FAMILIES
 from .._files.atomic_file import is_stream
@@ -110,8 +111,8 @@ def run(arguments: argparse.Namespace) -> None:
         kept = vars(model).get("_out_of_fold")
         if kept is None or name == "cross_validation":  # whose rows have chosen nothing, as those of bags have
             model._keep_record({**(kept or {}), **evaluations[name].predictions.record(_SOURCES[name])})
-    save(model, output_path(arguments.output), metadata=_metadata(arguments, table, roles, rows, {
-        which: each.figures() for which, each in evaluations.items()}))
+    figures = {which: each.figures() for which, each in evaluations.items()}
+    save(model, output_path(arguments.output), metadata=_metadata(arguments, table, roles, rows, figures))
 
     _report_training(arguments, model, rows, seconds)
     decided = "" if getattr(model, "early_stopping_rounds", None) is None else ", which decided when training ended"
@@ -119,11 +120,11 @@ def run(arguments: argparse.Namespace) -> None:
              "cross_validation": f"rows in {how}"}
     for name, evaluation in evaluations.items():
         _report(evaluation, which[name])
-        _remark_leak(model, rows, evaluation.figures())
+    if not evaluations:
+        _report_held_out(model)
+    _remark_leak(model, rows, figures or kept_figures(model))
     if unknown:
         say(unknown)
-    if not evaluations:
-        _report_held_out(model, rows)
 
 
 def _report_training(arguments: argparse.Namespace, model: Any, rows: TrainingTable, seconds: float) -> None:
@@ -236,18 +237,22 @@ def _report(evaluation: Evaluation, which: str) -> None:
         say(line)
 
 
-def _remark_leak(model: Any, rows: TrainingTable, figures: dict[str, Any]) -> None:
-    """Name the column that matters most where hardly any error is left, as with a copy of the target."""
+def _remark_leak(model: Any, rows: TrainingTable, figures: Mapping[str, Mapping[str, Any]]) -> None:
+    """Name the column that matters most where some rows have hardly any error, as with a copy of the target."""
     importances = getattr(model, "feature_importances_", ())
-    metric = "balanced_accuracy" if "accuracy" in figures else "r2"
-    is_too_good = figures.get(metric, 0) > 0.9999 > figures["constant"].get(metric, 0)
-    if is_too_good and len(importances) and figures["rows"] >= _FEW:
+    if len(importances) and any(map(_is_too_good, figures.values())):
         top = int(np.argmax(importances))
         name = str((rows.names or rows.features)[top])
         say(f"almost no error: is {name!r} known before the target is? If not, pass --drop {shlex.quote(name)}")
 
 
-def _report_held_out(model: Any, rows: TrainingTable) -> None:
+def _is_too_good(figures: Mapping[str, Any]) -> bool:
+    """Whether a model has hardly any error on rows enough, and a constant has some."""
+    metric = "balanced_accuracy" if "accuracy" in figures else "r2"
+    return bool(figures["rows"] >= _FEW and figures.get(metric, 0) > 0.9999 > figures["constant"].get(metric, 0))
+
+
+def _report_held_out(model: Any) -> None:
     """Say the same of the rows that the parts of the model have held out, if it has such."""
     record = vars(model).get("_out_of_fold")
     if record is None or "figures" not in record:
@@ -258,7 +263,6 @@ def _report_held_out(model: Any, rows: TrainingTable) -> None:
     classes: Any = getattr(model, "classes_", ())
     for line in metric_lines(figures, classes[1].item() if len(classes) == 2 else None):
         say(line)
-    _remark_leak(model, rows, figures)
 
 
 def _metadata(arguments: argparse.Namespace, table: Table, roles: Roles, rows: TrainingTable,

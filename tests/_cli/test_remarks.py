@@ -51,6 +51,7 @@ def test_a_column_that_gives_the_target_away(command, folder, numbers, labels):
     written(folder, "x,code,y", x, copy, target)
     fit = [*FIT[:5], "fourier_boosting", *FIT[6:]] if labels else FIT
     assert "almost no error: is 'code' known before the target is? If not, pass --drop code\n" in command(*fit)[2]
+    assert command(*fit, "--holdout", "0.6", "--eval", fit[1])[2].count("almost no error") == 1
     written(folder, "x,code,y", x, copy[::-1], target)
     assert "almost no error" not in command(*fit)[2]
 
