@@ -55,6 +55,7 @@ from .training_rows import (
     Table,
     assign_folds,
     clipping_bounds,
+    rank_columns,
     standardise,
     take_rows,
 )
@@ -111,7 +112,8 @@ def fit_partitions(model: Any, training: PartitionBackend, evaluation: Mapping[s
     edges = tuple(bin_edges(sample[j]) for j in binned)
     columns = Columns(np.empty((n_features, 0), np.float32), np.unique(sources, return_inverse=True)[1], binned,
                       np.empty((len(binned), 0), np.uint8), edges, lower, upper,
-                      constraints_of(model, names, column_map, sources, forms, n_raw_columns, classes))
+                      constraints_of(model, names, column_map, sources, forms, n_raw_columns, classes),
+                      ranks=rank_columns(sources, forms))
     evaluation_tables = [each for _, each in sets]
     for each in (table, *evaluation_tables):
         each.command("convert", BoostedPartition, loss, mean_units, initial, scaling, columns,

@@ -34,8 +34,9 @@ _FIRST_SCALES = {"exponential": 1.0, "gaussian": 2.0}
 _MOST_WORSE = 0.05
 
 # Equal relevances are tried for one output and on so many rows at most: small regions of more rows flatter them.  They
-# are taken where they gain less than those of the terms by no more than this many standard errors.
-_MOST_ROWS_OF_EQUAL, _ERRORS_OF_EQUAL = 1024, 0.5
+# are taken where they gain less than those of the terms by no more than this many standard errors.  With more rows,
+# all of these are learned from where the loss on the smallest regions is larger by no more than this share.
+_MOST_ROWS_OF_EQUAL, _ERRORS_OF_EQUAL, _MOST_WORSE_OF_EQUAL = 1024, 0.5, 0.02
 
 # Length scales of values are searched where there are so many columns at most, and so many rows for each.  Noise of the
 # search is this share of the variance at least: less says little of length scales, and takes double precision.  Of the
@@ -123,7 +124,7 @@ class RidgeRows(NamedTuple):
     folds: Indices  # (n_training,) that predictions leave out, 0, 1, ..; -1 of rows that bags have not held out
     shuffled: Indices  # places of training rows in random order
     relevances: Double  # of columns, by the terms: 1 / length scale^2 in proportion to them
-    equal_relevances: Double  # the same for all columns
+    equal_relevances: tuple[Double, ...]  # the same for all columns, and for all that are not ranks of one beside them
     are_labels: bool
     n_jobs: int | None
     keeps_folds: bool  # whether scale and lambda are chosen on validation rows of bags, too
@@ -264,6 +265,24 @@ class KernelTrial:
             self._choose(_Regions(self._rows, self._divisions[largest], largest))
             self._rescaled = self.choice.scale / searched if self._searches else 1.0
 
+    def choose_equal(self) -> tuple[str, Choice] | None:
+        """A kernel with equal relevances for many rows of two classes; None where those of the terms are far better."""
+        rows = self._rows
+        if not (rows.are_labels and len(rows.targets) == 1 and _MOST_ROWS_OF_EQUAL < len(rows.rows) <= MOST_ROWS):
+            return None
+        smallest, largest = (_Regions(rows, self._divisions[size], size) for size in (_STAGES[0], _STAGES[-1]))
+        found = self._choose_equal(smallest, rows.equal_relevances[-1])
+        shape = min(found, key=lambda each: found[each].loss)
+        if found[shape].loss > (1 + _MOST_WORSE_OF_EQUAL) * smallest.choose(self.shape, self.choice, _STEP).loss:
+            return None
+        return shape, largest.choose(shape, found[shape], _STEP)
+
+    @staticmethod
+    def _choose_equal(regions: "_Regions", relevances: Double) -> dict[str, Choice]:
+        """The scale and lambda of each kernel with equal relevances."""
+        return {shape: regions.choose(shape, Choice(relevances, scale, _FIRST_LAMBDA), _FIRST_STEP)
+                for shape, scale in _FIRST_SCALES.items()}
+
     def cross_fit(self, relevances_without: Sequence[Double]) -> Double:
         """Predictions of training rows by regressions that have learned nothing of their fold, (n_outputs, n_training).
 
@@ -285,7 +304,7 @@ class KernelTrial:
             if searches:
                 found = _choice_of(others, searches[self.shape].likeliest())
                 choice = found._replace(scale=self._rescaled * found.scale, reg_lambda=choice.reg_lambda)
-            elif choice.relevances is not rows.equal_relevances:
+            elif choice.relevances is rows.relevances:
                 choice = choice._replace(relevances=relevances)
             regression = DenseRegression(rows.some(np.flatnonzero(~held_out)), self.shape)
             if regression.fit(choice):
@@ -299,16 +318,15 @@ class KernelTrial:
         Returns
         -------
         list of dicts from kernels to their choices
-            With the relevances of the terms, and with equal ones where these are tried: the best kernel, and the other
-            where its loss is not much larger.
+            With the relevances of the terms, and with each of the equal ones where these are tried: the best kernel,
+            and the other where its loss is not much larger.
         """
         if self._size:
             found = [{self.shape: regions.choose(self.shape, self.choice, _STEP)}]
         else:
             found = [{shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}]
             if not self._searches and len(self._rows.targets) == 1 and len(self._rows.rows) <= _MOST_ROWS_OF_EQUAL:
-                found.append({shape: regions.choose(shape, Choice(self._rows.equal_relevances, scale, _FIRST_LAMBDA),
-                                                    _FIRST_STEP) for shape, scale in _FIRST_SCALES.items()})
+                found += [self._choose_equal(regions, equal) for equal in self._rows.equal_relevances]
         self._size = regions.size
         least = [min(choice.loss for choice in each.values()) for each in found]
         self.shape, self.choice = min(found[int(np.argmin(least))].items(), key=lambda each: each[1].loss)
@@ -328,9 +346,10 @@ class KernelTrial:
             best += [max(measured, key=lambda found: found[0].share)] if measured else []
         if not best:
             return None
-        of_terms, of_equal = best[0][0], best[-1][0]
-        allowed = _ERRORS_OF_EQUAL * of_terms.error_of_share if of_equal.is_enough() else 0.0
-        gain, self.shape, self.choice = best[-1 if of_equal.share >= of_terms.share - allowed else 0]
+        of_terms, of_equal = best[0], max(best[1:] or best, key=lambda found: found[0].share)
+        allowed = _ERRORS_OF_EQUAL * of_terms[0].error_of_share if of_equal[0].is_enough() else 0.0
+        is_equal = of_equal[0].share >= of_terms[0].share - allowed
+        gain, self.shape, self.choice = of_equal if is_equal else of_terms
         return gain
 
     def _gain_on(self, regions: "_Regions", shape: str, choice: Choice) -> Gain | None:

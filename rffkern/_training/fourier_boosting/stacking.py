@@ -158,6 +158,10 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     else:
         with_kernels = bags_alone(out_of_fold, Reason.LITTLE, trial_gain, trial.choice)
     try:
+        if with_kernels.regression is not None and (equal := trial.choose_equal()) is not None:
+            with_equal = _stack_kernels(StackedRegression(ridge_rows, *equal, solve), out_of_fold, is_forced)
+            if _gains_more(with_equal, with_kernels):
+                with_kernels = with_equal
         with_features = _stack_features(ridge_rows, out_of_fold, trial.choice, work)
     except OutOfTime:
         if with_kernels.regression is None:
@@ -171,6 +175,12 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
         if not with_features.gain.stacked <= (1 - LEAST_SHARE) * of_kernels.stacked:
             return with_kernels
     return with_features
+
+
+def _gains_more(stack: Stack, than: Stack) -> bool:
+    """Whether the loss of the same rows is clearly lower with one stacked regression than with another."""
+    return (stack.gain is not None and than.gain is not None
+            and stack.gain.stacked <= (1 - LEAST_SHARE) * than.gain.stacked)
 
 
 def _stack_kernels(regression: "StackedRegression", out_of_fold: OutOfFoldRows, is_forced: bool) -> Stack:
@@ -279,16 +289,19 @@ def _ridge_rows(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     shuffled = np.searchsorted(learned, used[np.isin(used, learned)])
     some = shuffled[:FEW_ROWS]
     X = columns.values[:, learned[some]].T.astype(np.float64)
-    relevances, equal = (normalised(each, X, weights[some])
-                         for each in (relevances_of(bags, columns), np.ones(X.shape[1])))
+    candidates = [relevances_of(bags, columns), np.ones(X.shape[1])]
+    if len(columns.ranks):
+        candidates.append(np.ones(X.shape[1]))
+        candidates[-1][columns.ranks] = 0
+    relevances, *equal = (normalised(each, X, weights[some]) for each in candidates)
     if columns.constraints is not None:  # no kernel reads what has an order
-        relevances *= ~columns.constraints.ordered[columns.sources]
-        equal *= ~columns.constraints.ordered[columns.sources]
+        for each in (relevances, *equal):
+            each *= ~columns.constraints.ordered[columns.sources]
     # The last rows or whole groups, which bags hold out, choose the scale of relevances and lambda too; otherwise rows
     # drawn at random do.
     keeps_folds = not table.evaluation and (model.validation == "last" or table.groups is not None)
     return RidgeRows(columns, learned, targets - intercepts[:, None], intercepts, weights, folds, shuffled, relevances,
-                     equal, table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
+                     tuple(equal), table.data.loss.link == "softmax", model.n_jobs, keeps_folds)
 
 
 def _relevances_without(ridge_rows: RidgeRows, bags: Sequence[Bag], orders: Sequence[RowOrder]) -> list[Double]:

@@ -45,6 +45,7 @@ class Columns(NamedTuple):
     constraints: Constraints | None = None  # that terms keep
     sparse: Any = None  # `SparseColumns` of which these are the fullest, where rows are sparse
     bundles: Indices = np.empty((0, 2), dtype=np.intp)  # of `bundle_indicators`
+    ranks: Indices = np.empty(0, dtype=np.intp)  # of `rank_columns`
 
     @property
     def n_sources(self) -> int:
@@ -117,7 +118,15 @@ def read_columns(parts: Sequence[Any], scaling: Scaling, sources: Indices, forms
     binned = binned_columns(sources, forms, fenced)
     bins, edges = bin_columns(values, binned, weighted, n_threads)
     bins, bundles = bundle_indicators(bins, edges, source_codes[binned], None if forms is None else forms[binned])
-    return Columns(values, source_codes, binned, bins, edges, lower, upper, bundles=bundles)
+    return Columns(values, source_codes, binned, bins, edges, lower, upper, bundles=bundles,
+                   ranks=rank_columns(sources, forms))
+
+
+def rank_columns(sources: Indices, forms: NDArray[np.str_] | None) -> Indices:
+    """The columns that are ranks of a column that stands beside them in its own units."""
+    if forms is None:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero((forms == "rank") & np.isin(sources, sources[forms == "standard"]))
 
 
 def standardise(rows: NDArray[Any], scaling: Scaling, out: Single) -> None:

@@ -208,6 +208,42 @@ def test_equal_relevances_are_tried_of_two_classes_and_few_rows(trials):
     candidates = [trial._choose(kernel_trial._Regions(trial._rows, trial._divisions[256], 256))
                   for trial in (KernelTrial(each._rows, each._out_of_fold, each._gain_of) for each, *_ in trials)]
     assert [len(each) for each in candidates] == [1, 1, 1, 2]
+    FourierBoostingClassifier(**SHORT | {"columns": "auto"}).fit(X[:500], BOARD[:500])
+    every, but_ranks = trials[-1][0]._rows.equal_relevances
+    assert every.all()
+    assert (but_ranks > 0).tolist() == [True, False] * 2
+
+
+# Two balls in eight dimensions, of other widths: of their squared distances ranks know less.
+BALLS = RNG.normal(size=(1500, 8)) * np.where(NOISE[:1500], 2, 1)[:, None] + np.where(NOISE[:1500], 0, 0.7)[:, None]
+
+
+def test_equal_relevances_are_tried_on_all_rows_of_two_classes(trials, monkeypatch):
+    """They are taken without ranks where they gain clearly more."""
+    many = SHORT | {"columns": "auto", "base_learners": ("linear",)}  # whose relevances are far from equal
+    model = FourierBoostingClassifier(**many).fit(BALLS, NOISE[:1500])
+    assert model.kernel_ridge_report_.kept
+    trial = trials[0][0]
+    assert trial.choose_equal()[1].relevances is trial._rows.equal_relevances[1]
+    inverse = model.expansion_.kernels.inverse_length_scales
+    assert ((inverse > 0) == (trial._rows.equal_relevances[1] > 0)).all()
+    monkeypatch.setattr(kernel_trial, "_MOST_WORSE_OF_EQUAL", -0.9)
+    assert trial.choose_equal() is None
+    monkeypatch.setattr(stacking, "_gains_more", lambda *_: False)
+    monkeypatch.setattr(kernel_trial, "_MOST_WORSE_OF_EQUAL", 0.02)
+    other = FourierBoostingClassifier(**many).fit(BALLS, NOISE[:1500])
+    assert (other.expansion_.kernels.inverse_length_scales > 0).all()
+    report, without = (each.kernel_ridge_report_ for each in (model, other))
+    assert report.loss_with < 0.99 * without.loss_with
+
+
+@pytest.mark.parametrize("n_rows", [kernel_trial._MOST_ROWS_OF_EQUAL, 1500])
+def test_equal_relevances_of_values_and_of_few_rows_are_not_tried_on_all(trials, n_rows):
+    rows, is_many = BALLS[:n_rows], n_rows > kernel_trial._MOST_ROWS_OF_EQUAL
+    FourierBoostingRegressor(**SHORT).fit(rows, (rows**2).sum(axis=1))
+    FourierBoostingClassifier(**SHORT).fit(rows, np.digitize((rows**2).sum(axis=1), [8, 20]))
+    FourierBoostingClassifier(**SHORT).fit(rows, NOISE[:n_rows])
+    assert [trial.choose_equal() is not None for trial, *_ in trials] == [False, False, is_many]
 
 
 def test_columns_that_are_alike_have_equal_relevances(trials):
