@@ -244,7 +244,7 @@ def test_pages_of_benchmarks_are_what_their_logs_say(tmp_path, name):
     run("compare", "--log", log, "--page", page)
     assert page.read_text(encoding="utf-8") == (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert len(page.read_text(encoding="utf-8").splitlines()) <= 150
-    assert log.stat().st_size <= (350_000 if name == "results" else 100_000)  # of 16 models
+    assert log.stat().st_size <= (375_000 if name == "results" else 100_000)  # of 16 models
 
 
 def test_the_page_of_the_papers_is_what_its_logs_say():

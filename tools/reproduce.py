@@ -23,7 +23,9 @@ import time
 import warnings
 
 import common  # noqa: F401  (one thread, before numpy)
+import numpy as np
 from common.data import numbers_of
+from common.measure import cpu
 from papers import landmarks, proposals, rffnet, sparse
 
 EXPERIMENTS = {**landmarks.EXPERIMENTS, **rffnet.EXPERIMENTS, **sparse.EXPERIMENTS, **proposals.EXPERIMENTS}
@@ -55,13 +57,14 @@ def rounded(figures):
 
 
 def run_cell(task):
-    """A cell with its figures, or with the reason why there are none."""
+    """A cell's record, its figures and CPU seconds, or the reason why there are none."""
     name, folder, cell = task
     warnings.simplefilter("ignore")  # of constant columns, and of other libraries
     try:
-        return name, cell, rounded(EXPERIMENTS[name].run(folder, cell)), None
+        figures, seconds = cpu(EXPERIMENTS[name].run, folder, cell)
     except ImportError as error:
-        return name, cell, None, str(error)
+        return name, cell, str(error)
+    return name, {"cell": cell, "figures": rounded(figures), "cpu": round(seconds, 1)}, None
 
 
 def left_to_the_first():
@@ -106,12 +109,12 @@ def measure(names, options):
     tasks = [task for task in tasks if task[2].get("set") not in missing]
     started, reasons = time.perf_counter(), set()
     with multiprocessing.get_context("spawn").Pool(options.jobs, left_to_the_first) as pool:
-        for n_done, (name, cell, figures, reason) in enumerate(pool.imap_unordered(run_cell, tasks), 1):
+        for n_done, (name, record, reason) in enumerate(pool.imap_unordered(run_cell, tasks), 1):
             if reason is None:
-                write({"cell": cell, "figures": figures}, sharing[EXPERIMENTS[name].run, key_of(cell)], options.output)
+                write(record, sharing[EXPERIMENTS[name].run, key_of(record["cell"])], options.output)
             elif reason not in reasons:
                 reasons.add(reason)
-                print(f"left out: {name}, {cell}: {reason}", file=sys.stderr)
+                print(f"left out: {name}, {record}: {reason}", file=sys.stderr)
             left = (time.perf_counter() - started) / n_done * (len(tasks) - n_done)
             print(f"{n_done} of {len(tasks)} cells, about {left / 60:.0f} min left", file=sys.stderr)
 
@@ -123,8 +126,8 @@ HEAD = """# The papers, measured again
 parameters as the paper chooses them. `python tools/data.py list` says where the data sets come from. In tables
 "a / b ± c" is the paper's figure, ours, and the standard deviation over splits, as papers have it; means over sets, and
 curves, have standard errors over seeds. What papers print are means of 20 or 30 other splits, and differ by chance as
-well. Seconds are CPU seconds of one thread of a busy machine. Figures of 20 splits, at older commits, are among the
-[benchmarks](benchmarks.md#the-papers). The gallery has ECML's Figure 1, [landmarks on their
+well. Times are CPU times of one thread of a busy machine{hours}. Figures of 20 splits, at older
+commits, are among the [benchmarks](benchmarks.md#the-papers). The gallery has ECML's Figure 1, [landmarks on their
 landscapes](../examples/gallery/plot_04_landmark_landscape.py), and the [boundaries of its Figure
 5](../examples/gallery/plot_24_waves_and_trees.py).
 
@@ -149,6 +152,21 @@ TAIL = """## What is not here
 [What is printed wrongly, and where the package departs from the papers](errata.md)."""
 
 
+def hours_of(names, folder, text):
+    """CPU hours of the cells of some logs, each once, after a text; nothing where some have no time.
+
+    A cell without a time takes the mean of its other seeds.
+    """
+    seconds = {}
+    for name in names:
+        for record in records_of(folder / f"{name}.jsonl"):
+            kind = EXPERIMENTS[name].run, key_of(record["cell"] | {"seed": None})
+            seconds.setdefault(kind, {})[record["cell"]["seed"]] = record.get("cpu")
+    known = [([each for each in seeds.values() if each is not None], len(seeds)) for seeds in seconds.values()]
+    return f"{text}{sum(np.mean(each) * n for each, n in known) / 3600:.1f} CPU hours" if all(
+        each for each, _ in known) else ""
+
+
 def page(names, folder):
     """The tables of what is measured, with the figures that are drawn; quick cells stand in no table with others.
 
@@ -165,7 +183,8 @@ def page(names, folder):
                 seeds = sorted({record["seed"] for record in chosen})
                 seeds = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
-                print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{note}.\n\n"
+                hours = "" if is_quick else hours_of([name], folder, ", ")
+                print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{hours}{note}.\n\n"
                       f"{experiment.report(chosen)}")
                 if not is_quick and (folder / f"{name}.svg").exists():
                     print(f"![{experiment.title}]({folder.name}/{name}.svg)\n")
@@ -224,7 +243,7 @@ def main():
     if options.plot:
         draw(names, options.output)
     if options.what == "page":
-        print(HEAD)
+        print(HEAD.format(hours=hours_of(names, options.output, "; all cells together take ")))
     page(names, options.output)
     if options.what == "page":
         print(TAIL)

@@ -6,8 +6,10 @@ classes themselves where a model has no probabilities, or values.  Libraries are
 
 import copy
 import functools
+import inspect
 import itertools
 import json
+import pickle
 import time
 import warnings
 from importlib import import_module
@@ -33,7 +35,7 @@ warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated
 
 
 def run(model, X, X_test, y, y_test, seed):
-    """Score, log loss and CPU seconds of a model: a name of RIVALS, with parameters as JSON after a colon or not."""
+    """Score, log loss, CPU seconds and bytes of a model: a name of RIVALS, with parameters as JSON after a colon."""
     name, _, params = model.partition(":")
     is_class = y.dtype.kind != "f"
     started = time.process_time()
@@ -41,7 +43,14 @@ def run(model, X, X_test, y, y_test, seed):
     fitted = time.process_time()
     predicted = predict()
     seconds = {"fit": round(fitted - started, 3), "predict": round(time.process_time() - fitted, 4)}
-    return seconds | quality(predicted, y_test, is_class), predict
+    return seconds | {"bytes": pickled_bytes(predict)} | quality(predicted, y_test, is_class), predict
+
+
+def pickled_bytes(predict):
+    """Bytes of the pickled models that a function of predictions refers to, itself or by another such function."""
+    kept = inspect.getclosurevars(predict).nonlocals.values()
+    return sum(pickled_bytes(part) if inspect.isfunction(part) else len(pickle.dumps(part)) for part in kept
+               if hasattr(part, "predict") or isinstance(part, list) or inspect.isfunction(part))
 
 
 def quality(predicted, y_test, is_class):

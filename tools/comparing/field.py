@@ -89,9 +89,8 @@ def field(records, reference, names, table, wrapped, drawing):
         "of which a random forest has 1,000, and its improvability, by how many per cent the best model of a set has a "
         "lower error, in the mean; share of sets that Fourier boosting wins against it; what Fourier boosting has more "
         "in accuracy or R2, in log loss (less is better) and, of two classes, in the area under the ROC curve, with "
-        "standard errors over sets; CPU seconds of all fits. "
-        "Mean ranks that "
-        f"are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
+        "standard errors over sets; CPU seconds of all fits; kB of a pickled model, the median over sets. Mean ranks "
+        f"that are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
     yield f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n"
     place = models.index(reference)
     rows = []
@@ -103,9 +102,11 @@ def field(records, reference, names, table, wrapped, drawing):
                 error = np.std(means, ddof=1) / np.sqrt(len(means))
                 more[column] = f"{np.mean(means):+{form}} +- {error:{form}}"
         seconds = sum(run["fit"] for run in found[model].values())
+        sizes = [run["bytes"] / 1e3 for run in found[model].values() if "bytes" in run]
         rows.append([names[model], f"{ranks[k]:.2f}", f"{elo[k]:.0f}", f"{improvable[k]:.1f}",
-                     "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}"])
-    yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "AUC, %", "s"], *rows)
+                     "" if k == place else f"{100 * wins[place, k]:.0f} %", *more, f"{seconds:,.0f}",
+                     f"{np.median(sizes):,.0f}" if sizes else ""])
+    yield table(["", "rank", "Elo", "improvable, %", "won", "accuracy or R2", "log loss", "AUC, %", "s", "kB"], *rows)
     yield from more_splits(of_all_splits, splits, sets, reference, names, table, wrapped)
     yield from other_models(found, errors, reference, names, table, wrapped)
     yield from losses(errors, sets, reference, names, table, wrapped)
