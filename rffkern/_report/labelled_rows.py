@@ -15,7 +15,7 @@ from .._estimator.links import probabilities, quantiles_of
 from .._estimator.metrics import known_label_codes, log_losses, pinball, share_of
 from .._native.array_types import Double, Indices, NDArray
 from .._rows.row_blocks import evenly_spaced
-from .._rows.validation import NamedRows, check_array, check_targets, feature_names, shown_names, to_array
+from .._rows.validation import NamedRows, check_array, feature_names, shown_names, to_array
 from ..errors import InvalidInputError
 
 BINARY, MULTICLASS, REGRESSION, QUANTILES = "binary", "multiclass", "regression", "quantiles"
@@ -78,10 +78,7 @@ class LabelledRows:
             self.codes = known_label_codes(labels, self.model.classes_)
             self.labels = list(map(str, labels.tolist()))
             return
-        self.targets = check_targets(y, n_rows)
-        n_targets = 1 if self.quantiles else len(self.responses)
-        if self.targets.shape[1] != n_targets:
-            raise InvalidInputError(f"y must have {n_targets} targets, got {self.targets.shape[1]}")
+        self.targets = self.model._checked_truth(y, n_rows)
 
     def __len__(self) -> int:
         return self.raw.n_rows
