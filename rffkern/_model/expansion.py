@@ -14,8 +14,6 @@ from .parts import PARTS, FourierTerms, Immutable, KernelTerms, LinearTerms, Par
 from .scoring import Scorer
 from .tree_layout import UNREACHED
 
-Real = NDArray[Any]  # float32 or float64
-
 
 class Expansion(Immutable):
     """H(x) = intercept + Fourier terms + linear terms + trees + kernels, each of which may be missing.
