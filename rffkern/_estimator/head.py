@@ -49,15 +49,10 @@ def n_training_rows(model: Any) -> int | None:
 
 def head_html(model: Any) -> str:
     """The head of a fitted model as a short list."""
-    entries = {"predicts": task_of(model)}
-    target = (getattr(model, "metadata_", None) or {}).get("target")
-    if target:
-        entries["target"] = str(target)
-    entries["columns"] = f"{model.n_features_in_:,}"
-    rows = n_training_rows(model)
-    if rows is not None:
-        entries["training rows"] = f"{rows:,}"
-    entries["terms"] = ", ".join(f"{count:,} {kind}" for kind, count in terms_of(model).items())
+    target, rows = (getattr(model, "metadata_", None) or {}).get("target"), n_training_rows(model)
+    entries = {"predicts": task_of(model), "target": str(target or ""), "columns": f"{model.n_features_in_:,}",
+               "training rows": "" if rows is None else f"{rows:,}",
+               "terms": ", ".join(f"{count:,} {kind}" for kind, count in terms_of(model).items())}
     for which, found in kept_figures(model).items():
         judged = found.get("judged_by", "accuracy")
         name = SHARES.get(judged, judged)
