@@ -22,7 +22,6 @@ from .._protocol.arguments import check_scalar
 from .._protocol.parameters import Parametrised
 from .._rows.validation import is_printable
 from ..errors import FormatError, InvalidInputError, InvalidTypeError
-from .archive import FORMAT_VERSION as FORMAT_VERSION
 from .archive import Contents, Header, check_memory, decode, encode, make_header, require, shown
 from .atomic_file import atomic_write
 

@@ -8,7 +8,7 @@ import pytest
 from helpers.families import answers
 
 from rffkern import load, save
-from rffkern._files.model_files import FORMAT_VERSION
+from rffkern._files.archive import FORMAT_VERSION
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 

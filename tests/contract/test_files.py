@@ -11,8 +11,7 @@ from helpers.model_files import assert_refused
 
 from rffkern import NotFittedError, TrainingStateError, dumps, load, save
 from rffkern._estimator.registry import FAMILIES
-from rffkern._files.archive import decode, encode
-from rffkern._files.model_files import FORMAT_VERSION
+from rffkern._files.archive import FORMAT_VERSION, decode, encode
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 STACKS = {"fourier_boosting_kernels", "fourier_boosting_regions"}
