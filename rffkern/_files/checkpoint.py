@@ -72,8 +72,7 @@ def checkpoint(model: Any, path: str | bytes | os.PathLike[Any]) -> Iterator[Non
     >>> len(again.train_loss_)
     201
     """
-    file = CheckpointFile(model, path)
-    with keeping(file):
+    with keeping(CheckpointFile(model, path)):
         yield
 
 
