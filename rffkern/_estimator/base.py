@@ -36,9 +36,6 @@ _TRIAL_SIZES = {"n_estimators": 50, "max_epochs": 300, "n_restarts": 1}
 # And what such a trial has no use for: its labels are others.
 _TRIAL_PARAMS = {"class_weight": None, "warm_start": False, "max_seconds": None}
 
-# Parameters that say what scores mean: answers and files have those of the fit, whatever `set_params` says since.
-_OF_LOSS = "loss", "quantile", "power"
-
 
 class Fitted(NamedTuple):
     """What training leaves, to be kept by an estimator."""
@@ -110,7 +107,8 @@ class Model(Parametrised):
         for name in ("metadata_", "_out_of_fold"):  # of the file that an earlier model comes from, or of its rows
             new.pop(name, None)
         new |= fitted.attributes
-        new["_minimised"] = {name: new[name] for name in _OF_LOSS if name in new}
+        # What scores mean: answers and files have the loss of the fit, whatever `set_params` says since.
+        new["_minimised"] = {each.name: new[each.name] for each in self._parameters if each.name == "loss" or each.loss}
         if fitted.column_map is not None:
             new["n_features_in_"] = fitted.column_map.n_features_in_
         if self.columns is None and fitted.column_map is None:
