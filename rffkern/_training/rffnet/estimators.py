@@ -9,6 +9,7 @@ import numpy as np
 from ..._column_map.copies import merged_weights
 from ..._estimator import parameters as shared
 from ..._estimator.base import Fitted, Model
+from ..._estimator.explanations import sources_of
 from ..._estimator.links import SoftmaxLink
 from ..._estimator.monitor import TimeLimit
 from ..._estimator.parameters import Attribute, ClassWeight, Density, MapOrNone, Parameter, eval_sets
@@ -153,12 +154,9 @@ class _RFFNet(Model):
 
     def _relevances_of_columns(self) -> Double:
         """Relevances of the columns of the table: with a map, the largest of what it makes of a column."""
-        column_map = vars(self).get("column_map_")
-        if column_map is None:
-            return np.asarray(self.relevances_)
-        relevances = np.zeros(self.n_features_in_)
-        np.maximum.at(relevances, column_map.sources_, self.relevances_)
-        return relevances
+        relevances, found = self.relevances_, np.zeros(self.n_features_in_)
+        np.maximum.at(found, sources_of(self), relevances)
+        return found
 
     @property
     def feature_importances_(self) -> Double:
@@ -272,16 +270,14 @@ class _RFFNet(Model):
 
     def _restricted(self, columns: Indices) -> Any:
         """A model of the same class that predicts from some columns only."""
-        arrays, column_map = self.expansion_.arrays(), vars(self).get("column_map_")
-        used = columns if column_map is None else np.flatnonzero(np.isin(column_map.sources_, columns))
-        is_used = np.isin(np.arange(len(self.relevances_)), used)
+        arrays, is_used = self.expansion_.arrays(), np.isin(sources_of(self), columns)
         expansion = Expansion._of_arrays(arrays | {"omegas": np.where(is_used, arrays["omegas"], 0.0)})
         curves = {name: getattr(self, name) for name in self._fitted_curves}
         curves["relevances_"] = np.where(is_used, self.relevances_, 0.0)
         classes = getattr(self, "classes_", None)
         copied = type(self)(**self.get_params(deep=False))
         copied._keep(Fitted(getattr(self, "feature_names_in_", None), classes, expansion,
-                            curves | copied._restored(expansion, curves), column_map=column_map,
+                            curves | copied._restored(expansion, curves), column_map=vars(self).get("column_map_"),
                             reference=vars(self).get("_reference")))
         return copied
 

@@ -9,7 +9,7 @@ from rffkern import InvalidInputError, NotFittedError, RFFNetClassifier, RFFNetR
 @pytest.mark.parametrize(("relevances", "expected"), [([1.0, 4.0, 0.0], [0.2, 0.8, 0.0]), ([0.0, 0.0], [0.0, 0.0])])
 def test_importances(relevances, expected):
     model = RFFNetRegressor()
-    model.relevances_ = np.array(relevances)
+    model.relevances_, model.n_features_in_ = np.array(relevances), len(relevances)
     np.testing.assert_array_equal(model.feature_importances_, expected)
 
 
