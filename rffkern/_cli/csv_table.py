@@ -63,7 +63,7 @@ from .table import (
     check_column_names,
     column_label,
     infer_types,
-    remark_codes,
+    say_doubts,
 )
 
 Column = tuple[Double, tuple[str, ...]]  # its values, nan where missing, and the levels of a category
@@ -275,8 +275,8 @@ class CsvParser:
             mark = re.escape(self.delimiter)
             if any(re.search(rf'(?:^|[{mark}"])\s*{PADDED}\s*(?:[{mark}"]|$)', text) for text in raw.texts):
                 for k in unknown:
-                    if self.types[k].nullable:
-                        remark_codes([row[features[k]] for row in self._rows(raw)], features[k], self.names, self.path)
+                    say_doubts([row[features[k]] for row in self._rows(raw)], Reading(NUMERIC), self.types[k].nullable,
+                               features[k], self.names, self.path)
             return
         self.types = list(types)
         valid = [text for i, text in enumerate(raw.texts) if i not in raw.errors]

@@ -16,15 +16,12 @@ from .._column_map.cells import (
     DATE,
     NUMERIC,
     Reading,
+    doubts,
     grouped_by_points,
     infer_reading,
     is_number,
-    padded_number,
-    parted_years,
     read_column,
-    remark_of_text,
     settled,
-    words_among_values,
 )
 from .._native.array_types import NDArray
 from ..errors import InvalidInputError
@@ -219,7 +216,6 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
                                       if types[k].words else each, dates, decimal) for k, each in cells.items()])
     labels = {k: column_label(columns[k], names) for k in cells}
     for k, reading in zip(cells, readings, strict=True):
-        column = f"{path}: column {labels[k]}"
         if types[k].is_target:
             refuse_dates_as_numbers(cells[k], reading, f"{path}: target {labels[k]}")
             is_numeric = reading is not None and reading.kind == NUMERIC
@@ -234,28 +230,12 @@ def infer_types(types: list[ColumnType], cells: Mapping[int, Sequence[str]], col
         form, words = (reading.format, types[k].words) if reading.kind in (NUMERIC, DATE) else ("", ())
         types[k] = ColumnType(reading.kind, types[k].nullable, inferred=True, format=form, words=words,
                               odd=reading.words)
-        if reading.ambiguous:
-            shown = next(filter(None, map(str.strip, cells[k])))
-            say(f"{column} has dates such as {shown}, in which day and month could be exchanged: read "
-                f"{reading.date_order}; --dates dmy or --dates mdy settles it")
-        cell, year = parted_years(cells[k], reading) if reading.kind == DATE else ("", 0)
-        if cell:
-            say(f"{column} has years of two digits, such as that of {cell}, which is read as {year}: 69 to 99 are of "
-                "1900, others of 2000; if earlier ones are meant, write years of four digits")
-        if reading == Reading() and (remark := remark_of_text(cells[k])):
-            say(f"{column} {remark}")
-        elif reading == Reading() and types[k].nullable:  # words that may mean missing
-            what, odd = words_among_values(cells[k])
-            if odd:
-                say(f"{column} has {what}, but is read as a category because of {', '.join(map(repr, odd))}: if that "
-                    f"means missing, pass --missing={shlex.quote(','.join(odd))}")
+        say_doubts(cells[k], reading, types[k].nullable, columns[k], names, path)
         if reading.format in ("time", "duration"):
             parts = {cell.count(":"): cell for cell in map(str.strip, cells[k]) if cell.replace(":", "").isdigit()}
             if {1, 2} <= parts.keys():
-                say(f"{column} has times such as {parts[2]} and {parts[1]}, read as hours and minutes: write minutes "
-                    f"as 0:{parts[1]}")
-        if reading.kind == NUMERIC and types[k].nullable:
-            remark_codes(cells[k], columns[k], names, path)
+                say(f"{path}: column {labels[k]} has times such as {parts[2]} and {parts[1]}, read as hours and "
+                    f"minutes: write minutes as 0:{parts[1]}")
     with_comma = [k for k in cells if types[k].kind == NUMERIC and types[k].format.startswith(",")]
     for k in cells if with_comma and decimal == "." else ():
         if types[k].kind == NUMERIC and not types[k].format and (grouped := grouped_by_points(cells[k])):
@@ -271,13 +251,15 @@ def refuse_dates_as_numbers(cells: Sequence[str], reading: Reading | None, name:
                                 "another column by --target")
 
 
-def remark_codes(cells: Sequence[str], column: int, names: Sequence[str] | None, path: str) -> None:
-    """Say that a column of numbers has leading zeros, as codes have."""
-    code = padded_number(cells)
-    if code:
-        name = shlex.quote(names[column] if names else str(column))
-        say(f"{path}: column {column_label(column, names)} has numbers with leading zeros, such as {code}, which are "
-            f"read as numbers; if they are codes, pass --categorical {name}")
+def say_doubts(cells: Sequence[str], reading: Reading, nullable: bool, column: int, names: Sequence[str] | None,
+               path: str) -> None:
+    """Say where a column of text could be read in another way, and by which option; a column of --time has values."""
+    for said, key, words in doubts(cells, reading):
+        settled_by = {"": "", "dates": "--dates dmy or --dates mdy settles it",
+                      "missing": f"pass --missing={shlex.quote(','.join(words))}",
+                      "codes": f"pass --categorical {shlex.quote(names[column] if names else str(column))}"}
+        if nullable or key in ("", "dates"):
+            say(f"{path}: column {column_label(column, names)} {said}{settled_by[key]}")
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64]:

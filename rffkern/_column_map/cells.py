@@ -6,7 +6,7 @@ every digit is 0: each shape is matched once, however many cells have it, and da
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -100,7 +100,7 @@ def is_code(text: str) -> bool:
     return _CODE.fullmatch(text) is not None
 
 
-def padded_number(cells: Iterable[str]) -> str:
+def _padded_number(cells: Iterable[str]) -> str:
     """The first cell of three digits or more that begin with 0, as those of codes do; "" if there is none."""
     return next((found[1] for cell in cells if (found := _PADDED.fullmatch(cell))), "")
 
@@ -490,26 +490,46 @@ def _inferred(texts: _Texts, dates: str | None, decimal: str) -> Reading | None:
     return best
 
 
-def remark_of_text(cells: Sequence[str]) -> str:
-    """What a column of text has that is read as categories, and how to have its values; "" where nothing shows."""
-    if units := units_of_text(cells):
-        return (f"has numbers with units or other text ({', '.join(units)}), which are read as categories: to have "
-                "numbers, write them alone, all in one unit")
-    texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
-    periods = [k for k, text in enumerate(texts.texts) if _PERIOD.fullmatch(text)]
-    if not periods or texts.counts[periods].sum() < (1 - _SHARE_OF_TEXT) * texts.n_cells:
-        return ""
-    return (f"has months, quarters or weeks such as {texts.texts[periods[0]]!r}, which are read as categories: to have "
-            "dates, write the first day of each, such as 2024-07-01")
+def doubts(cells: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield (words that follow the name of a column, key, cells) for what is uncertain in how its cells are read.
+
+    Where the words end in a comma or semicolon, the caller adds what to do by the key: "dates", "missing", of these
+    cells, or "codes".  Of many cells of a category a sample is looked at.
+    """
+    if reading.ambiguous:
+        shown = next(filter(None, map(str.strip, cells)), "")
+        yield (f"has dates{f' such as {shown!r}' if shown else ''}, in which day and month could be exchanged: they "
+               f"are read {reading.date_order}; ", "dates", ())
+    if reading == Reading():
+        texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
+        periods = [k for k, text in enumerate(texts.texts) if _PERIOD.fullmatch(text)]
+        if units := _units_in_text(texts):
+            yield (f"has numbers with units or other text ({', '.join(units)}), which are read as categories: to have "
+                   "numbers, write them alone, all in one unit", "", ())
+        elif periods and texts.counts[periods].sum() >= (1 - _SHARE_OF_TEXT) * texts.n_cells:
+            yield (f"has months, quarters or weeks such as {texts.texts[periods[0]]!r}, which are read as categories: "
+                   "to have dates, write the first day of each, such as 2024-07-01", "", ())
+        else:
+            what, words = _words_among_values(texts)
+            if words:
+                yield (f"has {what}, but is read as a category because of {', '.join(map(repr, words))}: if that means "
+                       "missing, ", "missing", words)
+    if reading.kind == DATE:
+        cell, year = _parted_years(cells, reading)
+        if cell:
+            yield (f"has years of two digits, such as that of {cell!r}, which is read as {year}: 69 to 99 are of 1900, "
+                   "others of 2000; if earlier ones are meant, write years of four digits", "", ())
+    if reading.kind == NUMERIC and (code := _padded_number(cells)):
+        yield (f"has numbers with leading zeros, such as {code!r}, which are read as numbers; if they are codes, ",
+               "codes", ())
 
 
-def units_of_text(cells: Sequence[str]) -> list[str]:
-    """The units of cells that are numbers, but text because they have several, as 3 kg and 7 lb, or others, as $522/mo.
+def _units_in_text(texts: _Texts) -> list[str]:
+    """The units of texts that are numbers, but text because they have several, as 3 kg and 7 lb, or others, as $522/mo.
 
     Empty where the column has few values, which may be sizes or classes, and where many units, or rare ones, are
     letters of codes, as 12a and 14b.
     """
-    texts = _Texts(cells)
     if len(texts.texts) <= _FEW_VALUES:
         return []
     counts: Counter[str] = Counter()
@@ -518,21 +538,18 @@ def units_of_text(cells: Sequence[str]) -> list[str]:
         unit = number.unit if number else f"{marked[1]}{marked[2]}" if marked else "st"
         if unit not in _NOT_UNITS:
             counts[unit] += int(texts.counts[places].sum())
-    common = [unit for unit, count in counts.items() if count >= _SHARE_OF_UNIT * texts.n_cells]
+    is_common = any(unit and count >= _SHARE_OF_UNIT * texts.n_cells for unit, count in counts.items())
     are_numbers = counts.total() >= (1 - _SHARE_OF_TEXT) * texts.n_cells
-    return sorted(filter(None, counts)) if are_numbers and any(common) and len(common) <= len(counts) <= _MOST_UNITS \
-        else []
+    return sorted(filter(None, counts)) if are_numbers and is_common and len(counts) <= _MOST_UNITS else []
 
 
-def words_among_values(cells: Sequence[str]) -> tuple[str, list[str]]:
-    """What most cells of a column of text are, "numbers" or "dates", and the words for which it is text all the same.
+def _words_among_values(texts: _Texts) -> tuple[str, list[str]]:
+    """What most texts of a category are, "numbers" or "dates", and the words for which it is one all the same.
 
-    ("", []) where it has few values, which may be classes, and where such words are many or codes.  Of many cells
-    a sample is looked at.
+    ("", []) where it has few values, which may be classes, and where such words are many or codes.
     """
-    texts = _Texts(cells[:: len(cells) // _SAMPLE + 1])
     few = len(texts.texts) <= min(_FEW_VALUES, texts.n_cells / 2)
-    readings = {} if few or padded_number(texts.texts) else _candidates(texts, None, ".")
+    readings = {} if few or _padded_number(texts.texts) else _candidates(texts, None, ".")
     best = max(readings, key=readings.__getitem__, default=Reading())
     if 2 * readings.get(best, 0) < texts.n_cells:
         return "", []
@@ -616,7 +633,7 @@ def read_texts(texts: Sequence[str], reading: Reading) -> Double:
     return values
 
 
-def parted_years(cells: Iterable[str], reading: Reading) -> tuple[str, int]:
+def _parted_years(cells: Iterable[str], reading: Reading) -> tuple[str, int]:
     """The date with the last year of two digits, and its year, where years of two centuries seem to be meant otherwise.
 
     69 to 99 are of 1900 and those before of 2000.  Dates of births from 1931 to 2004 then reach from 1969 to 2068: the

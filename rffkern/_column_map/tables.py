@@ -41,17 +41,14 @@ from .cells import (
     EMPTY,
     NUMERIC,
     Reading,
+    doubts,
     infer_reading,
     is_integer,
     is_unbounded,
     level_text,
     levels_of_texts,
-    padded_number,
-    parted_years,
     read_column,
-    remark_of_text,
     settled,
-    words_among_values,
 )
 
 # The first integer whose neighbour is not a double.
@@ -361,24 +358,7 @@ def read_table(X: Any, name: str = "X", *, categorical: Categorical = None, want
     for j, (each, reading, text) in enumerate(zip(raw, inferred, shown, strict=True)):
         if isinstance(each, list):
             if j not in known and reading is not None:
-                report_reading(reading, text, next(filter(None, map(str.strip, each)), ""))
-                if reading == Reading() and (remark := remark_of_text(each)):
-                    warn(f"{text} {remark}", ColumnWarning)
-                elif reading == Reading():
-                    what, words = words_among_values(each)
-                    if words:
-                        warn(f"{text} has {what}, but is read as a category because of {', '.join(map(repr, words))}: "
-                             "if that means missing, write None in place of it; else name the column in "
-                             "categorical_features", ColumnWarning)
-                cell, year = parted_years(each, reading) if reading.kind == DATE else ("", 0)
-                if cell:
-                    warn(f"{text} has years of two digits, such as that of {cell!r}, which is read as {year}: 69 to 99 "
-                         "are of 1900, others of 2000; if earlier ones are meant, write years of four digits",
-                         ColumnWarning)
-                if reading.kind == NUMERIC and (code := padded_number(each)):
-                    warn(f"{text} has numbers with leading zeros, such as {code!r}, which are read as numbers; if they "
-                         "are codes, name the column in categorical_features, or make it a category, as "
-                         'frame[column].astype("category") does', ColumnWarning)
+                report_reading(reading, text, each)
             each = of_texts(each, reading, text)
         found.append(category_of_numbers(each) if j in marked else each)
     lengths = {len(column.values) for column in found}
@@ -401,19 +381,22 @@ def _readings_of(columns: Sequence[RawColumn | Cells], marked: Container[int], k
     return settled(found)
 
 
-def report_reading(reading: Reading, name: str, cell: str = "") -> None:
+# How a doubt of `cells.doubts` is settled in Python.
+_SETTLED_BY = {"": "", "dates": 'ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
+               "missing": "write None in place of it; else name the column in categorical_features",
+               "codes": "name the column in categorical_features, or make it a category, as "
+                        'frame[column].astype("category") does'}
+
+
+def report_reading(reading: Reading, name: str, cells: Sequence[str] = ()) -> None:
     """Warn where a column of text could be read in another way."""
-    if reading.ambiguous:
-        such = f" such as {cell!r}" if cell else ""
-        warn(f"{name} has dates{such}, in which day and month could be exchanged: they are read "
-             f'{reading.date_order}; ColumnMap(dates="dmy") or ColumnMap(dates="mdy") settles it',
-             ColumnWarning)
+    for said, key, _ in doubts(cells, reading):
+        warn(f"{name} {said}{_SETTLED_BY[key]}", ColumnWarning)
     if reading.words:
         shown = ", ".join(map(repr, reading.words[:3]))
         what = "dates" if reading.kind == DATE else "numbers"
         warn(f"{name} has cells that are no {what}, such as {shown}: they count as missing; if the column has "
              "categories, name it in categorical_features", ColumnWarning)
-
 
 
 def is_complete_numeric(X: Any) -> bool:

@@ -235,8 +235,8 @@ def test_years_of_two_digits_that_may_be_of_another_century_are_said(command, fo
     (folder / "t.csv").write_text("\n".join(["born,since,y", *rows]) + "\n")
     code, _, errors = command("fit", "t.csv", "-o", "p.npz", "--model", "gbrff_regressor", "--set", "n_estimators=5")
     assert (code, errors.count("two digits")) == (0, 1)
-    assert ("t.csv: column 0 (born) has years of two digits, such as that of 23.3.68, which is read as 2068: 69 to 99 "
-            "are of 1900, others of 2000; if earlier ones are meant, write years of four digits\n") in errors
+    assert ("t.csv: column 0 (born) has years of two digits, such as that of '23.3.68', which is read as 2068: 69 to "
+            "99 are of 1900, others of 2000; if earlier ones are meant, write years of four digits\n") in errors
 
 
 def test_a_title_above_the_names(command, folder):
@@ -294,8 +294,8 @@ def test_leading_zeros_are_said_once_with_what_keeps_them(command, folder, form)
     assert code == 0, errors
     quoted = f"'{name}'" if " " in name else name
     assert errors.count("leading zeros") == 1
-    assert (f"{path}: column {which} has numbers with leading zeros, such as 00630, which are read as numbers; if they "
-            f"are codes, pass --categorical {quoted}\n") in errors
+    assert (f"{path}: column {which} has numbers with leading zeros, such as '00630', which are read as numbers; if "
+            f"they are codes, pass --categorical {quoted}\n") in errors
     code, _, errors = command("fit", path, "-o", "p.npz", "--set", "n_estimators=5", "--categorical", name, *(
         ("--model", "gbrff_regressor") if form == "no header" else ()))
     assert (code, "leading zeros" in errors) == (0, False)

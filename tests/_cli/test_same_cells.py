@@ -55,8 +55,8 @@ def test_ambiguous_dates_are_settled_by_an_option(command, folder):
                                                          for k in range(60)))
     code, _, errors = command("fit", "d.csv", "-o", "m.npz", "--model", "gbrff2")
     assert code == 0
-    assert "d.csv: column 0 (when) has dates such as 1/1/2024, in which day and month could be exchanged: read with " \
-           "the month first; --dates dmy or --dates mdy settles it" in errors
+    assert "d.csv: column 0 (when) has dates such as '1/1/2024', in which day and month could be exchanged: they are " \
+           "read with the month first; --dates dmy or --dates mdy settles it" in errors
     code, _, errors = command("fit", "d.csv", "-o", "d.npz", "--model", "gbrff2", "--dates", "dmy")
     assert (code, "exchanged" in errors) == (0, False)
     (folder / "one.csv").write_text("when\n3/4/2024\n")
