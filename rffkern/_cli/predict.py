@@ -35,7 +35,7 @@ from .output import (
     say,
 )
 from .parts import check_folder, ending_of_parts, score_on_cluster
-from .prediction_files import Wanted, Writer, make_writer
+from .prediction_files import ArrowWriter, Wanted, Writer, make_writer
 from .table import Block, Selection, Table, as_written, column_index, column_indices, csv_format, warn_rounded
 
 
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     wanted = Wanted(arguments.proba, arguments.interval, arguments.explain, arguments.round, arguments.names == "words")
     writer = make_writer(written, model, wanted, table, kept)
     selection = of_model.selection(target, kept, needs_labels=False, reject=arguments.reject is not None,
-                                   kept_as_text=writer.keeps_text)
+                                   kept_as_text=not isinstance(writer, ArrowWriter))
 
     scorer = Scorer(model, of_model, writer, wanted)
     log = sys.stderr if isinstance(sys.stderr, JsonLog) else None

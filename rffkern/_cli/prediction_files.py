@@ -109,7 +109,6 @@ class CsvWriter(NamedTuple):
 
     header: list[str]
     is_gzip: bool = False
-    keeps_text: bool = True
 
     def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]],
              covering: Sequence[NDArray[Any]] = ()) -> bytes:
@@ -158,7 +157,6 @@ class NpyWriter(NamedTuple):
 
     dtype: np.dtype[Any]
     row_shape: tuple[int, ...]
-    keeps_text: bool = True
 
     def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[list[str]],
              covering: Sequence[NDArray[Any]] = ()) -> bytes:
@@ -179,7 +177,6 @@ class ArrowWriter(NamedTuple):
 
     schema: Any
     is_parquet: bool
-    keeps_text: bool = False
 
     def rows(self, predicted: NDArray[Any], proba: Double | None, kept: Sequence[Any],
              covering: Sequence[NDArray[Any]] = ()) -> bytes:
