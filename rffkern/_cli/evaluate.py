@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._estimator.evaluation import Evaluation, Predictions, joined, predictions_of
-from .._estimator.metrics import label_codes
 from .._rows.weights import check_weights
 from ..errors import InvalidInputError
 from .model_rows import ModelRows, load_predictor, open_for, target_column, written_as
@@ -106,7 +105,7 @@ def _of_block(model: Any, of_model: ModelRows, block: Block, weights: Any) -> tu
     labels, X, unknown = np.asarray(block.labels), of_model.of(block), list[str]()
     if hasattr(model, "classes_"):
         written, missing = written_as(labels, model.classes_)
-        part = Predictions(label_codes(written, model.classes_), model.predict_proba(X), weights, model.classes_)
+        part = predictions_of(model, X, written, weights)
         known = ~missing
         unknown += map(str, labels[known & (part.truth < 0)].tolist())
     else:
