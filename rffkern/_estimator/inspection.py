@@ -58,11 +58,13 @@ class MappedTable(NamedTuple):
 
     def reading(self, columns: Sequence[int]) -> "MappedTable":
         """The same for the terms that read any of some columns; all others add a constant where these change."""
-        reads = columns_read(self.expansion, self.sources, self.n_columns)[:, list(columns)].any(axis=1)
-        own = np.flatnonzero(np.isin(self.sources, columns))
-        terms = some_terms(self.expansion, np.flatnonzero(reads), own)
-        in_kernels = columns_of_kernels(self.expansion, self.sources, self.n_columns)[list(columns)].any()
-        return self._replace(expansion=terms + self.expansion._only("kernels") if in_kernels else terms)
+        read = all_columns_read(self.expansion, self.sources, self.n_columns)[:, list(columns)]
+        reads = np.logical_or.reduce(read, axis=1)
+        found = self.expansion._take(np.flatnonzero(reads[:-1]))
+        if self.expansion.linear is not None:
+            own = self.expansion.linear._of_columns(np.flatnonzero(np.isin(self.sources, columns)))
+            found += Expansion(found.intercept, found.center, own)
+        return self._replace(expansion=found + self.expansion._only("kernels") if reads[-1] else found)
 
 
 def partial_dependence(table: MappedTable, column: int, values: Double, n_points: int) -> tuple[Indices, Double]:
@@ -152,46 +154,18 @@ def _root_mean_square(values: Double) -> Double:
     return unit * np.sqrt(((values / unit) ** 2).mean(axis=0))
 
 
-def some_terms(expansion: Expansion, chosen: NDArray[Any], columns: NDArray[Any] | None = None) -> Expansion:
-    """The sum of the terms at some indices, cosines before trees, and of the linear terms of some columns.
-
-    Without the intercept, the kernels and the bounds of columns, to which rows must have been clipped; None for no
-    linear term.
-    """
-    terms = expansion._take(chosen)
-    if columns is None or expansion.linear is None:
-        return terms
-    return terms + Expansion(terms.intercept, terms.center, expansion.linear._of_columns(columns))
-
-
-def columns_read(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
-    """Whether each term, cosines before trees, reads each column of the raw table.
+def all_columns_read(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
+    """Whether each term, cosines before trees, and last the kernels together, read each column of the raw table.
 
     `sources` says which column of the raw table each column of the expansion is made of.
     """
-    boosted = _boosted(expansion)
-    terms, columns = np.nonzero(boosted._reads())
-    reads = np.zeros((boosted.n_terms, n_columns), dtype=bool)
-    reads[terms, sources[columns]] = True
+    n, kernels = expansion.n_features, expansion.kernels
+    read = [part._reads(n) for part in expansion.parts if part is not kernels]
+    read.append(np.zeros((1, n), dtype=bool) if kernels is None else kernels._columns_read(n)[None])
+    rows, columns = np.nonzero(np.concatenate(read))
+    reads = np.zeros((sum(map(len, read)), n_columns), dtype=bool)
+    reads[rows, sources[columns]] = True
     return reads
-
-
-def columns_of_kernels(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
-    """Whether the kernels, if there are any, read each column of the raw table."""
-    reads = np.zeros(n_columns, dtype=bool)
-    if expansion.kernels is not None:
-        reads[sources[np.flatnonzero(expansion.kernels.inverse_length_scales)]] = True
-    return reads
-
-
-def all_columns_read(expansion: Expansion, sources: Indices, n_columns: int) -> Mask:
-    """Whether each term, and last the kernels together, read each column of the raw table."""
-    return np.vstack([columns_read(expansion, sources, n_columns), columns_of_kernels(expansion, sources, n_columns)])
-
-
-def _boosted(expansion: Expansion) -> Expansion:
-    """The parts that rounds have added: all but the kernels.  Linear ones, which are one sum, count as no term."""
-    return expansion._only(*(part.kind for part in expansion.parts if part.kind != "kernels"))
 
 
 def staged_scores(expansion: Expansion, rounds: Double, n_rounds: int, X: NDArray[Any],
@@ -207,10 +181,10 @@ def staged_scores(expansion: Expansion, rounds: Double, n_rounds: int, X: NDArra
     if expansion.kernels is not None:
         total += expansion._only("kernels")._scorer.score(X, n_threads)
     if ends[0]:
-        total += some_terms(expansion, order[: ends[0]])._scorer.score(X, n_threads)
+        total += expansion._take(order[: ends[0]])._scorer.score(X, n_threads)
     for start, stop in itertools.pairwise(ends):
         if stop > start:
-            total = total + some_terms(expansion, order[start:stop])._scorer.score(X, n_threads)
+            total = total + expansion._take(order[start:stop])._scorer.score(X, n_threads)
         yield total.copy()
 
 
