@@ -75,7 +75,8 @@ def partial_dependence(table: MappedTable, column: int, values: Double, n_points
     """
     present = np.flatnonzero(~np.isnan(values))
     missing = np.flatnonzero(np.isnan(values))[:1]
-    points = np.concatenate([present[_spread(values[present], n_points - len(missing))], missing])
+    places = np.linspace(0, len(present) - 1, max(n_points - len(missing), 1)).astype(np.intp)
+    points = np.concatenate([present[spread(values[present], places)], missing])
     moving = table.reading([column])
     some = table.rows[evenly_spaced(len(table.rows), _MOST_ROWS)]
     whole, part = (each._scorer.score(some, table.n_threads) for each in (table.expansion, moving.expansion))
@@ -111,12 +112,11 @@ def interactions(table: MappedTable, importances: Double) -> list[tuple[int, int
     return sorted(pairs, key=lambda pair: -pair[3])
 
 
-def _spread(values: Double, n_points: int) -> Indices:
-    """Places of distinct values in ascending order: all, or so many of them, evenly spaced in the order of values."""
+def spread(values: Double, places: Indices) -> Indices:
+    """Places of distinct values in ascending order: all, or of more than `places` those at these among all values."""
     order = np.argsort(values, kind="stable")
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)  # where equal values begin; nan differs
-    if len(starts) > n_points:
-        places = np.linspace(0, len(order) - 1, max(n_points, 1)).astype(np.intp)
+    if len(starts) > len(places):
         starts = np.unique(starts[np.searchsorted(starts, places, side="right") - 1])
     return order[starts]
 

@@ -8,6 +8,7 @@ import numpy as np
 from .._column_map.cells import CATEGORY
 from .._column_map.tables import RawColumn
 from .._estimator.evaluation import SHARES
+from .._estimator.inspection import spread
 from .._estimator.metrics import ASCENDING, mean_of
 from .._native.array_types import Double, Indices
 from .._rows.row_blocks import evenly_spaced
@@ -130,12 +131,8 @@ def points_of(rows: LabelledRows, column: int, n_points: int, missing: bool = Tr
         _, firsts, counts = np.unique(values, return_index=True, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
         return np.concatenate([present[firsts[order]], gone])
-    order = np.argsort(values, kind="stable")
-    starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)  # where equal values begin
-    if len(starts) > n_points:
-        places = np.linspace(_LOW * (len(order) - 1), _HIGH * (len(order) - 1), n_points).round().astype(np.intp)
-        starts = np.unique(starts[np.searchsorted(starts, places, side="right") - 1])
-    return np.concatenate([present[order[starts]], gone])
+    places = np.linspace(_LOW * (len(present) - 1), _HIGH * (len(present) - 1), n_points).round().astype(np.intp)
+    return np.concatenate([present[spread(values, places)], gone])
 
 
 def _responses_at(rows: LabelledRows, others: LabelledRows, settings: Sequence[tuple[int, Indices]]) -> Double:
