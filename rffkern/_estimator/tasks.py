@@ -258,7 +258,6 @@ class Classifier(Predictor):
         weights = params["class_weight"]
         return params | {"class_weight": dict(weights)} if isinstance(weights, list) else params
 
-
     def _losses_of_rows(self, X: Any, y: Any) -> Double:
         """The squared error of the probabilities of all classes (Brier)."""
         wrong = self.predict_proba(X) - (np.asarray(y)[:, None] == self.classes_)
@@ -483,7 +482,10 @@ class Regressor(Predictor):
 
     def _checked_truth(self, y: Any, n_rows: int) -> Double:
         """Targets of so many rows, (n_rows, n_targets)."""
-        return _checked_targets(y, n_rows, self._n_targets())
+        values = check_targets(y, n_rows)
+        if values.shape[1] != self._n_targets():
+            raise InvalidInputError(f"y must have {self._n_targets()} targets, got {values.shape[1]}")
+        return values
 
     def predict_interval(self, X: Any, coverage: float = 0.9, *, groups: Any = None) -> Double:
         """Return for each row of X an interval that contains its target with a probability of `coverage`.
@@ -535,9 +537,9 @@ class Regressor(Predictor):
         """
         from .._rows.weights import check_weights
 
-        predicted = self._snapshot()._predictions(X)
-        values = _checked_targets(y, *predicted.shape)
-        weights = check_weights(sample_weight, predicted.shape[0])
+        now = self._snapshot()
+        predicted = now._predictions(X)
+        values, weights = now._checked_truth(y, len(predicted)), check_weights(sample_weight, len(predicted))
         unit = np.maximum(np.abs(values).max(axis=0), np.abs(predicted).max(axis=0))
         unit[unit == 0] = 1.0
         values, predicted = values / unit, predicted / unit  # whose squares cannot overflow
@@ -545,13 +547,6 @@ class Regressor(Predictor):
         spread = weights.mean((values - weights.mean(values)) ** 2)
         constant = spread == 0
         return float(np.where(constant, missed == 0, 1 - missed / np.where(constant, 1.0, spread)).mean())
-
-
-def _checked_targets(y: Any, n_rows: int, n_targets: int) -> Double:
-    values = check_targets(y, n_rows)
-    if values.shape[1] != n_targets:
-        raise InvalidInputError(f"y must have {n_targets} targets, got {values.shape[1]}")
-    return values
 
 
 class StagedClassifier(Classifier):

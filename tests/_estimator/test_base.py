@@ -59,6 +59,9 @@ class Constant(tasks.Regressor):
     def _raw_scores(self, X):
         return self.scores
 
+    def _n_targets(self):
+        return self.scores.shape[1]
+
 
 @pytest.mark.parametrize(("y", "predicted", "weight", "expected"), [
     ([1.0, 2.0, 3.0], [1.0, 2.0, 5.0], None, 1 - 4 / 2),
