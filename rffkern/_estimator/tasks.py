@@ -1,6 +1,6 @@
 """The two tasks of estimators, classification and regression: what they check, answer and are scored by."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -155,10 +155,6 @@ class Predictor(Model):
         return what_if(self._snapshot(), row, target, probability, change,
                        {} if limits is None else limits, {} if steps is None else steps, output)
 
-    def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
-        """What is kept of some rows and their weights, of rows with these scores, and labels or targets y."""
-        raise NotImplementedError
-
     def _checked_truth(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Labels, or targets of shape (n_rows, n_targets), of so many rows."""
         raise NotImplementedError
@@ -200,15 +196,22 @@ class Predictor(Model):
         """
         from .._rows.weights import check_weights
         from .conformal import check_largest, with_groups
+        from .evaluation import predictions_from
+        from .metrics import known_label_codes
 
-        now = self._snapshot()
+        now: Any = self._snapshot()
         now._check_fitted()
         scores = now._raw_scores(X)
-        record_of, weights = now._records(scores, y), check_weights(sample_weight, len(scores))
+        truth = now._checked_truth(y, len(scores))
+        if now._has_labels:
+            truth = known_label_codes(truth, now.classes_)
+        weights = check_weights(sample_weight, len(scores))
+        found = predictions_from(now, scores, truth, weights.each)
+        predicted = scores if several_quantiles(now) else found.predicted  # not sorted
 
         def of_rows(rows: Indices) -> dict[str, Any]:
-            each = weights.each[rows]
-            return record_of(rows, None if (each == each[0]).all() else each)
+            some = found._replace(truth=found.truth[rows], predicted=predicted[rows], weights=weights.each[rows])
+            return some.record("conformalize")
 
         self._keep_record(check_largest(with_groups(groups, len(scores), weights.positive(), of_rows)))
         return self
@@ -374,14 +377,6 @@ class Classifier(Predictor):
 
         return of_groups(record_for(self), groups, proba, lambda part, rows: label_sets(part, rows, coverage))
 
-    def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
-        from .conformal import record_of_labels
-        from .metrics import known_label_codes, own_probabilities
-
-        codes = known_label_codes(self._checked_truth(y, len(scores)), self.classes_)
-        own = own_probabilities(codes, probabilities(self._link(), scores))
-        return lambda rows, weights: record_of_labels(own[rows], weights, "conformalize")
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: the (weighted) share of rows of X whose label is predicted."""
         from .._rows.weights import check_weights  # which scoring rows of a file does not need
@@ -521,14 +516,6 @@ class Regressor(Predictor):
         if self._target_rule() == "means":
             ends = np.maximum(ends * (1 + _ROUNDING * np.array([-1.0, 1.0])), 0)
         return ends[:, 0] if ends.shape[1] == 1 else ends
-
-    def _records(self, scores: Double, y: Any) -> Callable[[Indices, Double | None], dict[str, Any]]:
-        from .conformal import record_of_targets
-
-        predictions, several = self._outputs_of(scores), self._n_targets() < scores.shape[1]
-        residuals = self._checked_truth(y, len(predictions)) - predictions
-        return lambda rows, weights: record_of_targets(predictions[rows].T, residuals[rows].T, weights, not several,
-                                                       "conformalize")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, the (weighted) share of the variance of y that is predicted, its mean over several targets.
