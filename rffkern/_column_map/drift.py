@@ -187,7 +187,7 @@ _MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 20
 
 
 def reference_of_rows(X: Any, weights: RowWeights) -> dict[str, Any] | None:
-    """The same, as a file's header holds it, of training rows that no map takes; None where columns are very many."""
+    """The reference of training rows that no map takes, as a file's header holds it; None of very many columns."""
     n_features = X.shape[1]
     n_values = most_values(n_features)
     if not n_values:
