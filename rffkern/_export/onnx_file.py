@@ -157,21 +157,17 @@ def _trees(graph: _Graph, part: Part, rows: str) -> str:
     return graph.sum(graph.add("Gather", graph.keep(values), leaves, axis=0), 1)
 
 
-def _kernels(graph: _Graph, part: Part, rows: str) -> str:
-    arrays = part.arrays
-    return _kernel_sum(graph, part, rows, arrays["centers"], arrays["weights"])
-
-
-def _kernel_sum(graph: _Graph, part: Part, rows: str, centers: Array, weights: Array) -> str:
-    apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.keep([1], np.int64)), graph.keep(centers))
+def _kernels(graph: _Graph, part: Part, rows: str, here: slice = slice(None)) -> str:
+    apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.keep([1], np.int64)),
+                      graph.keep(part.arrays["centers"][here]))
     apart = graph.add("Mul", apart, graph.keep(part.arrays["inverse_length_scales"]))
     q = graph.sum(graph.add("Mul", apart, apart), 2)
-    return graph.add("MatMul", write(KERNELS[part.shape], graph, q=q), graph.keep(weights))
+    return graph.add("MatMul", write(KERNELS[part.shape], graph, q=q), graph.keep(part.arrays["weights"][here]))
 
 
 def _regions(graph: _Graph, part: Part, rows: str) -> str:
     """Sums over the kernels of the region of each row, region by region, then put in the order of the rows."""
-    centers, weights, _, columns, thresholds, starts = part.arrays.values()
+    *_, columns, thresholds, starts = part.arrays.values()
     thresholds = rounded_down(thresholds) if graph.real == np.float32 else thresholds
     one, zero = (graph.keep([value], np.int64) for value in (1, 0))
     shape = graph.add("Concat", graph.add("Gather", graph.add("Shape", rows), zero), one, axis=0)
@@ -187,7 +183,7 @@ def _regions(graph: _Graph, part: Part, rows: str) -> str:
         here = graph.add("Equal", flat, graph.keep(len(columns) + region, np.int64))
         places.append(graph.add("Transpose", graph.add("NonZero", here), perm=[1, 0]))
         chosen = graph.add("GatherND", rows, places[-1])
-        sums.append(_kernel_sum(graph, part, chosen, centers[start:end], weights[start:end]))
+        sums.append(_kernels(graph, part, chosen, slice(start, end)))
     whole = [graph.add("Concat", *each, axis=0) for each in (places, sums)]
     return graph.add("ScatterND", graph.add("Mul", whole[1], graph.keep(0.0)), *whole)
 
