@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from .function import Array
 
 # Types of elements.
-FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
-_TYPES = {"f4": FLOAT, "f8": DOUBLE, "i8": INT64, "b1": BOOL}
+FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
+_TYPES = {"f4": FLOAT, "f8": DOUBLE, "i8": INT64}
 
 _INT, _FLOAT, _FLOATS, _INTS, _STRINGS = 2, 1, 6, 7, 8  # types of attributes
 _IR_VERSION = 7
