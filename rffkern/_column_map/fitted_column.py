@@ -161,7 +161,7 @@ class FittedColumn(NamedTuple):
         fewer = self._replace(forms=tuple(
             thinned(form, tolerance) if form.name == "rank" else form for form in self.forms))
         numbers = np.concatenate([np.empty(0), *fewer.numbers()])
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             single = numbers.astype(np.float32).astype(np.float64)
         try:
             return FittedColumn.from_header(fewer.header(), np.where(np.isfinite(single), single, numbers))

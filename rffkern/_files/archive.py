@@ -263,7 +263,7 @@ def _narrowed(array: Real) -> Real:
     """
     are_largest = array == np.finfo(np.float64).max
     for dtype in _PRECISIONS:
-        with np.errstate(over="ignore"):  # what a precision does not hold becomes infinite in it, and differs
+        with np.errstate(over="ignore", under="ignore"):  # what a precision does not hold becomes infinite or 0 in it
             stored = array.astype(dtype, order="C")
         stored[are_largest] = np.finfo(dtype).max
         if np.array_equal(_widened(stored), array, equal_nan=True):

@@ -331,14 +331,14 @@ def _rounded(whole: Expansion, parts: Any, intercept: Double) -> Expansion:
 
 def _single(array: Double) -> Double:
     """Numbers of single precision, but for those beyond it."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         rounded = array.astype(np.float32).astype(np.float64)
     return np.where(np.isfinite(rounded) & (np.abs(rounded) < np.finfo(np.float32).max), rounded, array)
 
 
 def _half(array: Double) -> Double:
     """Numbers of half precision where that holds the columns to three digits, else of single."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         rounded = array.astype(np.float16).astype(np.float64)
         is_near = np.abs(rounded - array) <= np.abs(array).max(axis=0, initial=0) * 2.0**-10
     return rounded if is_near.all() and np.abs(rounded).max(initial=0) < 65504 else _single(array)

@@ -122,7 +122,7 @@ class Neighbourhood(NamedTuple):
         move = float((part.inverse_length_scales @ self.reaches).max(initial=0.0))  # of r, at most
         near, far = np.maximum(r - move, 0), r + move
         gradient = (weights * slopes * part.inverse_length_scales[:, None] * away.T).sum(axis=1)
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
             if part.shape == "gaussian":
                 at, highest, lowest = (np.exp(-(each**2) / 2) for each in (r, near, far))
                 steepest = np.exp(-np.maximum(near, 1) ** 2 / 2) * np.maximum(near, 1)

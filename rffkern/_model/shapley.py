@@ -236,6 +236,7 @@ class _Products:
                 own_ends, own_columns, own_turns, own_weights)
             start = stop
 
+    @np.errstate(under="ignore")  # products of kernels far away
     def _add_block(self, terms: ProductTerms, ends: Indices, columns: Indices, turns: Double, weights: Double) -> None:
         means = self._means(terms, columns)
         factors = means[:, 0] + 1j * means[:, 1] if len(turns) else means[:, 0]

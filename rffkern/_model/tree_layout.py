@@ -85,8 +85,8 @@ def reachable_values(columns: Double, thresholds: Double, trees: Iterable[Double
 
 def rounded_down(edges: Double) -> NDArray[np.float32]:
     """Edges in single precision, so that the same rows of single precision are above."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         singles = edges.astype(np.float32)
-    above = singles > edges
-    singles[above] = np.nextafter(singles[above], np.float32(-np.inf))
+        above = singles > edges
+        singles[above] = np.nextafter(singles[above], np.float32(-np.inf))
     return singles

@@ -114,7 +114,7 @@ def scaling_from(columns: ColumnSums, standardize: bool) -> Scaling:
     unit = np.ldexp(1.0, -exponent)
     center = columns.column_sums(unit, np.zeros(low.size), 1) / columns.total
     variance = np.where(low == high, 0.0, columns.column_sums(unit, center, 2) / columns.total)
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
         inverse_scale = np.ldexp(1 / np.sqrt(variance), -exponent)
         mean_variance = float(np.mean(np.ldexp(variance, 2 * exponent)))
     varies = (variance > 0) & (inverse_scale < _LARGEST_INVERSE)

@@ -129,3 +129,19 @@ def test_all_answers_of_one_scoring(predictor, monkeypatch):
     np.testing.assert_array_equal(both[1], probabilities)
     np.testing.assert_array_equal(both[2], covering)
     assert len(scored) == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-160])
+def test_under_errors_of_numpy_that_raise(family, unit):
+    """Programs around may have called `np.seterr(all="raise")`."""
+    rows = X * np.where(np.arange(X.shape[1]) == 2, unit, 1.0)
+    with np.errstate(all="raise"):
+        model = fit(family, rows)
+        model = rffkern.loads(rffkern.dumps(model))
+        answers(model, rows)
+        if hasattr(model, "explain"):
+            model.explain(rows[:3], background=rows[::9])
+        if family.__name__.startswith(("Fourier", "KernelRidge", "RFFNet")):
+            rffkern.shrink(model, rows, target_of(family), max_loss=0.1)
+        if hasattr(model, "classes_"):
+            model.what_if(rows[0], next(label for label in model.classes_ if label != model.predict(rows[:1])[0]))
