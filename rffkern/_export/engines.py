@@ -301,7 +301,7 @@ def run_html(path: str, rows: Rows, expected: Results, _: Options = _DEFAULTS) -
         module = file.read().partition(MODULE_BEGINS)[2].partition(MODULE_ENDS)[0]
     with open(f"{path}.js", "w", encoding="utf-8") as file:
         file.write(module)
-    return run_js(f"{path}.js", rows, expected)
+    return run_js(f"{path}.js", rows._replace(of_cells=True), expected)  # a page reads text
 
 
 def _from_bytes(data: bytes, expected: Results, labels: Sequence[Any] | None = None) -> Results:

@@ -14,7 +14,8 @@ from ..errors import InvalidInputError
 from .function import Function
 from .js_file import js_file, wasm_source
 
-# What stands between the two is the ES module of the model, as the target "js" writes it.
+# What stands between the two is the ES module of the model, as the target "js" writes it, but that the text of numbers
+# is read by all rules where the model has a column map.
 MODULE_BEGINS, MODULE_ENDS = '<script type="module">\n', "\n// --- the page\n"
 
 
@@ -23,7 +24,7 @@ def html_file(function: Function, compiler: str) -> str:
     # Text within a script element may not end it, nor begin what hides its end; in texts of JavaScript, which alone
     # have such characters next to each other, a backslash before / or ! means nothing.
     wasm = compiled(function, compiler) if compiler else b""
-    module = js_file(function, wasm).replace("</", "<\\/").replace("<!", "<\\!")
+    module = js_file(function, wasm, of_text=True).replace("</", "<\\/").replace("<!", "<\\!")
     return Template(_PAGE).substitute(
         title=html.escape(function.title), style=_STYLE, begins=MODULE_BEGINS, module=module, ends=MODULE_ENDS,
         page=_SCRIPT, policy=" 'wasm-unsafe-eval'" if wasm else "", by=", by WebAssembly" if wasm else "")
@@ -128,18 +129,9 @@ function parseCsv(text) {
     return rows;
 }
 
-function number(text, name) {
-    const value = text.trim() === "" ? NaN : Number(text);
-    if (Number.isNaN(value) && text.trim() !== "") {
-        throw new RangeError("column " + JSON.stringify(name) + " must hold numbers, got " + text);
-    }
-    return value;
-}
-
 // What the model takes for a row, of which `places` says where its columns stand in the file.
 function rowOf(fields, places) {
-    const cells = places.map((j) => j < 0 || fields[j] === undefined ? "" : fields[j]);
-    return takesCells ? cells : cells.map((text, j) => number(text, columns[j]));
+    return places.map((j) => j < 0 || fields[j] === undefined ? "" : fields[j]);
 }
 
 const explains = typeof contributions === "function" && base_values.length === 1, mostReasons = 3;

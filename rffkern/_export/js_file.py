@@ -47,13 +47,17 @@ _JS_ROW_OF_CELLS = """an array of {} cells, or an
 // object that has them by name: text, numbers, booleans or Date, and null, NaN or empty text where missing"""
 _JS_NUMBERS = """
 function numbers_of(row) {
-    if (Array.isArray(row) || ArrayBuffer.isView(row)) {
-        if (row.length === columns.length) return row;
+    const by_place = Array.isArray(row) || ArrayBuffer.isView(row);
+    if (by_place && row.length !== columns.length) {
         throw new RangeError("expected a row of " + columns.length + " columns, got " + row.length);
     }
-    return columns.map((name) => {
-        if (!(name in row)) throw new RangeError("the row has no column " + JSON.stringify(name));
-        return row[name] ?? NaN;
+    return columns.map((name, j) => {
+        if (!by_place && !(name in row)) throw new RangeError("the row has no column " + JSON.stringify(name));
+        const cell = by_place ? row[j] : row[name];
+        if (typeof cell !== "string") return Number(cell ?? NaN);
+        if (cell.trim() === "") return NaN;
+        if (!Number.isNaN(Number(cell))) return Number(cell);
+        throw new RangeError("column " + JSON.stringify(name) + " must hold numbers, got " + cell);
     });
 }
 """
@@ -126,11 +130,12 @@ function fill_$function(x, out) {
 """
 
 
-def js_file(function: Function, wasm: bytes = b"") -> str:
-    """One ES module, of which the functions that read arrays may be WebAssembly."""
+def js_file(function: Function, wasm: bytes = b"", of_text: bool = False) -> str:
+    """One ES module, of which the functions that read arrays may be WebAssembly; rows may be those of a text file."""
     labels, mapping, words = function.answer.labels, function.cells, words_of(function, "fill")
-    if function.mapping is not None and any(column.kind == EMPTY for column in function.mapping.columns):
-        mapping = function.mapping  # rows may have text in columns without use
+    if function.mapping is not None and (of_text or any(
+            column.kind == EMPTY for column in function.mapping.columns)):  # rows may have text in columns without use
+        mapping = function.mapping
     program = ("" if wasm else scores_of(function, "fill", "", "")) + answers_of(function, "fill", "fill", "")
     program = with_helpers(program, without=("larger", "smaller"))  # which JavaScript has
     for pattern, by in _TRANSLATIONS:

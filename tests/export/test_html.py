@@ -85,6 +85,19 @@ def test_blanks_around_names(tmp_path):
         assert saved[1][0] == pytest.approx(model.predict([[0.5, -0.5]])[0], rel=1e-12)
 
 
+def test_numbers_are_read_as_in_training(tmp_path):
+    """With marks and words for missing values, also where all columns are numbers; without a map plain numbers."""
+    x = np.random.default_rng(0).uniform(1000, 9000, 100).round(2)
+    model = rffkern.GBRFFRegressor(3, random_state=0).fit({"x0": [f"{value:,.2f}" for value in x]}, x)
+    expected = model.predict({"x0": ["1,250.50", "1250.50", "NA"]})
+    text = 'x0,x1\n"1,250.50",7\n1250.50,7\nNA,7\n'
+    assert [row[0] for row in answered(model, text, tmp_path)[1][1:]] == pytest.approx(expected.tolist(), rel=1e-9)
+    model = rffkern.GBRFFRegressor(3, random_state=0).fit(np.column_stack([x, x % 7]), x)
+    saved = answered(model, text, tmp_path)[1]
+    assert saved[1][0] == saved[3][0] == ""
+    assert saved[2][0] == pytest.approx(model.predict([[1250.5, 7.0]])[0], rel=1e-9)
+
+
 def test_reasons_are_plain_numbers(tmp_path):
     X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
     model = rffkern.GBRFFRegressor(3, random_state=0).fit(dict(zip("ab", X.T, strict=True)), 1e6 * X[:, 0])

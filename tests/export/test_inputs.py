@@ -135,6 +135,23 @@ def test_javascript_finds_numbers_by_name_and_reads_no_column_without_use(tmp_pa
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
+def test_javascript_takes_no_gap_for_a_zero(tmp_path):
+    """JSON has null for nan, and a line of text that is cut at its commas has empty text."""
+    X = np.random.default_rng(0).standard_normal((100, 2))
+    model = GBRFF2Classifier(3, columns=ColumnMap(), random_state=0).fit(X, X[:, 0] > 0)
+    rffkern.export(model, tmp_path / "m.mjs", to="js")
+    (tmp_path / "run.mjs").write_text(
+        'import { scores } from "./m.mjs";\nlet said;\n'
+        'try { scores(["one", 1]); } catch (error) { said = error.message; }\n'
+        'const rows = [[NaN, 1], [null, 1], [undefined, 1], ["", "1"], [" ", true]];\n'
+        "console.log(JSON.stringify([rows.map((row) => scores(row)[0]), said]));\n")
+    done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    found, said = json.loads(done.stdout)
+    np.testing.assert_allclose(found, model.decision_function([[np.nan, 1.0]] * 5), rtol=1e-12)
+    assert said == 'column "x0" must hold numbers, got one'
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node not found")
 def test_javascript_reads_text_by_all_rules(tmp_path):
     model, table = case_of(MARKED)
     X = table(60, 1)
