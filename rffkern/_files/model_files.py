@@ -99,7 +99,10 @@ def dumps(model: Any, *, metadata: Mapping[str, Any] | None = None) -> bytes:
         raise InvalidInputError("metadata must be a dict for an estimator, or None, got "
                                 f"{type(metadata).__name__} for a {type(model).__name__}")
     header, arrays = _describe(model)
-    return encode({**header, "metadata": _metadata_to_json(metadata)} if metadata else header, arrays)
+    try:
+        return encode({**header, "metadata": _metadata_to_json(metadata)} if metadata else header, arrays)
+    except RecursionError as error:
+        raise InvalidInputError("metadata must be nested some hundred deep at most, and not contain itself") from error
 
 
 def _metadata_to_json(value: Any) -> Any:
@@ -209,10 +212,14 @@ def _model_of(content: bytes, model_class: Any, where: str) -> Any:
 
 def _file_name(path: Any) -> str:
     try:
-        return os.fsdecode(path)
+        name = os.fsdecode(path)
     except TypeError as error:
         raise InvalidTypeError("path must be the name of a file (str, bytes or os.PathLike) or an open binary file, "
                                f"got {type(path).__name__}") from error
+    if "\0" in name:
+        raise InvalidInputError(f"path must be the name of a file, got {type(path).__name__} with the character 0: the "
+                                "bytes of a model are for rffkern.loads")
+    return name
 
 
 def _is_bounded(expansion: Expansion) -> bool:

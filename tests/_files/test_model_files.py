@@ -312,6 +312,15 @@ def test_names_of_files(model, tmp_path):
             save(model, path)
         with pytest.raises(InvalidTypeError, match="path must be the name of a file"):
             load(path)
+    with pytest.raises(InvalidInputError, match="got bytes with the character 0.* for rffkern.loads"):
+        load(dumps(model))
+
+
+def test_metadata_that_contain_themselves(model, tmp_path):
+    metadata = {}
+    metadata["self"] = metadata
+    with pytest.raises(InvalidInputError, match="metadata must be nested some hundred deep at most"):
+        save(model, tmp_path / "m", metadata=metadata)
 
 
 def wide_labels(parts):
