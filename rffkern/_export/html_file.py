@@ -122,16 +122,11 @@ function parseCsv(text) {
         else if (c === mark) { row.push(field); field = ""; }
         else if (c === "\n" || c === "\r") {
             if (c === "\r" && text[i + 1] === "\n") i++;
-            if (field !== "" || row.length) rows.push([...row, field]);
+            if (field.trim() !== "" || row.length) rows.push([...row, field]);
             row = []; field = "";
         } else field += c;
     }
     return rows;
-}
-
-// What the model takes for a row, of which `places` says where its columns stand in the file.
-function rowOf(fields, places) {
-    return places.map((j) => j < 0 || fields[j] === undefined ? "" : fields[j]);
 }
 
 const explains = typeof contributions === "function" && base_values.length === 1, mostReasons = 3;
@@ -168,19 +163,26 @@ async function score(file) {
     at("result").hidden = true;
     say("Reading " + file.name);
     if (typeof ready !== "undefined") await ready;
-    const [names, ...rows] = parseCsv(await file.text());
+    const text = await file.text();
+    if (text.includes("\uFFFD")) throw new RangeError("the file is no text in UTF-8: save it as CSV UTF-8");
+    const [names, ...rows] = parseCsv(text);
     if (!names || !rows.length) throw new RangeError("the file has no rows below its line of names");
     const placeOf = (name) => names.includes(name) ? names.indexOf(name)  // else but for blanks around names
         : names.findIndex((each) => each.trim() === name.trim());
     const places = columns.map(placeOf);
     const missing = columns.filter((_, j) => places[j] < 0 && !(takesCells && raw_columns[j].kind === "unused"));
     if (missing.length) throw new RangeError("the file has no column " + missing.map(quoted).join(", "));
+    const twice = columns.filter((_, j) => names.includes(names[places[j]], places[j] + 1));
+    if (twice.length) throw new RangeError("the file has two columns " + twice.map(quoted).join(", "));
     const answers = [], started = performance.now();
     for (let start = 0; start < rows.length; start += rowsTogether) {
         if (mine !== job) return;  // another file was dropped meanwhile
         for (const fields of rows.slice(start, start + rowsTogether)) {
             try {
-                answers.push(answer(rowOf(fields, places)));
+                if (fields.length !== names.length) {
+                    throw new RangeError("expected " + names.length + " columns, got " + fields.length);
+                }
+                answers.push(answer(places.map((j) => j < 0 ? "" : fields[j])));
             } catch (error) {
                 answers.push(error.message);
             }

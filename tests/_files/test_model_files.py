@@ -312,7 +312,7 @@ def test_names_of_files(model, tmp_path):
             save(model, path)
         with pytest.raises(InvalidTypeError, match="path must be the name of a file"):
             load(path)
-    with pytest.raises(InvalidInputError, match="got bytes with the character 0.* for rffkern.loads"):
+    with pytest.raises(InvalidInputError, match=r"got bytes with the character 0.* for rffkern\.loads"):
         load(dumps(model))
 
 

@@ -98,6 +98,22 @@ def test_numbers_are_read_as_in_training(tmp_path):
     assert saved[2][0] == pytest.approx(model.predict([[1250.5, 7.0]])[0], rel=1e-9)
 
 
+def test_files_that_the_shell_refuses(tmp_path):
+    """Rows of fewer or more cells, bytes that are no UTF-8, and two columns of a name; lines of blanks are no rows."""
+    table = {"word": ["Zürich", "Bern"] * 30, "x": np.arange(60.0)}
+    model = rffkern.GBRFFRegressor(3, random_state=0).fit(table, table["x"])
+    expected = model.predict({"word": ["Bern"], "x": [7.0]})[0]
+    state, saved = answered(model, "word,x\nBern\n  \nBern,7,8\nBern,7\n", tmp_path)
+    assert state.startswith("new.csv: 3 rows")
+    assert [row[0] for row in saved[1:3]] == ["", ""]
+    assert saved[3][0] == pytest.approx(expected, rel=1e-12)
+    assert "no text in UTF-8" in answered(model, "word,x\nZ\ufffdrich,7\n", tmp_path)[0]
+    assert answered(model, "word,x,x\nBern,7,8\n", tmp_path)[0] == "the file has two columns x"
+    columns = {"name": [f"person {i}" for i in range(60)], "x": table["x"]}
+    model = rffkern.GBRFFRegressor(3, columns=rffkern.ColumnMap(), random_state=0).fit(columns, table["x"])
+    assert answered(model, "id,x,id\n1,7,1\n", tmp_path)[0].startswith("new.csv: 1 rows")
+
+
 def test_reasons_are_plain_numbers(tmp_path):
     X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
     model = rffkern.GBRFFRegressor(3, random_state=0).fit(dict(zip("ab", X.T, strict=True)), 1e6 * X[:, 0])
