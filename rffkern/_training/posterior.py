@@ -13,8 +13,9 @@ POSTERIOR = ("The weights q_lj of the cosines of each landmark, of sum 1 over j;
 
 def pseudo_posterior(log_weights: Double) -> Double:
     """Weights proportional to exp(log_weights), summing to 1 along the last axis; no exponential overflows."""
-    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+    with np.errstate(under="ignore"):
+        weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def posterior_of(model: Any, shape: tuple[int, ...]) -> Double:
