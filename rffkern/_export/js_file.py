@@ -51,6 +51,7 @@ function numbers_of(row) {
     if (by_place && row.length !== columns.length) {
         throw new RangeError("expected a row of " + columns.length + " columns, got " + row.length);
     }
+    if (ArrayBuffer.isView(row)) return row;
     return columns.map((name, j) => {
         if (!by_place && !(name in row)) throw new RangeError("the row has no column " + JSON.stringify(name));
         const cell = by_place ? row[j] : row[name];
