@@ -131,9 +131,9 @@ are among the [benchmarks](benchmarks.md#the-papers). The gallery has ECML's Fig
 landscapes](../examples/gallery/plot_04_landmark_landscape.py), and the [boundaries of its Figure
 5](../examples/gallery/plot_24_waves_and_trees.py).
 
-Cells are of processors with AVX2 and AVX-512, between which descents [amplify rounding](reproducibility.md) to up to 2.5
-points on a split. Of 171 cells of the first split that were measured again with what that page sets for AVX2, 162 have
-the digits of the logs; the others are of AVX-512, and three of them, measured with it, have theirs.
+Cells are of processors with AVX2 and AVX-512, between which descents [amplify rounding](reproducibility.md) to up to
+2.5 points on a split. Of 171 cells of the first split that were measured again with what that page sets for AVX2, 162
+have the digits of the logs; the others are of AVX-512, and three of them, measured with it, have theirs.
 """
 
 TAIL = """## What is not here
