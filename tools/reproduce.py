@@ -153,8 +153,8 @@ TAIL = """## What is not here
 [What is printed wrongly, and where the package departs from the papers](errata.md)."""
 
 
-def hours_of(names, folder, text):
-    """CPU hours of the cells of some logs, each once, after a text; nothing where some have no time.
+def hours_of(names, folder):
+    """CPU hours of the cells of some logs, each once; None where some kinds of cells have no time.
 
     A cell without a time takes the mean of its other seeds.
     """
@@ -164,8 +164,7 @@ def hours_of(names, folder, text):
             kind = EXPERIMENTS[name].run, key_of(record["cell"] | {"seed": None})
             seconds.setdefault(kind, {})[record["cell"]["seed"]] = record.get("cpu")
     known = [([each for each in seeds.values() if each is not None], len(seeds)) for seeds in seconds.values()]
-    return f"{text}{sum(np.mean(each) * n for each, n in known) / 3600:.1f} CPU hours" if all(
-        each for each, _ in known) else ""
+    return sum(np.mean(each) * n for each, n in known) / 3600 if all(each for each, _ in known) else None
 
 
 def page(names, folder):
@@ -184,8 +183,9 @@ def page(names, folder):
                 seeds = sorted({record["seed"] for record in chosen})
                 seeds = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
-                hours = "" if is_quick else hours_of([name], folder, ", ")
-                print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{hours}{note}.\n\n"
+                if not is_quick and (hours := hours_of([name], folder)):
+                    note = f", {hours:.1f} CPU hours"
+                print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{note}.\n\n"
                       f"{experiment.report(chosen)}")
                 if not is_quick and (folder / f"{name}.svg").exists():
                     print(f"![{experiment.title}]({folder.name}/{name}.svg)\n")
@@ -244,7 +244,8 @@ def main():
     if options.plot:
         draw(names, options.output)
     if options.what == "page":
-        print(HEAD.format(hours=hours_of(names, options.output, "; all cells together take ")))
+        hours = hours_of(names, options.output)
+        print(HEAD.format(hours=f"; all cells together take {hours:.0f} hours" if hours else ""))
     page(names, options.output)
     if options.what == "page":
         print(TAIL)
