@@ -132,8 +132,8 @@ landscapes](../examples/gallery/plot_04_landmark_landscape.py), and the [boundar
 5](../examples/gallery/plot_24_waves_and_trees.py).
 
 Cells are of processors with AVX2 and AVX-512, between which descents [amplify rounding](reproducibility.md) to up to
-2.5 points on a split. Of 171 cells of the first split that were measured again with what that page sets for AVX2, 162
-have the digits of the logs; the others are of AVX-512, and three of them, measured with it, have theirs.
+2.5 points on a split. Of 384 cells of the first split that were measured again with what that page sets for AVX2, 371
+have the digits of the logs; the others are of AVX-512, and the seven of them that were measured with it have theirs.
 """
 
 TAIL = """## What is not here
@@ -184,7 +184,7 @@ def page(names, folder):
                 seeds = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
                 if not is_quick and (hours := hours_of([name], folder)):
-                    note = f", {hours:.1f} CPU hours"
+                    note = f", {hours:.2g} CPU hours"
                 print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{note}.\n\n"
                       f"{experiment.report(chosen)}")
                 if not is_quick and (folder / f"{name}.svg").exists():

@@ -9,7 +9,8 @@ from common.tables import TABLE_GROUPS, TABLES, first_and_next, rows_of_table
 
 MOST_TEST_ROWS = 20_000
 
-# Groups of data sets: those of the ECML paper, larger ones of two classes, regressions, several classes.
+# Groups of data sets: those of the ECML paper, larger ones of two classes, regressions, several classes, those of the
+# page of benchmarks, and all with more than 2,000 training rows.
 GROUPS = {
     "small": ["wine", "sonar", "newthyroid", "heart", "bupa", "iono", "wdbc", "balance", "australian", "pima",
               "vehicle", "german", "splice", "spambase", "occupancy"],
@@ -20,6 +21,9 @@ GROUPS = {
     "classes": ["pendigits", "sleep", "digits"],
     "page": ["heart", "pima", "german", "spambase", "phoneme", "ringnorm", "eeg_eye_state", "electricity", "covtype_a",
              "higgs_11k", "pendigits", "digits", "concrete", "energy", "kin8nm", "protein", "california", "cpu_act"],
+    "many": ["ailerons", "bankmarketing", "california", "covtype8_107k", "covtype_a", "cpu_act", "cpu_small",
+             "eeg_eye_state", "electricity", "higgs_11k", "kin40k", "kin8nm", "naval", "occupancy", "pendigits",
+             "phoneme", "power_plant", "protein", "ringnorm", "sarcos_test", "sleep", "spambase", "splice"],
 }
 
 

@@ -59,7 +59,7 @@ in choices of the package. CPU seconds on one thread of a busy machine.
 
 def write_page(path, records):
     """Write it."""
-    commit = next(record["measured"] for record in records if "measured" in record)
+    commit = next((record["measured"] for record in records if "measured" in record), "(its log does not say)")
     if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))
