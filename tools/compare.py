@@ -22,7 +22,7 @@ import sys
 import common  # noqa: F401  (one thread, before numpy)
 import numpy as np
 from common.data import GROUPS, names_of, numbers_of, rows_of
-from common.rivals import RIVALS, run
+from common.rivals import RIVALS, pickled_bytes, run
 from comparing.page import write_page
 from comparing.tables import print_table
 
@@ -48,7 +48,8 @@ def measure(options, models):
                     if (model, name, seed) in done:
                         continue
                     try:
-                        figures, _ = run(model, X, X_test, y, y_test, seed)
+                        figures, predict = run(model, X, X_test, y, y_test, seed)
+                        figures |= {"bytes": pickled_bytes(predict)}
                         if options.claims:
                             figures |= {"claimed": run(model, *held_out(model, X, y, seed), seed)[0]["score"]}
                     except (ImportError, SystemExit) as error:

@@ -57,7 +57,7 @@ def rounded(figures):
 
 
 def run_cell(task):
-    """A cell's record, its figures and CPU seconds, or the reason why there are none."""
+    """The record of a cell, with its figures and CPU seconds; or the cell alone, and the reason why it has none."""
     name, folder, cell = task
     warnings.simplefilter("ignore")  # of constant columns, and of other libraries
     try:
@@ -154,7 +154,7 @@ TAIL = """## What is not here
 
 
 def hours_of(names, folder):
-    """CPU hours of the cells of some logs, each once; None where some kinds of cells have no time.
+    """CPU hours of the cells of some logs, each once, but quick ones; None where some kinds of cells have no time.
 
     A cell without a time takes the mean of its other seeds.
     """
@@ -162,7 +162,8 @@ def hours_of(names, folder):
     for name in names:
         for record in records_of(folder / f"{name}.jsonl"):
             kind = EXPERIMENTS[name].run, key_of(record["cell"] | {"seed": None})
-            seconds.setdefault(kind, {})[record["cell"]["seed"]] = record.get("cpu")
+            if not record["cell"].get("quick"):
+                seconds.setdefault(kind, {})[record["cell"]["seed"]] = record.get("cpu")
     known = [([each for each in seeds.values() if each is not None], len(seeds)) for seeds in seconds.values()]
     return sum(np.mean(each) * n for each, n in known) / 3600 if all(each for each, _ in known) else None
 

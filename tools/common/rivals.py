@@ -35,7 +35,7 @@ warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated
 
 
 def run(model, X, X_test, y, y_test, seed):
-    """Score, log loss, CPU seconds and bytes of a model: a name of RIVALS, with parameters as JSON after a colon."""
+    """Score, log loss and CPU seconds of a model: a name of RIVALS, with parameters as JSON after a colon or not."""
     name, _, params = model.partition(":")
     is_class = y.dtype.kind != "f"
     started = time.process_time()
@@ -43,7 +43,7 @@ def run(model, X, X_test, y, y_test, seed):
     fitted = time.process_time()
     predicted = predict()
     seconds = {"fit": round(fitted - started, 3), "predict": round(time.process_time() - fitted, 4)}
-    return seconds | {"bytes": pickled_bytes(predict)} | quality(predicted, y_test, is_class), predict
+    return seconds | quality(predicted, y_test, is_class), predict
 
 
 def pickled_bytes(predict):

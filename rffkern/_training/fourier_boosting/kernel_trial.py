@@ -107,6 +107,10 @@ class Gain(NamedTuple):
         """Whether it is enough, or would be if chance had a standard error against it."""
         return self.share + STANDARD_ERRORS * self.error_of_share >= LEAST_SHARE
 
+    def is_better(self, than: "Gain") -> bool:
+        """Whether the stacked loss is lower than another of the same rows, by the least share."""
+        return self.stacked <= (1 - LEAST_SHARE) * than.stacked
+
     @property
     def is_clear(self) -> bool:
         """Whether it is enough, chance or not."""
@@ -271,17 +275,11 @@ class KernelTrial:
         if not (rows.are_labels and len(rows.targets) == 1 and _MOST_ROWS_OF_EQUAL < len(rows.rows) <= MOST_ROWS):
             return None
         smallest, largest = (_Regions(rows, self._divisions[size], size) for size in (_STAGES[0], _STAGES[-1]))
-        found = self._choose_equal(smallest, rows.equal_relevances[-1])
+        found = self._first_choices(smallest, rows.equal_relevances[-1])
         shape = min(found, key=lambda each: found[each].loss)
         if found[shape].loss > (1 + _MOST_WORSE_OF_EQUAL) * smallest.choose(self.shape, self.choice, _STEP).loss:
             return None
         return shape, largest.choose(shape, found[shape], _STEP)
-
-    @staticmethod
-    def _choose_equal(regions: "_Regions", relevances: Double) -> dict[str, Choice]:
-        """The scale and lambda of each kernel with equal relevances."""
-        return {shape: regions.choose(shape, Choice(relevances, scale, _FIRST_LAMBDA), _FIRST_STEP)
-                for shape, scale in _FIRST_SCALES.items()}
 
     def cross_fit(self, relevances_without: Sequence[Double]) -> Double:
         """Predictions of training rows by regressions that have learned nothing of their fold, (n_outputs, n_training).
@@ -324,9 +322,9 @@ class KernelTrial:
         if self._size:
             found = [{self.shape: regions.choose(self.shape, self.choice, _STEP)}]
         else:
-            found = [{shape: self._first_choice(regions, shape) for shape in _FIRST_SCALES}]
+            found = [self._first_choices(regions, self._rows.relevances)]
             if not self._searches and len(self._rows.targets) == 1 and len(self._rows.rows) <= _MOST_ROWS_OF_EQUAL:
-                found += [self._choose_equal(regions, equal) for equal in self._rows.equal_relevances]
+                found += [self._first_choices(regions, equal) for equal in self._rows.equal_relevances]
         self._size = regions.size
         least = [min(choice.loss for choice in each.values()) for each in found]
         self.shape, self.choice = min(found[int(np.argmin(least))].items(), key=lambda each: each[1].loss)
@@ -357,11 +355,13 @@ class KernelTrial:
         places, predictions = regions.predict(shape, choice, self._out_of_fold)
         return self._gain_of(places, predictions) if len(places) else None
 
-    def _first_choice(self, regions: "_Regions", shape: str) -> Choice:
-        """The scale and lambda of a kernel on the first regions."""
+    def _first_choices(self, regions: "_Regions", relevances: Double) -> dict[str, Choice]:
+        """The scale and lambda of each kernel on the first regions, with these relevances or those of a search."""
         if self._searches:
-            return regions.choose(shape, _choice_of(self._rows, self._searches[shape].on_few_rows()), _STEP)
-        return regions.choose(shape, Choice(self._rows.relevances, _FIRST_SCALES[shape], _FIRST_LAMBDA), _FIRST_STEP)
+            return {shape: regions.choose(shape, _choice_of(self._rows, search.on_few_rows()), _STEP)
+                    for shape, search in self._searches.items()}
+        return {shape: regions.choose(shape, Choice(relevances, scale, _FIRST_LAMBDA), _FIRST_STEP)
+                for shape, scale in _FIRST_SCALES.items()}
 
     def _n_together(self) -> int:
         """Rows that learn together in the end."""

@@ -33,7 +33,6 @@ from .losses import Loss, LossData
 from .parameters import (
     COLUMNS_PER_ROW,
     FEWEST_ROWS,
-    LEAST_SHARE,
     MOST_NUMBERS,
     MOST_WORK,
     Hyperparameters,
@@ -158,9 +157,9 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     else:
         with_kernels = bags_alone(out_of_fold, Reason.LITTLE, trial_gain, trial.choice)
     try:
-        if with_kernels.regression is not None and (equal := trial.choose_equal()) is not None:
+        if with_kernels.gain is not None and (equal := trial.choose_equal()) is not None:
             with_equal = _stack_kernels(StackedRegression(ridge_rows, *equal, solve), out_of_fold, is_forced)
-            if _gains_more(with_equal, with_kernels):
+            if with_equal.gain is not None and with_equal.gain.is_better(with_kernels.gain):
                 with_kernels = with_equal
         with_features = _stack_features(ridge_rows, out_of_fold, trial.choice, work)
     except OutOfTime:
@@ -172,15 +171,9 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     if with_kernels.regression is not None:  # which is judged by the same rows
         judged = with_features.judged
         of_kernels = gain_of(out_of_fold, judged, with_kernels.regression.predict(rows[judged]))
-        if not with_features.gain.stacked <= (1 - LEAST_SHARE) * of_kernels.stacked:
+        if not with_features.gain.is_better(of_kernels):
             return with_kernels
     return with_features
-
-
-def _gains_more(stack: Stack, than: Stack) -> bool:
-    """Whether the loss of the same rows is clearly lower with one stacked regression than with another."""
-    return (stack.gain is not None and than.gain is not None
-            and stack.gain.stacked <= (1 - LEAST_SHARE) * than.gain.stacked)
 
 
 def _stack_kernels(regression: "StackedRegression", out_of_fold: OutOfFoldRows, is_forced: bool) -> Stack:

@@ -229,7 +229,7 @@ def test_equal_relevances_are_tried_on_all_rows_of_two_classes(trials, monkeypat
     assert ((inverse > 0) == (trial._rows.equal_relevances[1] > 0)).all()
     monkeypatch.setattr(kernel_trial, "_MOST_WORSE_OF_EQUAL", -0.9)
     assert trial.choose_equal() is None
-    monkeypatch.setattr(stacking, "_gains_more", lambda *_: False)
+    monkeypatch.setattr(Gain, "is_better", lambda *_: False)
     monkeypatch.setattr(kernel_trial, "_MOST_WORSE_OF_EQUAL", 0.02)
     other = FourierBoostingClassifier(**many).fit(BALLS, NOISE[:1500])
     assert (other.expansion_.kernels.inverse_length_scales > 0).all()

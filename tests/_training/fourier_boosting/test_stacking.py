@@ -1,7 +1,6 @@
 """Kernel ridge regression stacked on the terms: when it is there, what it is, and what the sum says."""
 
 import math
-import pathlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -32,7 +31,6 @@ from rffkern._training.fourier_boosting.stacking import StackedRegression, stack
 from rffkern._training.kernel_ridge.calibration import log_losses
 from rffkern._training.kernel_ridge.fit import RegionLearner
 
-DATA = pathlib.Path(__file__).parents[2] / "data"
 SHORT = {"n_estimators": 30, "n_bags": 3, "random_state": 0}
 
 
