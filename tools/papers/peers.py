@@ -6,7 +6,7 @@ import numpy as np
 from common.data import standardised
 
 GAMMAS = [2.0**k for k in range(-4, 6)]
-MAX_ITER = 1_000_000  # of a support vector regression: with the kernel of products and a large C some never converge
+MAX_ITER = 100_000  # of a support vector regression: with the kernel of products and a large C some never converge
 
 
 def judge(scores, positive):
