@@ -66,7 +66,7 @@ def critical_difference(n_models, n_sets):
 
 
 def field(records, reference, names, table, wrapped, drawing):
-    """Paragraphs and tables of the page; the drawing of mean ranks is written to a file."""
+    """Paragraphs and tables of the page; drawings of mean ranks and of wins are written to files."""
     of_all_splits = by_model([record for record in records if "set" in record], reference)
     splits = whole_splits(of_all_splits)
     fewest = min(2, max(map(len, splits.values())))  # splits of the models that are compared on all sets
@@ -81,8 +81,10 @@ def field(records, reference, names, table, wrapped, drawing):
     improvable = 100 * np.mean(1 - stacked.min(axis=0) / np.maximum(stacked, 1e-12), axis=1)
     order = np.argsort(ranks)
     distance = critical_difference(len(models), len(sets))
-    pathlib.Path(drawing).write_text(draw([(names[models[k]], ranks[k]) for k in order], distance),
-                                     encoding="utf-8")
+    ranked = [names[models[k]].replace("`", "") for k in order]
+    drawing, of_wins = pathlib.Path(drawing), pathlib.Path(drawing).with_suffix(".wins.svg")
+    drawing.write_text(draw_ranks(ranked, ranks[order], distance), encoding="utf-8")
+    of_wins.write_text(draw_wins(ranked, 100 * wins[np.ix_(order, order)]), encoding="utf-8")
     yield "## All sets\n"
     yield wrapped(
         f"{len(sets)} sets, {len(models)} models, {len(seeds)} splits. Mean rank by the errors of TabArena; its Elo, "
@@ -91,7 +93,8 @@ def field(records, reference, names, table, wrapped, drawing):
         "in accuracy or R2, in log loss (less is better) and, of two classes, in the area under the ROC curve, with "
         "standard errors over sets; CPU seconds of all fits; kB of a pickled model, the median over sets. Mean ranks "
         f"that are {distance:.2f} apart differ by the test of Nemenyi (5 %).")
-    yield f"![Mean ranks and critical difference]({pathlib.Path(drawing).name})\n"
+    yield (f"![Mean ranks and critical difference]({drawing.name}) "
+           f"![Share of sets that each model wins against each other]({of_wins.name})\n")
     place = models.index(reference)
     rows = []
     for k in order:
@@ -185,25 +188,54 @@ def losses(errors, sets, reference, names, table, wrapped):
     yield table(["set", "ahead", "Fourier boosting", "error there", ""], *(row for _, row in sorted(rows)))
 
 
-def draw(ranked, distance):
+INK, PAPER, LINE = "#26323d", "#fbfaf7", "#d9d5cc"
+
+
+def draw_ranks(models, ranks, distance):
     """Mean ranks, from the best down; models whose lines do not overlap differ."""
     left, width, step, top = 250, 620, 24, 44
-    most = max(rank for _, rank in ranked) + distance / 2
-    height = top + step * len(ranked) + 16
+    most = ranks[-1] + distance / 2
+    height = top + step * len(models) + 16
 
     def at(rank):
         return left + width * (rank - 1) / (most - 1)
 
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {height}" width="900" height="{height}" '
-             'font-family="Helvetica, Arial, sans-serif" font-size="12" role="img"><title>Mean ranks with their '
-             f'critical difference</title><rect width="900" height="{height}" rx="10" fill="#fbfaf7"/>']
+    parts = []
     for rank in range(1, int(most) + 1):
-        parts.append(f'<path d="M{at(rank):.1f} {top - 12}V{height - 12}" stroke="#d9d5cc"/><text x="{at(rank):.1f}" '
-                     f'y="{top - 20}" text-anchor="middle" fill="#26323d">{rank}</text>')
-    for k, (name, rank) in enumerate(ranked):
+        parts += [f'<path d="M{at(rank):.1f} {top - 12}V{height - 12}" stroke="{LINE}"/>',
+                  text(at(rank), top - 20, rank, "middle")]
+    for k, (name, rank) in enumerate(zip(models, ranks, strict=True)):
         y = top + step * k + 4
-        parts.append(f'<text x="{left - 14}" y="{y + 4}" text-anchor="end" fill="#26323d">{name.replace("`", "")}'
-                     f'</text><path d="M{at(max(1, rank - distance / 2)):.1f} {y}H{at(rank + distance / 2):.1f}" '
-                     f'stroke="#26323d" stroke-width="{3 if k == 0 else 1.5}"/>'
-                     f'<circle cx="{at(rank):.1f}" cy="{y}" r="4.5" fill="#26323d"/>')
-    return "".join(parts) + "</svg>\n"
+        parts.append(f'{text(left - 14, y + 4, name)}<path d="M{at(max(1, rank - distance / 2)):.1f} {y}'
+                     f'H{at(rank + distance / 2):.1f}" stroke="{INK}" stroke-width="{3 if k == 0 else 1.5}"/>'
+                     f'<circle cx="{at(rank):.1f}" cy="{y}" r="4.5"/>')
+    return drawing_of("Mean ranks with their critical difference", parts, height)
+
+
+def draw_wins(models, wins):
+    """Per cent of the sets on which the model of a row has the lower error than that of a column; ties are half."""
+    left, width, step, top = 250, 40, 24, 44
+    parts = []
+    for k, name in enumerate(models):
+        y = top + step * k
+        parts += [text(left - 14, y + 8, f"{name} {k + 1}"), text(left + width * (k + 0.5), top - 20, k + 1, "middle")]
+        for j, share in enumerate(wins[k]):
+            if j != k:
+                x = left + width * j
+                parts += [f'<path d="M{x} {y - 8}h{width}v{step}h-{width}" opacity="{share / 250:.2f}"/>',
+                          text(x + width / 2, y + 8, f"{share:.0f}", "middle")]
+    return drawing_of("Share of sets that each model wins against each other, per cent", parts,
+                      top + step * len(models) + 8)
+
+
+def text(x, y, words, anchor="end"):
+    """A text of a drawing."""
+    return f'<text x="{x:.0f}" y="{y}" text-anchor="{anchor}">{words}</text>'
+
+
+def drawing_of(title, parts, height):
+    """A drawing with a title and a background."""
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {height}" width="900" height="{height}" '
+            f'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="{INK}" role="img">'
+            f'<title>{title}</title>'
+            f'<rect width="900" height="{height}" rx="10" fill="{PAPER}"/>{"".join(parts)}</svg>\n')
