@@ -32,10 +32,12 @@ EXPERIMENTS = {**landmarks.EXPERIMENTS, **rffnet.EXPERIMENTS, **sparse.EXPERIMEN
 GENERATED = rffnet.SYNTHETIC  # sets that need no file
 
 
-def records_of(path):
-    """The lines of a log, which need not exist; one that was cut off by an interruption is left out."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+def logs_of(folder):
+    """The records of all experiments; there may be none. A line that was cut off by an interruption is left out."""
+    paths = {name: folder / f"{name}.jsonl" for name in EXPERIMENTS}
+    lines = {name: path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+             for name, path in paths.items()}
+    return {name: [json.loads(line) for line in each if line.endswith("\n")] for name, each in lines.items()}
 
 
 def key_of(cell):
@@ -81,14 +83,14 @@ def write(record, names, folder):
 
 def measure(names, options):
     """Run the cells that the logs lack; one that several experiments have is run once."""
-    known = {(EXPERIMENTS[name].run, key_of(record["cell"])): record for name in EXPERIMENTS
-             for record in records_of(options.output / f"{name}.jsonl")}
+    logs = logs_of(options.output)
+    known = {(EXPERIMENTS[name].run, key_of(record["cell"])): record for name in logs for record in logs[name]}
     tasks, sharing = [], {}
     for name in names:
         path = options.output / f"{name}.jsonl"
-        done = {key_of(record["cell"]) for record in records_of(path)}
+        done = {key_of(record["cell"]) for record in logs[name]}
         if path.exists() and not path.read_bytes().endswith(b"\n"):
-            path.write_text("".join(map(line_of, records_of(path))), encoding="utf-8")
+            path.write_text("".join(map(line_of, logs[name])), encoding="utf-8")
         made = EXPERIMENTS[name].cells(options.seeds, options.quick)
         made = [cell | {"quick": True} for cell in made] if options.quick else made
         if options.methods:
@@ -153,14 +155,14 @@ TAIL = """## What is not here
 [What is printed wrongly, and where the package departs from the papers](errata.md)."""
 
 
-def hours_of(names, folder):
-    """CPU hours of the cells of some logs, each once, but quick ones; None where some kinds of cells have no time.
+def hours_of(logs):
+    """CPU hours of the cells of logs, each once, but quick ones; None where some kinds of cells have no time.
 
     A cell without a time takes the mean of its other seeds.
     """
     seconds = {}
-    for name in names:
-        for record in records_of(folder / f"{name}.jsonl"):
+    for name, records in logs.items():
+        for record in records:
             kind = EXPERIMENTS[name].run, key_of(record["cell"] | {"seed": None})
             if not record["cell"].get("quick"):
                 seconds.setdefault(kind, {})[record["cell"]["seed"]] = record.get("cpu")
@@ -168,23 +170,26 @@ def hours_of(names, folder):
     return sum(np.mean(each) * n for each, n in known) / 3600 if all(each for each, _ in known) else None
 
 
-def page(names, folder):
+def figures_of(records, quick=False):
+    """Cells with their figures; quick ones or the others."""
+    return [record["cell"] | record["figures"] for record in records if record["cell"].get("quick", False) == quick]
+
+
+def page(logs, folder):
     """The tables of what is measured, with the figures that are drawn; quick cells stand in no table with others.
 
     RESULTS/notes.json has a sentence on each experiment, written by hand when its log has more cells.
     """
     path = folder / "notes.json"
     notes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for name in names:
+    for name, records in logs.items():
         experiment = EXPERIMENTS[name]
-        records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
         for is_quick in (False, True):
-            chosen = [record for record in records if record.get("quick", False) == is_quick]
-            if chosen:
+            if chosen := figures_of(records, is_quick):
                 seeds = sorted({record["seed"] for record in chosen})
                 seeds = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
-                if not is_quick and (hours := hours_of([name], folder)):
+                if not is_quick and (hours := hours_of({name: records})):
                     note = f", {hours:.2g} CPU hours"
                 print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{note}.\n\n"
                       f"{experiment.report(chosen)}")
@@ -194,19 +199,18 @@ def page(names, folder):
                     print(textwrap.fill(notes[name], 120, break_long_words=False, break_on_hyphens=False) + "\n")
 
 
-def draw(names, folder):
+def draw(logs, folder):
     """Write the figures of what is measured; the same records make the same bytes."""
     import matplotlib as mpl
 
     mpl.use("svg")
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "rffkern", "font.size": 9,
                          "font.sans-serif": ["DejaVu Sans"]})  # each text of the file names all of them
-    for name in names:
-        records = [record["cell"] | record["figures"] for record in records_of(folder / f"{name}.jsonl")]
-        records = [record for record in records if not record.get("quick")]
-        if records and EXPERIMENTS[name].draw:
+    for name, records in logs.items():
+        chosen = figures_of(records)
+        if chosen and EXPERIMENTS[name].draw:
             path = folder / f"{name}.svg"
-            EXPERIMENTS[name].draw(records).savefig(path, metadata={"Date": None}, facecolor="w")
+            EXPERIMENTS[name].draw(chosen).savefig(path, metadata={"Date": None}, facecolor="w")
             path.write_text(smaller(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
@@ -242,12 +246,13 @@ def main():
             measure(names, options)
         except KeyboardInterrupt:
             sys.exit("stopped: the same command goes on from here")
+    logs = {name: records for name, records in logs_of(options.output).items() if name in names}
     if options.plot:
-        draw(names, options.output)
+        draw(logs, options.output)
     if options.what == "page":
-        hours = hours_of(names, options.output)
+        hours = hours_of(logs)
         print(HEAD.format(hours=f"; all cells together take {hours:.0f} hours" if hours else ""))
-    page(names, options.output)
+    page(logs, options.output)
     if options.what == "page":
         print(TAIL)
 
