@@ -67,7 +67,7 @@ def growth(records):
     found, axes = panels([""], "rows", "CPU s")
     for number, method in enumerate(names_of(records, "method")):
         rows = sorted(names_of([record for record in records if record["method"] == method], "rows"))
-        seconds = [values_of(records, "seconds", method=method, rows=n).mean() for n in rows]
+        seconds = [np.median(values_of(records, "seconds", method=method, rows=n)) for n in rows]
         line(axes[""], number, rows, seconds, method)
     axes[""].set(xscale="log", yscale="log")
     axes[""].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
