@@ -17,11 +17,12 @@ def judge(scores, positive):
 class LightGBM:
     """Trees of so many levels, with a ridge on their leaves."""
 
-    def __init__(self, depths, ridges=(0.0,)):
-        self.pairs = list(itertools.product(depths, ridges))
+    def __init__(self, depths, ridges=(0.0,), rates=(0.1,)):
+        self.settings = list(itertools.product(depths, ridges, rates))
 
     def grid(self, n_features):
-        return [{"max_depth": depth, "num_leaves": 2**depth, "reg_lambda": ridge} for depth, ridge in self.pairs]
+        return [{"max_depth": depth, "num_leaves": 2**depth, "reg_lambda": ridge, "learning_rate": rate}
+                for depth, ridge, rate in self.settings]
 
     def curve(self, params, X, y, X_test, y_test, sizes):
         """What `judge` says of the test rows for each number of trees."""
@@ -36,11 +37,11 @@ class LightGBM:
 class XGBoost:
     """Trees of so many levels."""
 
-    def __init__(self, depths):
-        self.depths = depths
+    def __init__(self, depths, rates):
+        self.settings = list(itertools.product(depths, rates))
 
     def grid(self, n_features):
-        return [{"max_depth": depth} for depth in self.depths]
+        return [{"max_depth": depth, "learning_rate": rate} for depth, rate in self.settings]
 
     def curve(self, params, X, y, X_test, y_test, sizes):
         """What `judge` says of the test rows for each number of trees."""
