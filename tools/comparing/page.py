@@ -49,9 +49,9 @@ less is better), paired over splits, with standard errors; CPU seconds on one th
 """
 
 FIELD = """\
-`python tools/compare.py --log docs/results.jsonl --page docs/results.md` writes this page from its log, and `python
-tools/compare.py --data DIR --log docs/results.jsonl --rows {rows} --seeds SEED --models ...` measured it at commit
-{commit}, with SEED {seeds}: all sets of `python tools/data.py list` and scikit-learn's digits, at most {rows:,}
+`python tools/compare.py --log docs/{name}.jsonl --page docs/{name}.md` writes this page from its log, and `python
+tools/compare.py --data DIR --log docs/{name}.jsonl --rows {rows} --seeds SEED --models ...` measured it (`pip install
+--group bench` has the other libraries), Fourier boosting at commit {commit}, with SEED {seeds}: {sets}, at most {rows:,}
 training rows, default parameters or, where it says so, tuned by cross-validation. Other splits of most sets took part
 in choices of the package. CPU seconds on one thread of a busy machine.
 """
@@ -59,19 +59,21 @@ in choices of the package. CPU seconds on one thread of a busy machine.
 
 def write_page(path, records):
     """Write it."""
-    commit = next((record["measured"] for record in records if "measured" in record), "(its log does not say)")
+    first = next((record for record in records if "measured" in record), {"measured": "(its log does not say)"})
+    commit = first["measured"]
     if {record["set"] for record in records if "set" in record} <= {*TABLE_GROUPS["mixed"]}:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write("\n".join(["# Tables with words, dates and many levels\n", *words(records, commit)]))
         return
     if any("auc" in record for record in records):
         seeds = sorted({record["seed"] for record in records if "set" in record})
-        head = FIELD.format(rows=max(record["rows"] for record in records if "set" in record), commit=commit,
+        head = FIELD.format(name=pathlib.Path(path).stem, sets=first.get("sets", "sets of `python tools/data.py list`"),
+                            rows=max(record["rows"] for record in records if "set" in record), commit=commit,
                             seeds=" and ".join(map(str, seeds)))
         notes = [wrapped(record["note"]) for record in records if "note" in record]
         found = field(records, REFERENCE, NAMES, table, wrapped, pathlib.Path(path).with_suffix(".svg"))
         with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write("\n".join(["# The field today\n", wrapped(head), *notes, *found]))
+            file.write("\n".join([f"# {first.get('title', 'The field today')}\n", wrapped(head), *notes, *found]))
         return
     again = "".join(record["again"] for record in records if "again" in record)  # what was, and the commit
     parts = ["# Benchmarks\n", wrapped(HEAD.format(commit=commit, again=again))]
