@@ -47,7 +47,10 @@ def run(arguments: argparse.Namespace) -> None:
                 parts.append(part)
                 unknown.update(unknown_labels)
     rejected.report(n_rows)
-    if not parts or not sum(len(part.truth) for part in parts):
+    if not n_rows:
+        raise InvalidInputError(f"{table.path}: expected rows with a label or target, got none: give a table that has "
+                                "some")
+    if not any(len(part.truth) for part in parts):
         raise InvalidInputError(f"{table.path}: the table has no rows with a label or target: give the column that has "
                                 "them by --target")
     predictions = joined(parts)

@@ -324,6 +324,7 @@ def test_labels_that_are_numbers(command, folder, table):
     (("p.npz", "features.csv"), 65, "no column of labels or targets: all are features of the model"),
     (("m.npz", "features.csv"), 65, "no column 'answer', the target of training; --target names another"),
     (("m.npz", "none.csv"), 65, "the table has no rows with a label or target"),
+    (("m.npz", "head.csv"), 65, "head.csv: expected rows with a label or target, got none: give a table that has some"),
     (("m.npz", "test.csv", "--weight", "answer", "--target", "answer"), 65, "column 3 (answer): expected a finite"),
     (("m.npz", "nowhere.csv"), 66, "nowhere.csv: No such file"),
     (("m.npz", "test.csv", "--target", "x"), 65, "no column 'x'"),
@@ -338,6 +339,7 @@ def test_wrong_arguments(command, folder, table, arguments, code, message):
     save(model, folder / "p.npz", metadata={})
     save(GBRFFRegressor(1, random_state=0).fit(table[0], table[0][:, 0]), folder / "r.npz")
     write_csv(folder / "none.csv", table[0][:9], [""] * 9)
+    write_csv(folder / "head.csv", table[0][:0], [])
     found, _, errors = command("evaluate", *arguments)
     assert (found, message in errors) == (code, True), errors
 
