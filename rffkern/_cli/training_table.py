@@ -40,6 +40,7 @@ from .table import (
     BLOCK_ROWS,
     LINES_ABOVE,
     NUMBERS_OF_DATES,
+    ROW_1_IS_DATA,
     UNKNOWN,
     Block,
     ColumnType,
@@ -259,6 +260,9 @@ def read_training(table: Table, roles: Roles, classify: bool | None, rejected: R
     types = [] if categorical is None else [ColumnType(CATEGORY if j in marked else UNKNOWN, nullable=True)
                                             for j in roles.features]
     read = _read_rows(table, roles, classify is not False, rejected, types)
+    if len(read.X) < 2:
+        first = ROW_1_IS_DATA if table.columns and table.header_guessed else ""
+        raise InvalidInputError(f"{table.path}: expected at least 2 rows to train on, got 1: add rows{first}")
     labels, has_labels, read_as = read.labels, classify is True, ""
     if classify is None:
         has_labels, read_as = task_of(labels, len(read.X))

@@ -210,8 +210,9 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
                                 f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
     n_samples, n_features = array.shape
     if n_samples < min_samples:
-        raise InvalidInputError(f"{name}: Found array with {array.shape[0]} sample(s) while a "
-                                f"minimum of {min_samples} is required.")
+        to_train = " to train on: add rows" if n_samples else ""
+        raise InvalidInputError(f"{name}: Found array with {n_samples} sample(s) while a minimum of {min_samples} is "
+                                f"required{to_train}.")
     if n_features < 1:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
                                 "while a minimum of 1 is required.")

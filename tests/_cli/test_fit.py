@@ -45,7 +45,10 @@ def test_labels_are_the_same_in_every_block(tmp_path, rng, header):
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ("a,b,c\n", "no rows below its header"), ("1\n2\n", "beside the labels, got one column: if something"),
+    ("a,b,c\n", "no rows below its header"),
+    ("1,x\n", "t.csv: expected at least 2 rows to train on, got 1: add rows ["),
+    ("a,b\n1,5\n", "expected at least 2 rows to train on, got 1: add rows; if row 1 is data, pass --header no ["),
+    ("1\n2\n", "beside the labels, got one column: if something"),
     ("# of a tool\na,b\n1,x\n2,y\n", "got one column, '# of a tool': if something else"),
     ("2019,2020,label\n1,2,a\n3,4,b\n5,6,a\n", "row 1 may be column names"),
     ("2019,2020,2021\n1,2,3\n3,4,5\n5,6,1\n", "row 1 (line 1) may be column names or data"),

@@ -48,7 +48,7 @@ BAD_ROWS = {
     "records": (np.zeros(40, [("a", float), ("b", float)]), r"got dtype \[.*Make a table of its fields by pandas.Data"),
     "3-D": (X[None], r"Expected 2D array, got 3D array"),
     "no rows": (X[:0], r"^X: Found array with 0 sample\(s\)"),
-    "one row": (X[:1], r"Found array with 1 sample\(s\).*minimum of 2"),
+    "one row": (X[:1], r"Found array with 1 sample\(s\).*minimum of 2 is required to train on: add rows"),
     "no columns": (X[:, :0], r"0 feature\(s\) \(shape=\(40, 0\)\)"),
     "text": (X.astype(str), r"X must be numeric, got dtype <U"),
     "objects": (np.where(X > 99, X, "a").astype(object), r"X must be numeric, got an object array"),
