@@ -146,6 +146,7 @@ class ArrowTable:
             check_column_names(path, schema.names)
             self._names = _columns_of(schema)
             self._kinds = [schema.field(name).type for name in self._names]
+        self.first_file = files[0] if files else path
         self.columns: list[str] | None = self._names
         self.n_columns = len(self._names)
 

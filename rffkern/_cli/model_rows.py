@@ -31,6 +31,7 @@ from .table import (
     column_indices,
     column_label,
     csv_format,
+    file_of_columns,
     read_targets,
     shortened,
     target_format,
@@ -73,8 +74,8 @@ def target_column(table: Table, text: str | None, model: Any, dropped: list[int]
         if not needed:
             return None
         # The only column that is no feature may be anything, such as a number of the row.
-        raise InvalidInputError(f"{table.path}: no column {name!r}, the target of training; --target names another"
-                                f"{_header_advice(table, model, model.n_features_in_ + 1)}")
+        raise InvalidInputError(f"{file_of_columns(table)}: no column {name!r}, the target of training; --target "
+                                f"names another{_header_advice(table, model, model.n_features_in_ + 1)}")
     names = set(as_written(getattr(model, "feature_names_in_", ()), table.columns or ()))
     if names and table.columns is not None:
         rest = [j for j, column in enumerate(table.columns) if column not in names and j not in dropped]
@@ -158,7 +159,7 @@ class ModelRows:
 
 def _feature_columns(table: Table, model: Any, target: int | None, dropped: list[int]) -> list[int]:
     """Indices of the model's columns in the table: by name if both have names, else by position."""
-    names = getattr(model, "feature_names_in_", None)
+    names, path = getattr(model, "feature_names_in_", None), file_of_columns(table)
     if names is not None and table.columns is not None and len(set(names)) == len(names):
         index = {name: j for j, name in enumerate(table.columns) if j not in dropped}
         names = as_written(names, [*index])
@@ -169,17 +170,17 @@ def _feature_columns(table: Table, model: Any, target: int | None, dropped: list
             unused = {name for name, column in zip(names, columns, strict=bool(columns)) if not column.forms}
             if unused.issuperset(missing) and not any(written_otherwise(name, index) for name in missing):
                 each = missing if any("," in name for name in missing) else [",".join(missing)]
-                raise InvalidInputError(f"{table.path}: columns of the model are missing, {shortened(missing)}, which "
+                raise InvalidInputError(f"{path}: columns of the model are missing, {shortened(missing)}, which "
                                         "it does not use: add them without values, or train it with "
                                         + " ".join(f"--drop {shlex.quote(name)}" for name in each))
-            raise InvalidInputError(f"{table.path}: column {missing[0]!r} of the model is missing{alike}"
+            raise InvalidInputError(f"{path}: column {missing[0]!r} of the model is missing{alike}"
                                     f"{f', and {len(missing) - 1} more' if missing[1:] else ''}; got "
                                     f"{shortened(list(map(repr, index)))}"
                                     f"{'' if alike else _header_advice(table, model, len(names))}")
         return [index[name] for name in names]
     features = [j for j in range(table.n_columns) if j != target and j not in dropped]
     if len(features) != model.n_features_in_:
-        raise InvalidInputError(f"{table.path}: expected {model.n_features_in_} columns besides any --target and "
+        raise InvalidInputError(f"{path}: expected {model.n_features_in_} columns besides any --target and "
                                 f"--drop, got {len(features)}; columns are matched by position, because the "
                                 f"{'model' if names is None else 'table'} has no column names")
     return features

@@ -110,6 +110,7 @@ class FileSequence:
                  only: str | None = None) -> None:
         self.path, self._files = (path, files) if only is None else (only, [only])
         self._first = _open_file(next((file for file in files if not is_empty(file)), files[0]), form, names)
+        self.first_file = self._first.path
         self.columns, self.n_columns = self._first.columns, self._first.n_columns
         self.header_guessed = self._first.header_guessed
         self.delimiter: str | None = getattr(self._first, "delimiter", None)

@@ -139,7 +139,12 @@ def column_index(table: Table, text: str) -> int:
     known = f"an index from 0 to {table.n_columns - 1}"
     if table.columns:
         known = f"one of {shortened(list(map(repr, table.columns)))}"
-    raise InvalidInputError(f"{table.path}: no column {text!r}: expected {known}{above}")
+    raise InvalidInputError(f"{file_of_columns(table)}: no column {text!r}: expected {known}{above}")
+
+
+def file_of_columns(table: Table) -> str:
+    """The file whose columns a table has: of many the first."""
+    return str(getattr(table, "first_file", table.path))
 
 
 def column_indices(table: Table, texts: Sequence[str]) -> list[int]:

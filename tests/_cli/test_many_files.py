@@ -107,6 +107,8 @@ def test_an_empty_file_has_no_rows(command, parts):
 
 
 def test_wrong_folders(command, parts):
+    for options, message in (((), "column 'length' of the model is missing"), (("--drop", "z"), "no column 'z'")):
+        assert f"error: parts/a.csv: {message}" in command("predict", "m.npz", "parts", *options)[2]
     write(parts / "parts" / "b.csv", [row[:3] for row in rows_of(1)], NAMES[:3])
     code, _, errors = command("fit", "parts", "-o", "a.npz")
     assert code == 65
@@ -152,6 +154,7 @@ def test_partitions_of_parquet(command, parts):
     assert code == 0
     assert [line.split(",")[:2] for line in out.splitlines()[1:]] == [[str(k), str(2020 + k // 40)] for k in range(120)]
     assert "accuracy on 120 rows" in errors
+    assert "error: f/part-0.arrow: column 'length' of the" in command("predict", "m.npz", "f", "-o", "out.csv")[2]
     lacking = parts / "f" / "part-1.arrow"
     with pyarrow.OSFile(str(lacking), "wb") as file, pyarrow.ipc.new_file(file, table.select(["x", "y"]).schema) as out:
         out.write(table.select(["x", "y"]))
