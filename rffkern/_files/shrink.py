@@ -54,7 +54,7 @@ class Step(NamedTuple):
     n_terms: int
     loss: float  # on the rows
     change: float  # from the loss of the whole model
-    change_error: float | None  # standard error of the change; None for a single row
+    change_error: float | None  # standard error of the change; None where one row alone judges
 
 
 class Shrunk(NamedTuple):
@@ -100,8 +100,8 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     NotFittedError
         If the model is not fitted.
     InvalidInputError
-        For a family whose number of terms is fixed, rows or labels that do not belong together, or fewer bytes than the
-        smallest model takes.
+        For a family whose number of terms is fixed, rows or labels that do not belong together, too few rows for
+        `max_loss`, or fewer bytes than the smallest model takes.
 
     Notes
     -----
@@ -128,6 +128,9 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     check_scalar("max_loss", 0.0 if max_loss is None else max_loss, float, 0.0)
     model._check_fitted()
     rows = _Rows(model._snapshot(), X, y, sample_weight)
+    if bytes is None and rows.before.standard_error is None:
+        raise InvalidInputError("max_loss takes at least 3 rows, for half of them judge and one has no standard error, "
+                                f"got {len(rows.weights.positive())} of positive weight: add rows, or give bytes")
     steps, files = [], []
     for expansion, header, arrays in _models(rows):
         step, file = rows.step(expansion, header, arrays)
@@ -164,18 +167,18 @@ class _Rows:
         self.truth: NDArray[Any] = model._checked_truth(y, len(self.whole))
         if hasattr(model, "classes_"):
             self.truth = known_label_codes(self.truth, model.classes_)
-        self.loss, self._before = self._judged(self.expansion, self.whole)
+        self.loss, self.before = self._judged(self.expansion, self.whole)
 
     def step(self, expansion: Expansion, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Step, Any]:
         """The loss of the whole model or of a smaller one, which its file has, and the file."""
-        metric = self._before
+        metric = self.before
         if expansion is not self.expansion:
             _, metric = self._judged(expansion, self.mapped)
-            losses = {self.loss: metric.value, f"{self.loss}_before": self._before.value}
+            losses = {self.loss: metric.value, f"{self.loss}_before": self.before.value}
             header = header | {"metadata": header["metadata"] | {"shrunk": {
                 "rows": len(self.validation), "terms_before": self.expansion.n_terms,
                 **{name: value for name, value in losses.items() if np.isfinite(value)}}}}
-        less, file = metric.less(self._before), encode(header, arrays)
+        less, file = metric.less(self.before), encode(header, arrays)
         return Step(len(file), expansion.n_terms, metric.value, less.value, less.standard_error), file
 
     def _judged(self, expansion: Expansion, rows: Double) -> tuple[str, Metric]:

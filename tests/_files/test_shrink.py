@@ -113,9 +113,13 @@ def test_classes_weights_and_one_row(table):
     kept = shrink(model, some(columns, slice(260)), labels[:260], np.r_[np.zeros(250), np.ones(10)], max_loss=0.02)
     same = shrink(model, some(columns, slice(250, 260)), labels[250:260], max_loss=0.02)
     assert dumps(kept.model) == dumps(same.model)  # rows without weight are not looked at
-    one = shrink(model, some(columns, slice(1)), labels[:1], max_loss=0.5)
-    assert one.curve[1].change_error is None
-    assert one.size < len(dumps(model))
+    for n_rows in (1, 2):  # whose losses have no standard error
+        few = some(columns, slice(n_rows)), labels[:n_rows]
+        with pytest.raises(InvalidInputError, match=f"max_loss takes at least 3 rows.* got {n_rows} of"):
+            shrink(model, *few, max_loss=0.5)
+        one = shrink(model, *few, bytes=len(dumps(model)))
+        assert one.curve[1].change_error is None
+    assert shrink(model, some(columns, slice(3)), labels[:3], max_loss=0.5).curve[1].change_error > 0
 
 
 @pytest.mark.parametrize(("params", "loss"), [
