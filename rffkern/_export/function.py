@@ -301,10 +301,6 @@ def _answer_of(model: Any) -> Answer:
         formulas = _POSITIVE if len(model.classes_) == 2 else _LOG_ODDS
         formula = next(formulas[cls] for cls in type(link).__mro__ if cls in formulas)
         labels, dtype = model.classes_.tolist(), model.classes_.dtype
-        if len({*map(type, labels)}) > 1 or not isinstance(labels[0], (bool, int, float, str)) or dtype.kind in "Mm":
-            raise InvalidInputError("only models whose labels are truth values, numbers or text, and of one kind, can "
-                                    f"be exported, got {labels[0]!r} of dtype {dtype}; train the model on labels as "
-                                    "text")
         numbers = {"slope": float(getattr(link, "slope", 1.0)), "tail": TAIL}
         return Answer(labels, formula, numbers, dtype=dtype.newbyteorder("=").name if dtype.kind in "biuf" else
                       "object" if dtype.kind == "O" else "str")

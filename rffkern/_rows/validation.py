@@ -290,9 +290,12 @@ def _settled_labels(classes: NDArray[Any]) -> NDArray[Any]:
     if classes.dtype.kind in "UT" or (classes.dtype.kind == "O" and all(isinstance(label, str) for label in labels)):
         labels = [str(label) for label in labels]  # of a subclass of str
         return np.array(labels, dtype=object if max(map(len, labels), default=0) > _WIDEST_LABEL else np.str_)
+    if classes.dtype.kind == "f" and classes.dtype not in _PLAIN:
+        return classes.astype(np.float64)
     if classes.dtype.kind != "O" or not labels:
         return classes
-    kinds = {type(label) for label in labels}
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    kinds = {*map(type, labels)}
     if kinds in ({bool}, {float}):
         return np.array(labels)
     if kinds == {int}:
@@ -318,8 +321,6 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
         raise InvalidInputError(f"{name} must hold one label per row: the estimator requires y to be passed, "
                                 f"but the target {name} is None")
     array = as_column(y, name, n_samples)
-    if array.dtype.kind not in "fbiuUSTMmO":
-        raise InvalidInputError(f"{name} must hold class labels. Unknown label type: dtype {array.dtype}")
     refuse_missing_labels(array, name)
     if array.dtype.kind == "f" and (array != np.round(array)).any():
         raise ContinuousLabelsError(
@@ -327,9 +328,15 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
             f"{array[array != np.round(array)][0]}: numbers are for a regressor")
     try:
         classes = _distinct(array)
-        return _settled_labels(classes), _positions(array, classes)
+        settled, codes = _settled_labels(classes), _positions(array, classes)
     except TypeError as error:
         raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
+    kinds = {*map(type, settled.tolist())}
+    if array.dtype.kind not in "fbiuUTO" or len(kinds) > 1 or not kinds <= {bool, int, float, str}:
+        raise InvalidInputError(f"{name} must hold class labels: text, numbers or truth values, all of one type, as "
+                                f"model files have. Unknown label type: {settled[:2]!r}: "
+                                f"pass numpy.asarray({name}).astype(str)")
+    return settled, codes
 
 
 def refuse_missing_labels(array: NDArray[Any], name: str) -> None:
@@ -338,8 +345,7 @@ def refuse_missing_labels(array: NDArray[Any], name: str) -> None:
         row = int(np.isfinite(array).argmin())
         found = "NaN" if np.isnan(array[row]) else "infinity"
         raise InvalidInputError(f"{name} must be finite, got {found} at row {row}: leave out such rows")
-    if any(map(_is_missing, array)) if array.dtype.kind == "O" else (
-            array.dtype.kind in "Mm" and np.isnat(array).any()):
+    if array.dtype.kind == "O" and any(map(_is_missing, array)):
         raise InvalidInputError(f"{name} must have no empty entries, got a missing value: leave out its rows")
 
 
@@ -367,9 +373,6 @@ def check_targets(y: Any, n_samples: int, name: str = "y") -> Double:
 def check_known_labels(y: Any, classes: NDArray[Any], n_samples: int, name: str) -> Indices:
     """Return the index into `classes` of each label in y; refuse labels that are not there."""
     labels, codes = check_labels(y, n_samples, name)
-    if labels.dtype.kind == classes.dtype.kind == "M":  # their units may differ
-        unit = np.promote_types(labels.dtype, classes.dtype)
-        labels, classes = labels.astype(unit), classes.astype(unit)
     position = {label: index for index, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in position]
     if unknown:

@@ -183,7 +183,8 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="model must be a fitted estimator"):
         save({"a": 1}, tmp_path / "m")
     X = np.arange(20.0)[:, None]
-    fitted = GBRFF2Classifier(3, random_state=0).fit(X, np.where(X[:, 0] > 9, b"x", b"y"))
+    fitted = GBRFF2Classifier(3, random_state=0).fit(X, X[:, 0] > 9)
+    fitted.classes_ = np.array([b"x", b"y"])
     with pytest.raises(InvalidInputError, match="classes_ must be booleans, numbers or strings"):
         save(fitted, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -251,9 +252,6 @@ def test_what_load_would_refuse_is_not_saved(model, tmp_path):
     with pytest.raises(InvalidInputError, match="gamma must be"):
         save(copy.copy(model).set_params(gamma=-1.0), tmp_path / "m")
     X = np.arange(20.0)[:, None]
-    for labels in (np.array([1, 2], np.longdouble), np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")):
-        with pytest.raises(InvalidInputError, match="classes_ must be"):
-            save(GBRFF2Classifier(2).fit(X, labels[(X[:, 0] > 9).astype(int)]), tmp_path / "m")
     with pytest.raises(InvalidInputError, match="UTF-8"):
         save(GBRFF2Classifier(2).fit(X, np.where(X[:, 0] > 9, "\ud800", "a")), tmp_path / "m")
 

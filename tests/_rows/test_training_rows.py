@@ -40,7 +40,7 @@ def test_labels_that_differ_in_blanks_alone_are_named(recwarn):
 
 @pytest.mark.parametrize(("labels", "advice"), [
     (np.arange(60) * 10, "if they are numbers, train a regressor"),
-    (np.datetime64("2024-01-01") + np.arange(60), "if they are dates or numbers in text, make numbers")])
+    ((np.datetime64("2024-01-01") + np.arange(60)).astype(str), "if they are dates or numbers in text, make numbers")])
 def test_labels_that_are_numbers_or_dates_are_warned_of(recwarn, labels, advice):
     rows = np.zeros((60, 1))
     with pytest.warns(DataConversionWarning, match=f"y has 60 classes, such as .* in 60 rows, .*: {advice}"):

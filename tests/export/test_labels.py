@@ -63,11 +63,3 @@ def test_c(labels, tmp_path):
                    check=True)
     done = subprocess.run([tmp_path / "m"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [*map(text, model.classes_)]
-
-
-@pytest.mark.parametrize("labels", [np.array(["2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]"),
-                                    np.array([b"a", b"b", b"c"])], ids=["dates", "bytes"])
-def test_labels_of_other_kinds_are_refused(labels, tmp_path):
-    for to in TARGETS:
-        with pytest.raises(InvalidInputError, match="labels are truth values, numbers or text"):
-            rffkern.export(fitted(labels), tmp_path / "m", to=to)

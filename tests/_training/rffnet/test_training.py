@@ -277,9 +277,6 @@ def test_classes_that_are_stated(few_columns):
         model.partial_fit(X, [0, 1] * 3, classes=[0, 1, 2])
     weight = np.array([1, 1, 1, 1, 1, 0])
     model.partial_fit(X, [0, 1, 0, 1, 0, 7], sample_weight=weight)
-    days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")
-    model = RFFNetClassifier(10).partial_fit(X, np.tile(days.astype("M8[ns]"), 3), classes=days)
-    assert model.predict(X).dtype == "M8[D]"
 
 
 def test_warm_start_holds_other_rows_out_where_asked(few_columns):
