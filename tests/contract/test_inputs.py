@@ -145,3 +145,11 @@ def test_under_errors_of_numpy_that_raise(family, unit):
             rffkern.shrink(model, rows, target_of(family), max_loss=0.1)
         if hasattr(model, "classes_"):
             model.what_if(rows[0], next(label for label in model.classes_ if label != model.predict(rows[:1])[0]))
+
+
+def test_weights_near_0_under_errors_of_numpy_that_raise(family):
+    weight = np.exp(30 * np.random.default_rng(0).standard_normal(len(X)))
+    params = {} if family.__name__.startswith("KernelRidge") else quick(family)  # which chooses length scales
+    with np.errstate(all="raise"):
+        model = family(random_state=0, **params).fit(X, target_of(family), weight)
+    assert same_state(model, family(random_state=0, **params).fit(X, target_of(family), weight))

@@ -156,7 +156,8 @@ class _FourierBoosting(Model):
         """
         from .fit import fit
 
-        self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
+        with np.errstate(under="ignore"):  # of tiny weights
+            self._keep(fit(self, X, y, sample_weight, groups, eval_set, callback, eval_metric))
         return self
 
     @property

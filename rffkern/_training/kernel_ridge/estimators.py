@@ -59,7 +59,7 @@ class _KernelRidge(Model):
         """
         sample_weight = merged_weights(X, y, sample_weight)
         training = self._check_training(X, y, sample_weight)  # type: ignore[attr-defined]
-        with printing(self.verbose):
+        with printing(self.verbose), np.errstate(under="ignore"):  # of tiny weights
             self._keep(fit(self, training, check_rng(self.random_state)))
         return self
 
