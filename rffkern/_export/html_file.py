@@ -108,9 +108,11 @@ for (const name of columns) at("columns").append(Object.assign(document.createEl
 // Rows of fields of a text; fields may be in quotes, and hold line ends there.
 function parseCsv(text) {
     text = text.replace(/^\uFEFF/, "");
+    const named = /^sep=([^"\r\n])[\r\n]+/i.exec(text);  // as Excel writes
+    if (named) text = text.slice(named[0].length);
     const first = text.slice(0, 1 + (text + "\n").search(/[\r\n]/)), bare = first.replace(/"[^"]*"/g, "");
     const count = (mark) => bare.split(mark).length;
-    const mark = [",", ";", "\t", "|"].sort((a, b) => count(b) - count(a))[0], rows = [];
+    const mark = named?.[1] ?? [",", ";", "\t", "|"].sort((a, b) => count(b) - count(a))[0], rows = [];
     let row = [], field = "", quoted = false;
     for (let i = 0; i <= text.length; i++) {
         const c = i < text.length ? text[i] : "\n";
@@ -118,7 +120,7 @@ function parseCsv(text) {
             if (c !== '"') field += c;
             else if (text[i + 1] === '"') field += text[++i];
             else quoted = false;
-        } else if (c === '"' && field === "") quoted = true;
+        } else if (c === '"' && /^ *$/.test(field)) { quoted = true; field = ""; }
         else if (c === mark) { row.push(field); field = ""; }
         else if (c === "\n" || c === "\r") {
             if (c === "\r" && text[i + 1] === "\n") i++;

@@ -85,6 +85,16 @@ def test_blanks_around_names(tmp_path):
         assert saved[1][0] == pytest.approx(model.predict([[0.5, -0.5]])[0], rel=1e-12)
 
 
+def test_the_line_that_names_a_delimiter_and_quotes_behind_blanks(tmp_path):
+    """As Excel and other programs write them, and the shell reads them."""
+    table = {"w": ["x, y", "z"] * 30, "v": np.arange(60.0)}
+    model = rffkern.GBRFFRegressor(3, random_state=0).fit(table, table["v"])
+    expected = pytest.approx(model.predict({"w": ["x, y"], "v": [1.0]})[0], rel=1e-12)
+    for text in ("\ufeffsep=;\r\nw;v\r\nx, y;1\r\n", "SEP=#\nw#v\nx, y#1\n", 'v,w\n "1",  "x, y"\n'):
+        state, saved = answered(model, text, tmp_path)
+        assert (state[:15], saved[1][0]) == ("new.csv: 1 rows", expected)
+
+
 def test_numbers_are_read_as_in_training(tmp_path):
     """With marks and words for missing values, also where all columns are numbers; without a map plain numbers."""
     x = np.random.default_rng(0).uniform(1000, 9000, 100).round(2)
