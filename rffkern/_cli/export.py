@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     except (InvalidInputError, TrainingStateError) as error:
         raise InvalidInputError(f"{arguments.model}: {error}") from error
     rows_and_results = None if arguments.data is None else read_rows(
-        arguments, model, arguments.to, arguments.explain)
+        arguments, model, arguments.to, arguments.explain, arguments.interval)
     with atomic_write(output_path(arguments.output)) as file:
         file.write(content)
     if arguments.to == "sql" and (fitted := fitted_map_of(model)) is not None:
@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _verify(arguments: argparse.Namespace, options: dict[str, str], rows: Rows, expected: Results) -> None:
     """Write the receipt, and judge what it has."""
-    found = receipt(arguments.output, arguments.to, options, arguments.model, arguments.data, rows, expected)
+    found = receipt(arguments.output, arguments.to, options, arguments.interval, arguments.model, arguments.data,
+                    rows, expected)
     with atomic_write(f"{arguments.output}.receipt.json") as file:
         file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
     judge(found["engines"], found["tolerance"])

@@ -32,7 +32,8 @@ def run(arguments: argparse.Namespace) -> None:
     if wrong:
         raise Finding(4, "\n".join(wrong))
     if arguments.model is not None:  # a file is run only if it is that of the receipt
-        rows, expected = read_rows(arguments, load_predictor(arguments), artefact["target"], artefact["explain"])
+        rows, expected = read_rows(arguments, load_predictor(arguments), artefact["target"], artefact["explain"],
+                                   artefact["interval"])
         judge(run_engines(arguments.artefact, artefact["target"], artefact["options"], rows, expected),
               receipt["tolerance"])
     say(f"{arguments.artefact}: as {arguments.receipt} says")
@@ -50,8 +51,9 @@ def judge(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> None:
                       f"install {' or '.join(engines)}")
 
 
-def read_rows(arguments: argparse.Namespace, model: Any, to: str, explain: bool) -> tuple[Rows, Results]:
-    """The rows of the table that is given as data, and what the model gives for them, with contributions if asked.
+def read_rows(arguments: argparse.Namespace, model: Any, to: str, explain: bool,
+              interval: float | None) -> tuple[Rows, Results]:
+    """The rows of the table that is given as data, and what the model gives for them, with what else is asked for.
 
     Programs get the cells of a file of text as they stand there, as far as they read text.
     """
@@ -70,4 +72,5 @@ def read_rows(arguments: argparse.Namespace, model: Any, to: str, explain: bool)
         why = "inputs of a graph are numbers and levels, and dates seconds since 1970" if to == "onnx" else \
             "--decimal , is for the table alone"
         say(f"{path}: the cells are converted for the exported file: {why}")
-    return joined([(rows_of(model, X)._replace(texts=texts), results_of(model, X, explain)) for X, texts in blocks])
+    return joined([(rows_of(model, X)._replace(texts=texts), results_of(model, X, explain, interval))
+                   for X, texts in blocks])

@@ -23,7 +23,7 @@ FORMAT = 1
 # The largest difference of a score, over the largest of 1 and the scores of the output, by the precision of the file.
 TOLERANCES = {"double": 1e-9, "single": 1e-3}
 
-_OF_CONTRIBUTIONS = "largest_difference_of_contributions"
+_OF_PARTS = {f"a{n} {part}": f"largest_difference_of_{part}s" for n, part in (("", "contribution"), ("n", "interval"))}
 
 _KEYS = {"rffkern receipt", "artefact", "model", "rows", "tolerance", "engines", "versions"}
 
@@ -34,13 +34,13 @@ def digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def receipt(artefact: str, to: str, options: Mapping[str, str], model: str, data: str, rows: Rows,
-            expected: Results) -> dict[str, Any]:
+def receipt(artefact: str, to: str, options: Mapping[str, str], interval: float | None, model: str, data: str,
+            rows: Rows, expected: Results) -> dict[str, Any]:
     """The receipt of an exported file, from the files of its model and of rows, and what the model gives for these."""
     return {
         "rffkern receipt": FORMAT,
         "artefact": {"sha256": digest(artefact), "bytes": os.path.getsize(artefact), "target": to,
-                     "options": {**options}, "explain": expected.contributions is not None},
+                     "options": {**options}, "explain": expected.contributions is not None, "interval": interval},
         "model": {"sha256": digest(model)},
         "rows": {"sha256": digest(data), "n_rows": rows.n_rows},
         "tolerance": TOLERANCES[options.get("precision", "double")],
@@ -57,7 +57,8 @@ def checked(found: Any, name: str) -> dict[str, Any]:
         texts = [artefact["sha256"], artefact["target"], found["model"]["sha256"], found["rows"]["sha256"],
                  *artefact["options"].values()]
         if (not all(isinstance(text, str) for text in texts) or not isinstance(found["engines"], dict)
-                or not isinstance(artefact["explain"], bool)):
+                or not isinstance(artefact["explain"], bool)
+                or not isinstance(artefact["interval"] or 0, (int, float))):
             raise ValueError("a field is malformed")
         if {*artefact["options"]} != {*TARGETS[artefact["target"]].options}:
             raise ValueError("its options are none of those of the target")
@@ -91,7 +92,8 @@ def _run(engine: Engine, artefact: str, options: Mapping[str, str], rows: Rows, 
         except Exception as error:  # whatever the engine raises
             return found | {"failed": f"{type(error).__name__}: {error}"[:500]}
     found |= {"largest_difference": errors.scores, "largest_difference_ulp": errors.ulp, "same_labels": errors.labels}
-    return found | ({} if errors.contributions is None else {_OF_CONTRIBUTIONS: errors.contributions})
+    of_parts = zip(_OF_PARTS.values(), (errors.contributions, errors.ends), strict=True)
+    return found | {field: error for field, error in of_parts if error is not None}
 
 
 def mismatches(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> list[str]:
@@ -101,9 +103,9 @@ def mismatches(engines: Mapping[str, Mapping[str, Any]], tolerance: float) -> li
         if "failed" in result:
             found.append(f"{name} failed: {result['failed']}")
         elif "not run" not in result:
-            for what, field in (("score", "largest_difference"), ("contribution", _OF_CONTRIBUTIONS)):
+            for what, field in (("a score", "largest_difference"), *_OF_PARTS.items()):
                 if not result.get(field, 0.0) <= tolerance:  # nan too
-                    found.append(f"{name} gives a {what} that differs by {result[field]:.2g}, above {tolerance:g}")
+                    found.append(f"{name} gives {what} that differs by {result[field]:.2g}, above {tolerance:g}")
             if result["same_labels"] < 1:
                 found.append(f"{name} gives other labels for {100 * (1 - result['same_labels']):.2g} % of the rows")
     return found
@@ -115,7 +117,7 @@ def described(engines: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         if "largest_difference" not in result:
             yield f"{name}: " + (f"not run, {result['not run']}" if "not run" in result else "failed")
             continue
-        contributions = f", of a contribution {result[_OF_CONTRIBUTIONS]:.2g}" if _OF_CONTRIBUTIONS in result else ""
+        parts = "".join(f", of {what} {result[field]:.2g}" for what, field in _OF_PARTS.items() if field in result)
         yield (f"{name}: largest difference of a score {result['largest_difference']:.2g} "
-               f"({result['largest_difference_ulp']:g} ULP){contributions}, {100 * result['same_labels']:g} % of "
+               f"({result['largest_difference_ulp']:g} ULP){parts}, {100 * result['same_labels']:g} % of "
                "labels equal")

@@ -25,7 +25,7 @@ def exported(command, folder):
 def test_what_a_receipt_has(exported):
     receipt = json.loads((exported / "m.py.receipt.json").read_text())
     assert receipt["artefact"] == {"sha256": sha256(exported / "m.py"), "bytes": (exported / "m.py").stat().st_size,
-                                   "target": "numpy", "options": {}, "explain": False}
+                                   "target": "numpy", "options": {}, "explain": False, "interval": None}
     assert receipt["model"] == {"sha256": sha256(exported / "m.npz")}
     assert receipt["rows"] == {"sha256": sha256(exported / "test.csv"), "n_rows": 100}
     assert receipt["engines"]["numpy"]["largest_difference"] < 1e-14
@@ -53,6 +53,21 @@ def test_contributions_are_compared(command, folder):
     (folder / "m.mjs.receipt.json").write_text(json.dumps(receipt))
     code, _, said = command("verify", "m.mjs", "m.mjs.receipt.json", "m.npz", "test.csv", "--drop", "answer")
     assert (code, "node gives a contribution that differs by" in said) == (4, True)
+
+
+def test_intervals_are_compared(command, written):
+    assert command("fit", "w.csv", "-o", "i.npz", "--holdout", "0.3", "--model", "kernel_ridge_regressor")[0] == 0
+    code, _, said = command("export", "i.npz", "--to", "numpy", "-o", "i.py", "--interval", ".8", "--verify", "w.csv")
+    assert (code, ", of an interval " in said) == (0, True)
+    receipt = json.loads((written / "i.py.receipt.json").read_text())
+    assert receipt["engines"]["numpy"]["largest_difference_of_intervals"] < 1e-12
+    with (written / "i.py").open("a") as file:
+        file.write("\n\n_ends = predict_interval\n\n\ndef predict_interval(X):\n    return 1.01 * _ends(X)\n")
+    for changed, code, message in (({}, 4, "gives an interval that differs"), ({"interval": "x"}, 65, "malformed")):
+        receipt["artefact"] |= {"sha256": sha256(written / "i.py"), **changed}
+        (written / "i.py.receipt.json").write_text(json.dumps(receipt))
+        found, _, said = command("verify", "i.py", "i.py.receipt.json", "i.npz", "w.csv")
+        assert (found, message in said) == (code, True), said
 
 
 @pytest.mark.parametrize("target", [target for target in TARGETS if target != "numpy"])
