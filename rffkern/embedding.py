@@ -63,7 +63,7 @@ def c_model(model: Any) -> Any:
 def _arrays(expansion: Expansion) -> dict[str, Any]:
     """The arrays of an expansion that C knows."""
     for part in expansion.parts:
-        if not part.in_c:
+        if part._add_to:
             raise InvalidInputError(f"model must have terms that C knows, got those of kind {part.kind!r}")
     return expansion.arrays()
 

@@ -223,8 +223,7 @@ class Expansion(Immutable):
     def _scorer(self) -> Scorer:
         """What scores rows that are checked."""
         if not self._scorers:
-            others = [part for part in self.parts if not part.in_c]
-            self._scorers.append(Scorer(self.arrays(), others))
+            self._scorers.append(Scorer(self.arrays(), [part for part in self.parts if part._add_to]))
         return self._scorers[0]
 
     def _bound(self) -> Double:

@@ -63,7 +63,8 @@ class Part(Immutable):
 
     kind: ClassVar[str]
     noun: ClassVar[str] = ""  # of its terms where they are counted, if that is not the kind
-    in_c: ClassVar[bool] = False  # whether the scorer in C adds it; otherwise `_add_to` does
+    # Where the scorer in C does not have it: it is called with (scores, rows that are clipped, center), and adds it.
+    _add_to: ClassVar[Any] = None
     reads_center: ClassVar[bool] = True  # whether it reads x - center; otherwise x
     array_names: ClassVar[tuple[str, ...]]  # in files, in the order of the constructor
     _dimensions: ClassVar[tuple[int, ...]]
@@ -114,10 +115,6 @@ class Part(Immutable):
     def _splits(self) -> tuple[Double, Double]:
         """Columns, and the thresholds along them beyond which scores jump, of one shape; none of smooth terms."""
         return np.empty(0), np.empty(0)
-
-    def _add_to(self, scores: Double, rows: Real, center: Double) -> None:
-        """Add what the part adds to the scores (n_rows, n_outputs) of rows that are clipped."""
-        raise NotImplementedError
 
     # What follows is refused by name where a part has no such method.
 
@@ -174,7 +171,6 @@ class FourierTerms(Part):
     """
 
     kind, noun = "fourier", "fourier terms"
-    in_c = True
     array_names = ("omegas", "phases", "amplitudes")
     _dimensions = (2, 1, 2)
     _linear_in = "amplitudes"
@@ -238,7 +234,6 @@ class LinearTerms(Part):
     """
 
     kind = "linear"
-    in_c = True
     array_names = ("coefficients",)
     _dimensions = (2,)
     n_terms = 0
@@ -309,7 +304,6 @@ class TreeTerms(Part):
     """
 
     kind = "trees"
-    in_c = True
     reads_center = False
     array_names = ("tree_columns", "tree_thresholds", "tree_values")
     _dimensions = (2, 2, 2)
@@ -449,7 +443,6 @@ class KernelTerms(Part):
     """
 
     kind = "kernels"
-    in_c = True
     reads_center = False
     array_names = ("centers", "weights", "inverse_length_scales", "exponent", "region_columns", "region_thresholds",
                    "region_starts")
