@@ -125,12 +125,12 @@ HEAD = """# The papers, measured again
 
 `python tools/reproduce.py page -o docs/papers --plot > docs/papers.md` writes this page from its logs, which
 `python tools/reproduce.py all --data DIR -o docs/papers` adds to, cell by cell: a method on a split of a data set, with
-parameters as the paper chooses them, but where a note says otherwise. `python tools/data.py list` says where the data sets come from. In tables
-"a / b ± c" is the paper's figure, ours, and the standard deviation over splits, as papers have it; means over sets, and
-curves, have standard errors over seeds. What papers print are means of 20 or 30 other splits, and differ by chance as
-well. Times are CPU times of one thread of a busy machine{hours}. Figures of 20 splits, at older commits,
-are among the [benchmarks](benchmarks.md#the-papers). The gallery has ECML's Figure 1, [landmarks on their
-landscapes](../examples/gallery/plot_04_landmark_landscape.py), and the [boundaries of its Figure
+parameters as the paper chooses them, but where a note says otherwise. `python tools/data.py list` says where the data
+sets come from. In tables "a / b ± c" is the paper's figure, ours, and the standard deviation over splits, as papers
+have it; means over sets, and curves, have standard errors over seeds. What papers print are means of 20 or 30 other
+splits, and differ by chance as well. Times are CPU times of one thread of a busy machine{hours}. Figures of 20 splits,
+at older commits, are among the [benchmarks](benchmarks.md#the-papers). The gallery has ECML's Figure 1, [landmarks on
+their landscapes](../examples/gallery/plot_04_landmark_landscape.py), and the [boundaries of its Figure
 5](../examples/gallery/plot_24_waves_and_trees.py).
 
 Most cells are of processors with AVX2, some of AVX-512, between which descents [amplify rounding](reproducibility.md).

@@ -35,7 +35,11 @@ warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated
 
 
 def run(model, X, X_test, y, y_test, seed):
-    """Score, log loss and CPU seconds of a model: a name of RIVALS, with parameters as JSON after a colon or not."""
+    """Score, log loss and CPU seconds of a model: a name of RIVALS, with parameters as JSON after a colon or not.
+
+    Of values also how far predictions leave the range of the training targets, as a share of it, and the score of
+    predictions that are held to a tenth of it outside.
+    """
     name, _, params = model.partition(":")
     is_class = y.dtype.kind != "f"
     started = time.process_time()
@@ -43,7 +47,12 @@ def run(model, X, X_test, y, y_test, seed):
     fitted = time.process_time()
     predicted = predict()
     seconds = {"fit": round(fitted - started, 3), "predict": round(time.process_time() - fitted, 4)}
-    return seconds | quality(predicted, y_test, is_class), predict
+    found = seconds | quality(predicted, y_test, is_class)
+    if not is_class:
+        low, high, tenth = y.min(), y.max(), (y.max() - y.min()) / 10
+        found["outside"] = 0.1 * float(max(0, low - predicted.min(), predicted.max() - high) / tenth)
+        found["held"] = quality(predicted.clip(low - tenth, high + tenth), y_test, is_class)["score"]
+    return found, predict
 
 
 def pickled_bytes(predict):

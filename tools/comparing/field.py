@@ -131,23 +131,26 @@ def more_splits(found, splits, sets, reference, names, table, wrapped):
     means, place = errors.mean(axis=1).round(9), models.index(reference)
     ranks = average_ranks(-means.T)
     by_split = np.array([average_ranks(-of_split.T.round(9)) for of_split in errors.transpose(1, 0, 2)])
-    more = scores[place] - scores
-    error = more.std(axis=1, ddof=1) / np.sqrt(len(seeds))  # over splits
+    more, less = scores[place] - scores, errors - errors[place]
+    clear = [2 * each.std(axis=1, ddof=1) / np.sqrt(len(seeds)) for each in (more, less)]  # two errors over splits
     rows = []
     for k in np.argsort(ranks):
-        of_sets = more[k].mean(axis=0)
-        behind = [f"{name} {-of_sets[i]:.2f}" for i, name in enumerate(sets) if of_sets[i] < -2 * error[k, i]]
+        of_sets, of_errors = more[k].mean(axis=0), less[k].mean(axis=0)
+        behind = [[f"{name} {-of_sets[i]:.2f}" for i, name in enumerate(sets) if of_sets[i] < -clear[0][k, i]],
+                  [f"{name} {100 * of_errors[i] / means[place, i]:.0f} %" for i, name in enumerate(sets)
+                   if of_errors[i] < -clear[1][k, i]]]
         rows.append([names[models[k]], f"{ranks[k]:.2f}", ", ".join(f"{rank:.2f}" for rank in by_split[:, k]),
-                     *(["", "", ""] if k == place else [
+                     *([""] * 4 if k == place else [
                          f"{100 * wins_of(means)[place, k]:.0f} %",
                          f"{of_sets.mean():+.2f} +- {of_sets.std(ddof=1) / np.sqrt(len(sets)):.2f}",
-                         ", ".join(behind)])])
+                         *map(", ".join, behind)])])
     yield f"## {len(models)} models on {len(seeds)} splits\n"
     yield wrapped(
         f"Seeds {seeds[0]} to {seeds[-1]}, default parameters or tuned as above: mean rank by the mean errors, and by "
         "those of each split; share of sets that Fourier boosting wins; what it has more in accuracy or R2; sets where "
-        "it has less by two standard errors over the splits or more, and by how much.")
-    yield table(["", "rank", "of each split", "won", "accuracy or R2", "behind"], *rows)
+        "it has less by two standard errors over the splits or more, and by how much; sets where the error of the other "
+        "is as clearly lower, and by how much.")
+    yield table(["", "rank", "of each split", "won", "accuracy or R2", "behind", "error lower"], *rows)
 
 
 def other_models(found, complete, reference, names, table, wrapped):

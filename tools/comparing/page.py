@@ -51,9 +51,9 @@ less is better), paired over splits, with standard errors; CPU seconds on one th
 FIELD = """\
 `python tools/compare.py --log docs/{name}.jsonl --page docs/{name}.md` writes this page from its log, and `python
 tools/compare.py --data DIR --log docs/{name}.jsonl --rows {rows} --seeds SEED --models ...` measured it (`pip install
---group bench` has the other libraries), Fourier boosting at commit {commit}, with SEED {seeds}: {sets}, at most {rows:,}
-training rows, default parameters or, where it says so, tuned by cross-validation. Other splits of most sets took part
-in choices of the package. CPU seconds on one thread of a busy machine.
+--group bench` has the other libraries), Fourier boosting at commit {commit}, with SEED {seeds}: {sets}, at most
+{rows:,} training rows, default parameters or, where it says so, tuned by cross-validation. Other splits of most sets
+took part in choices of the package. CPU seconds on one thread of a busy machine.
 """
 
 
