@@ -148,8 +148,8 @@ def more_splits(found, splits, sets, reference, names, table, wrapped):
     yield wrapped(
         f"Seeds {seeds[0]} to {seeds[-1]}, default parameters or tuned as above: mean rank by the mean errors, and by "
         "those of each split; share of sets that Fourier boosting wins; what it has more in accuracy or R2; sets where "
-        "it has less by two standard errors over the splits or more, and by how much; sets where the error of the other "
-        "is as clearly lower, and by how much.")
+        "it has less by two standard errors over the splits or more, and by how much; sets where the error of the "
+        "other is as clearly lower, and by how much.")
     yield table(["", "rank", "of each split", "won", "accuracy or R2", "behind", "error lower"], *rows)
 
 
