@@ -18,12 +18,12 @@ from ..errors import InvalidInputError
 from . import TARGETS
 from .engines import ENGINES, Engine, Results, Rows, errors_of
 
-FORMAT = 1
+FORMAT = 2
 
 # The largest difference of a score, over the largest of 1 and the scores of the output, by the precision of the file.
 TOLERANCES = {"double": 1e-9, "single": 1e-3}
 
-_OF_PARTS = {f"a{n} {part}": f"largest_difference_of_{part}s" for n, part in (("", "contribution"), ("n", "interval"))}
+_OF_PARTS = {"a contribution": "largest_difference_of_contributions", "an interval": "largest_difference_of_intervals"}
 
 _KEYS = {"rffkern receipt", "artefact", "model", "rows", "tolerance", "engines", "versions"}
 
@@ -58,7 +58,7 @@ def checked(found: Any, name: str) -> dict[str, Any]:
                  *artefact["options"].values()]
         if (not all(isinstance(text, str) for text in texts) or not isinstance(found["engines"], dict)
                 or not isinstance(artefact["explain"], bool)
-                or not isinstance(artefact["interval"] or 0, (int, float))):
+                or not (artefact["interval"] is None or isinstance(artefact["interval"], float))):
             raise ValueError("a field is malformed")
         if {*artefact["options"]} != {*TARGETS[artefact["target"]].options}:
             raise ValueError("its options are none of those of the target")

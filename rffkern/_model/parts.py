@@ -63,7 +63,7 @@ class Part(Immutable):
 
     kind: ClassVar[str]
     noun: ClassVar[str] = ""  # of its terms where they are counted, if that is not the kind
-    # Where the scorer in C does not have it: it is called with (scores, rows that are clipped, center), and adds it.
+    # (scores, rows that are clipped, center) -> None: adds what the part adds; None where the scorer in C does so.
     _add_to: ClassVar[Any] = None
     reads_center: ClassVar[bool] = True  # whether it reads x - center; otherwise x
     array_names: ClassVar[tuple[str, ...]]  # in files, in the order of the constructor

@@ -291,7 +291,8 @@ def _settled_labels(classes: NDArray[Any]) -> NDArray[Any]:
         labels = [str(label) for label in labels]  # of a subclass of str
         return np.array(labels, dtype=object if max(map(len, labels), default=0) > _WIDEST_LABEL else np.str_)
     if classes.dtype.kind == "f" and classes.dtype not in _PLAIN:
-        return classes.astype(np.float64)
+        doubles = classes.astype(np.float64)
+        return doubles if (doubles == classes).all() else classes
     if classes.dtype.kind != "O" or not labels:
         return classes
     labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
@@ -328,15 +329,21 @@ def check_labels(y: Any, n_samples: int, name: str = "y") -> tuple[NDArray[Any],
             f"{array[array != np.round(array)][0]}: numbers are for a regressor")
     try:
         classes = _distinct(array)
-        settled, codes = _settled_labels(classes), _positions(array, classes)
-    except TypeError as error:
-        raise InvalidInputError(f"{name} must hold labels that can be sorted: {error}") from error
+    except TypeError:  # they cannot be sorted
+        raise _unknown_label_type(array, name) from None
+    settled = _settled_labels(classes)
     kinds = {*map(type, settled.tolist())}
     if array.dtype.kind not in "fbiuUTO" or len(kinds) > 1 or not kinds <= {bool, int, float, str}:
-        raise InvalidInputError(f"{name} must hold class labels: text, numbers or truth values, all of one type, as "
-                                f"model files have. Unknown label type: {settled[:2]!r}: "
-                                f"pass numpy.asarray({name}).astype(str)")
-    return settled, codes
+        raise _unknown_label_type(settled, name)
+    return settled, _positions(array, classes)
+
+
+def _unknown_label_type(labels: NDArray[Any], name: str) -> InvalidInputError:
+    """Of labels that no model file has, such as bytes, dates and what is of several types."""
+    kinds = {str(labels.dtype)} if labels.dtype.kind in "mM" else {type(label).__name__ for label in labels.tolist()}
+    return InvalidInputError(f"{name} must hold class labels: text, numbers or truth values, all of one type. Unknown "
+                             f"label type: {' and '.join(sorted(kinds))}, such as {str(labels[0])!r}: convert them to "
+                             "text or numbers")
 
 
 def refuse_missing_labels(array: NDArray[Any], name: str) -> None:

@@ -49,8 +49,9 @@ def run(model, X, X_test, y, y_test, seed):
     seconds = {"fit": round(fitted - started, 3), "predict": round(time.process_time() - fitted, 4)}
     found = seconds | quality(predicted, y_test, is_class)
     if not is_class:
-        low, high, tenth = y.min(), y.max(), (y.max() - y.min()) / 10
-        found["outside"] = 0.1 * float(max(0, low - predicted.min(), predicted.max() - high) / tenth)
+        low, high = y.min(), y.max()
+        tenth = (high - low) / 10
+        found["outside"] = float(max(0, low - predicted.min(), predicted.max() - high) / (high - low or 1))
         found["held"] = quality(predicted.clip(low - tenth, high + tenth), y_test, is_class)["score"]
     return found, predict
 

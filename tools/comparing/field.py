@@ -217,7 +217,7 @@ def draw_ranks(models, ranks, distance):
 
 def draw_wins(models, wins):
     """Per cent of the sets on which the model of a row has the lower error than that of a column; ties are half."""
-    left, width, step, top = 250, 40, 24, 44
+    left, width, step, top = 250, 640 // len(models), 24, 44
     parts = []
     for k, name in enumerate(models):
         y = top + step * k

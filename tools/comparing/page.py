@@ -69,7 +69,7 @@ def write_page(path, records):
         seeds = sorted({record["seed"] for record in records if "set" in record})
         head = FIELD.format(name=pathlib.Path(path).stem, sets=first.get("sets", "sets of `python tools/data.py list`"),
                             rows=max(record["rows"] for record in records if "set" in record), commit=commit,
-                            seeds=" and ".join(map(str, seeds)))
+                            seeds=f"{seeds[0]} to {seeds[-1]}")
         notes = [wrapped(record["note"]) for record in records if "note" in record]
         found = field(records, REFERENCE, NAMES, table, wrapped, pathlib.Path(path).with_suffix(".svg"))
         with open(path, "w", encoding="utf-8", newline="\n") as file:
