@@ -201,8 +201,8 @@ def check(folder):
 
 NOT_TO_BE_HAD = """\
 Not found in public repositories: OUTAOUAIS, the training file of SARCOS (44,484 rows) and all 581,012 rows of COVTYPE
-(Sun and Yao, 2010), 700,000 rows of HIGGS and the Amazon reviews (RFFNet). The split of KIN40K
-into 36,000 and 4,000 rows (Sun and Yao) is lost: rows of the copy are shuffled."""
+(Sun and Yao, 2010), 700,000 rows of HIGGS and the Amazon reviews (RFFNet). The split of KIN40K into 36,000 and 4,000
+rows (Sun and Yao) is lost: rows of the copy are shuffled."""
 
 
 def main():
