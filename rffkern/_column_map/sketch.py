@@ -182,23 +182,19 @@ class Moments(NamedTuple):
         return Moments(total, self.mean + theirs * apart, unit * math.sqrt(spread))
 
 
-Words = NDArray[np.uint64]
+Priorities = NDArray[np.uint64]
 
 # Limits on the number of rows in the sample, and on the numbers in them.
 _MOST_ROWS = 2048
 _MOST_NUMBERS = 1 << 21
 
 
-def mixed(z: Words) -> Words:
-    """The steps of SplitMix64, which mix the bits of words."""
+def priorities_of(rows: Indices) -> Priorities:
+    """Numbers of 64 bits as if drawn at random, distinct for distinct rows (SplitMix64)."""
+    z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
-
-
-def priorities_of(rows: Indices) -> Words:
-    """Numbers of 64 bits as if drawn at random, distinct for distinct rows."""
-    return mixed((rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
 
 
 class Reservoir:
@@ -206,7 +202,7 @@ class Reservoir:
 
     def __init__(self, n_columns: int) -> None:
         self._most = max(64, min(_MOST_ROWS, _MOST_NUMBERS // n_columns))
-        self._priorities: Words = np.empty(0, np.uint64)
+        self._priorities: Priorities = np.empty(0, np.uint64)
         self.values, self.weights = np.empty((n_columns, 0)), np.empty(0)
 
     def add(self, rows: Indices, values: Double, places: Indices, weights: Double) -> None:
@@ -217,7 +213,7 @@ class Reservoir:
         """Add the rows of another sample; `values` are theirs, as those here are stored."""
         self._add(other._priorities, values, np.arange(len(other.weights)), other.weights)
 
-    def _add(self, priorities: Words, values: Double, places: Indices, weights: Double) -> None:
+    def _add(self, priorities: Priorities, values: Double, places: Indices, weights: Double) -> None:
         if len(self._priorities) == self._most:
             below = np.flatnonzero(priorities < self._priorities.max())
             priorities, places, weights = priorities[below], places[below], weights[below]

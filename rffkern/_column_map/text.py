@@ -18,9 +18,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._native.array_types import Double, Indices
-from .sketch import Words, mixed
+from .._native.array_types import Double, Indices, NDArray
 from .transforms import Form, require
+
+Words = NDArray[np.uint64]
 
 _WORD = re.compile(r"[^\W_]+")
 _LENGTHS = (3, 4)  # of sequences of letters
@@ -39,6 +40,14 @@ _LN2, _LAST_POWER = math.log(2), 23  # of the power series of a logarithm
 
 _BASE = 0x9E3779B97F4A7C15 | 1
 _INVERSE = pow(_BASE, -1, 1 << 64)
+
+
+def _mixed(hashes: Words, kind: int) -> Words:
+    """Hashes of 64 bits of n-grams of some kind (the steps of SplitMix64)."""
+    z = hashes + np.uint64(kind * 0xD1B54A32D192ED03 % (1 << 64))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 def _logarithms(counts: Double) -> Double:
@@ -93,8 +102,7 @@ def _grams_of_block(texts: Sequence[str], n_bits: int) -> tuple[Indices, Indices
 
     def hashes(first: Indices, last: Indices, kind: int) -> Words:
         """Hashes of the letters from first to before last: the sum of letter times base^place, at place 0."""
-        of_kind = np.uint64(kind * 0xD1B54A32D192ED03 % (1 << 64))
-        return mixed((sums[last] - sums[first]) * powers[1, first] + of_kind)
+        return _mixed((sums[last] - sums[first]) * powers[1, first], kind)
 
     blanks = np.flatnonzero(letters == ord(" "))
     found = []
