@@ -158,9 +158,9 @@ TAIL = """## What is not here
 
 
 def hours_of(logs):
-    """CPU hours of the cells of logs, each once, but quick ones; None where some kinds of cells have no time.
+    """CPU hours of the cells of logs, each once, but quick ones, in words; none of logs without times.
 
-    A cell without a time takes the mean of its other seeds.
+    A cell without a time takes the mean of its other seeds; those of which no seed has one are counted apart.
     """
     seconds = {}
     for name, records in logs.items():
@@ -169,7 +169,9 @@ def hours_of(logs):
             if not record["cell"].get("quick"):
                 seconds.setdefault(kind, {})[record["cell"]["seed"]] = record.get("cpu")
     known = [([each for each in seeds.values() if each is not None], len(seeds)) for seeds in seconds.values()]
-    return sum(np.mean(each) * n for each, n in known) / 3600 if all(each for each, _ in known) else None
+    hours = sum(np.mean(each) * n for each, n in known if each) / 3600
+    apart = sum(n for each, n in known if not each)
+    return (f"{hours:.2g} CPU hours" + f" and {apart} cells without a time" * (apart > 0)) if hours else ""
 
 
 def figures_of(records, quick=False):
@@ -192,7 +194,7 @@ def page(logs, folder):
                 seeds = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
                 note = "; a quick run, whose figures mean nothing" if is_quick else ""
                 if not is_quick and (hours := hours_of({name: records})):
-                    note = f", {hours:.2g} CPU hours"
+                    note = f", {hours}"
                 print(f"## {experiment.title}\n\n`python tools/reproduce.py {name}`, seeds {seeds}{note}.\n\n"
                       f"{experiment.report(chosen)}")
                 if not is_quick and (folder / f"{name}.svg").exists():
@@ -253,7 +255,7 @@ def main():
         draw(logs, options.output)
     if options.what == "page":
         hours = hours_of(logs)
-        print(HEAD.format(hours=f"; all cells together take {hours:.0f} hours" if hours else ""))
+        print(HEAD.format(hours=f"; all cells together take {hours}" if hours else ""))
     page(logs, options.output)
     if options.what == "page":
         print(TAIL)
