@@ -6,7 +6,7 @@ import numpy as np
 from common.data import load, permuted_split, standardised
 from common.measure import cpu
 from papers import figures
-from papers.experiment import Experiment, cells, names_of, spread, table, values_of
+from papers.experiment import Experiment, cells, error_of, names_of, spread, table, values_of
 
 ALONE = {"basis_size": 1, "max_samples": None, "n_estimators": 1000}  # basis vectors one by one, from all rows
 ENSEMBLE = {"basis_size": 50, "max_samples": 500, "n_estimators": 500}
@@ -96,15 +96,15 @@ def cells_by_size(methods):
 
 
 def report_by_size(records):
-    """NMSE in %, and CPU seconds, by the number of basis vectors."""
+    """NMSE in % with standard errors, and CPU seconds, by the number of basis vectors."""
     rows = []
     for method in names_of(records, "method"):
         found, size = [record for record in records if record["method"] == method], METHODS[method]["basis_size"]
-        cell = {size * stage: (np.mean([record["curve"][record["stages"].index(stage)] for record in found]),
-                               np.mean([record["times"][record["stages"].index(stage)] for record in found]))
+        cell = {size * stage: np.array([[record[name][record["stages"].index(stage)] for record in found]
+                                        for name in ("curve", "times")])
                 for stage in STAGES if all(stage in record["stages"] for record in found)}
-        rows.append([method, *(f"{cell[n][0]:.2f}, {cell[n][1]:.1f} s" if n in cell else "-" for n in BASES),
-                     len(found)])
+        rows.append([method, *(f"{cell[n][0].mean():.2f} ± {error_of(cell[n][0]):.2f}, {cell[n][1].mean():.1f} s"
+                               if n in cell else "-" for n in BASES), len(found)])
     return table(["basis vectors", *BASES, "splits"], rows)
 
 
