@@ -125,7 +125,7 @@ HEAD = """# The papers, measured again
 
 `python tools/reproduce.py page -o docs/papers --plot > docs/papers.md` writes this page from its logs, which
 `python tools/reproduce.py all --data DIR -o docs/papers` adds to, cell by cell: a method on a split of a data set, with
-parameters as the paper chooses them, but where a note says otherwise. `python tools/data.py list` says where the data
+parameters as the paper chooses them, unless a note says otherwise. `python tools/data.py list` says where the data
 sets come from. In tables "a / b ± c" is the paper's figure, ours, and the standard deviation over splits, as papers
 have it; means over sets, and curves, have standard errors over seeds. What papers print are means of 20 or 30 other
 splits, and differ by chance as well. Times are CPU times of one thread of a busy machine{hours}. Figures of 20 splits,
@@ -158,9 +158,10 @@ TAIL = """## What is not here
 
 
 def hours_of(logs):
-    """CPU hours of the cells of logs, each once, but quick ones, in words; none of logs without times.
+    """CPU hours of all cells but quick ones, in words; no words where no cell has a time.
 
-    A cell without a time takes the mean of its other seeds; those of which no seed has one are counted apart.
+    A cell of several experiments counts once.  One without a time takes the mean of its other seeds; those of which no
+    seed has one are counted apart.
     """
     seconds = {}
     for name, records in logs.items():
