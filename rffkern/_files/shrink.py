@@ -129,8 +129,9 @@ def shrink(model: Any, X: Any, y: Any, sample_weight: Any = None, *, bytes: int 
     model._check_fitted()
     rows = _Rows(model._snapshot(), X, y, sample_weight)
     if bytes is None and rows.before.standard_error is None:
-        raise InvalidInputError("max_loss takes at least 3 rows, for half of them judge and one has no standard error, "
-                                f"got {len(rows.weights.positive())} of positive weight: add rows, or give bytes")
+        raise InvalidInputError("max_loss takes at least 3 rows: half of them judge the smaller models, and the loss "
+                                f"of one row has no standard error; got {len(rows.weights.positive())} of positive "
+                                "weight: add rows, or give bytes")
     steps, files = [], []
     for expansion, header, arrays in _models(rows):
         step, file = rows.step(expansion, header, arrays)
