@@ -14,7 +14,15 @@ from .._protocol.set_output import check_input_features, contained, set_output
 from .._protocol.warning import warn
 from .._rows.groups import Division
 from .._rows.row_blocks import RowBlocks
-from .._rows.validation import as_numeric, check_labels, check_targets, is_printable, refuse_masked, to_array
+from .._rows.validation import (
+    as_numeric,
+    check_labels,
+    check_targets,
+    is_printable,
+    refuse_masked,
+    to_array,
+    too_few_samples,
+)
 from .._rows.weights import check_weights
 from ..errors import ColumnWarning, InvalidInputError
 from .cells import EMPTY
@@ -292,7 +300,7 @@ class ColumnMap(Parametrised):
             values = _rows_of(targets, rows, "y", np.empty((table.n_rows, 0)), n_rows)
             collector.add(table, _rows_of(weights, rows, "sample_weight", np.ones(table.n_rows), n_rows), values)
         if collector is None:
-            raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
+            raise too_few_samples("X", "blocks with 0 sample(s) in all", 1)
         collector.finish()
         for name, array in (("y", targets), ("sample_weight", weights)):
             if array is not None and len(array) != collector.n_rows:

@@ -32,6 +32,7 @@ from .._rows.validation import (
     refuse_sparse_and_lazy,
     texts_of_names,
     to_array,
+    too_few_samples,
     written_otherwise,
 )
 from ..errors import ColumnWarning, DataConversionWarning, InvalidInputError, InvalidTypeError
@@ -469,8 +470,7 @@ def _selected(names: tuple[str, ...], columns: list[Any], wanted: tuple[str, ...
 def check_table(table: RawTable, name: str) -> RawTable:
     """Refuse a table without rows."""
     if not table.n_rows:
-        raise InvalidInputError(f"{name}: Found array with 0 sample(s) (shape=(0, {len(table.columns)})) while a "
-                                "minimum of 1 is required.")
+        raise too_few_samples(name, f"array with 0 sample(s) (shape=(0, {len(table.columns)}))", 1)
     return table
 
 

@@ -17,6 +17,7 @@ from .._rows.validation import (
     check_sparse_rows,
     checked_place,
     feature_names,
+    too_few_samples,
     warn_of_order,
 )
 from ..errors import InvalidInputError, TrainingStateError
@@ -309,7 +310,7 @@ class Model(Parametrised):
         if isinstance(X, RowBlocks):
             scores = [self._raw_scores(block) for block in X._raw_blocks()]
             if not scores:
-                raise InvalidInputError("X: Found blocks with 0 sample(s) in all while a minimum of 1 is required.")
+                raise too_few_samples("X", "blocks with 0 sample(s) in all", 1)
             return np.concatenate(scores)
         attributes = self.__dict__
         column_map = attributes.get("column_map_")

@@ -15,7 +15,7 @@ from .._native import scoring
 from .._native.array_types import Double, Indices, NDArray
 from ..errors import InvalidInputError, InvalidTypeError
 from .sparse_rows import SparseRows, is_sparse
-from .validation import check_array, check_sparse_rows, feature_names
+from .validation import check_array, check_sparse_rows, feature_names, too_few_samples
 
 PlacedBlocks = Iterator[tuple[slice, NDArray[Any]]]  # (slice of rows, array)
 
@@ -96,8 +96,7 @@ class RowBlocks:
                                         f"in the block from row {start}")
             n_samples += block.shape[0]
         if n_samples < min_samples:
-            raise InvalidInputError(f"{name}: Found blocks with {n_samples} sample(s) in all "
-                                    f"while a minimum of {min_samples} is required.")
+            raise too_few_samples(name, f"blocks with {n_samples} sample(s) in all", min_samples)
         self.shape, self.columns = (n_samples, n_features), columns
         return self
 

@@ -194,6 +194,12 @@ def not_finite(name: str, value: float, row: int, column: int) -> InvalidInputEr
                              f"got {found} at row {row}, column {column}")
 
 
+def too_few_samples(name: str, found: str, least: int) -> InvalidInputError:
+    """Of rows to predict, of which one is enough, or to train on, in the words of scikit-learn."""
+    to_train = " to train on: add rows" if least > 1 else ""
+    return InvalidInputError(f"{name}: Found {found} while a minimum of {least} is required{to_train}.")
+
+
 def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
     """Return X as a finite C-contiguous float32 or float64 array of shape (n_samples, n_features).
 
@@ -210,9 +216,7 @@ def check_array(X: Any, name: str = "X", min_samples: int = 1) -> NDArray[Any]:
                                 f"Expected 2D array, got {array.ndim}D array of shape {array.shape}{hint}")
     n_samples, n_features = array.shape
     if n_samples < min_samples:
-        to_train = " to train on: add rows" if n_samples else ""
-        raise InvalidInputError(f"{name}: Found array with {n_samples} sample(s) while a minimum of {min_samples} is "
-                                f"required{to_train}.")
+        raise too_few_samples(name, f"array with {n_samples} sample(s)", min_samples)
     if n_features < 1:
         raise InvalidInputError(f"{name}: Found array with 0 feature(s) (shape={array.shape}) "
                                 "while a minimum of 1 is required.")

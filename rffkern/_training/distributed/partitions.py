@@ -12,7 +12,7 @@ import numpy as np
 from ..._native.array_types import Double, NDArray
 from ..._rows.scaling import scaling_from
 from ..._rows.training_rows import Training, check_several, class_factors
-from ..._rows.validation import check_known_labels, check_names
+from ..._rows.validation import check_known_labels, check_names, too_few_samples
 from ...errors import InvalidInputError
 from .partition import Command, PartitionSummary, Request, partition_named
 
@@ -173,7 +173,7 @@ def check_tables(model: Any, training: PartitionBackend, evaluation: Mapping[str
         center, inverse_scale = np.zeros(n_outputs), np.ones(n_outputs)
     else:
         if sum(table.n_rows) < 2:
-            raise InvalidInputError("X: Found partitions with 1 sample(s) in all while a minimum of 2 is required.")
+            raise too_few_samples("X", "partitions with 1 sample(s) in all", 2)
         center, inverse_scale, *_ = scaling_from(ColumnSums(table, "values"), standardize=True)
         for each in (table, *(rows for _, rows in sets)):
             each.command("standardise_targets", center, inverse_scale)
