@@ -53,9 +53,11 @@ def test_factor_inverse_and_products(seed, size, n_threads):
     assert system.factorise()
     np.testing.assert_allclose(np.tril(system.matrix), np.linalg.cholesky(matrix), atol=1e-12)
     inverse, n_padded = np.full((size, size), np.nan), -(-size // WIDE) * WIDE
-    system._panels = np.full((2, n_padded, n_padded), np.nan)  # memory may hold anything
+    system._panels = np.full((2, n_padded**2), np.nan)  # memory may hold anything
     system.invert(inverse)
     np.testing.assert_allclose(inverse @ matrix, np.eye(size), atol=1e-10)
+    system._panels[:] = np.nan
+    np.testing.assert_allclose(system.inverse_diagonal(), np.diag(inverse), rtol=1e-11)
     targets = rng.standard_normal((size, 3))
     np.testing.assert_allclose(matrix @ system.solve(targets), targets, atol=1e-10)
     solutions = targets.T.copy()
@@ -78,7 +80,7 @@ def test_single_precision_is_near_double(rng, size):
         system.invert(inverse)
         product = system.multiply(inverse, in_panels(matrix, dtype), size)
         rounded = matrix.astype(dtype)
-        found.append((factor, inverse.copy(), product, system.solve(root),
+        found.append((factor, inverse.copy(), system.inverse_diagonal(), product, system.solve(root),
                       system.likelihood_gradient(inverse, weights.astype(dtype), rounded, rounded)))
     for single, double in zip(*found, strict=True):
         np.testing.assert_allclose(single, double, atol=2e-5 * np.abs(double).max())
@@ -106,7 +108,8 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, size):
         assert system.factorise()
         system.invert(inverse)
         sums = system.likelihood_gradient(inverse, root[:2].copy(), root, root)
-        found.append((system.matrix.tobytes(), inverse.tobytes(), np.ascontiguousarray(sums).tobytes()))
+        found.append((system.matrix.tobytes(), inverse.tobytes(), system.inverse_diagonal().tobytes(),
+                      np.ascontiguousarray(sums).tobytes()))
     assert len(set(found)) == 1
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..._estimator.monitor import Steps
 from ..._model.parts import FourierTerms
-from ..._native import gbrff
+from ..._native import gbrff, sparse
 from ..._native.array_types import Double, Indices, Mask, NDArray
 from ..._native.scoring import LARGEST_SINGLE_ANGLE, TERM_MULTIPLES
 from ..._rows.scaling import Scaling, no_scaling
@@ -31,7 +31,7 @@ from ..._rows.threads import check_n_threads
 from ..._rows.tiles import TILE, aligned, in_precision, pack
 from ..._rows.weights import row_products
 from ..kernel_ridge.dense_regression import DenseRegression, choose_on
-from ..kernel_ridge.kernel_matrix import DenseSystem, TiledColumns
+from ..kernel_ridge.kernel_matrix import DenseSystem, TiledColumns, in_panels
 from ..kernel_ridge.length_scales import Choice, ChoiceRows, gradients, rows_of_gradients
 from ..kernel_ridge.regions import MOST_ROWS
 from ..kernel_ridge.ridge_systems import solve_systems, systems_of_folds
@@ -61,8 +61,8 @@ _N_OMEGAS, _MANY_OMEGAS, _MANY_ROWS = 1024, 2048, 4000
 # Omegas that others are drawn from, those whose amplitudes are computed together, and those whose features are.
 _N_CANDIDATES, _IN_BLOCK, _TOGETHER = 8192, 512, 64
 
-# Rows whose columns of a matrix are computed together.
-_COLUMNS_TOGETHER = 64
+# Rows and columns of the parts of matrices that are multiplied, which stay in the cache.
+_SIDE = 256
 
 
 class Mahalanobis(NamedTuple):
@@ -336,9 +336,16 @@ class FeatureMatrix(TiledColumns):
 
     def columns(self, indices: Indices) -> NDArray[np.floating]:
         """The columns of some rows, shape (n_indices, n_tiles, 128)."""
-        features = self._columns.reshape(len(self._columns), -1)
-        found = aligned((len(indices), *self._columns.shape[1:]), self._columns.dtype)
-        for start in range(0, len(indices), _COLUMNS_TOGETHER):  # which are in double precision before
-            some = np.ascontiguousarray(features[:, indices[start : start + _COLUMNS_TOGETHER]].T, np.float64)
-            found[start : start + _COLUMNS_TOGETHER] = self.combine(some).reshape(len(some), -1, TILE)
-        return found
+        features, dtype = self._columns.reshape(len(self._columns), -1), self._columns.dtype
+        found = aligned((len(indices), features.shape[1]), dtype)
+        found[:] = 0
+        scratch = np.empty((self._n_threads, sparse.system_scratch(_SIDE)), dtype)
+        for first in range(0, len(features), _SIDE):
+            some = features[first : first + _SIDE]
+            left = np.ascontiguousarray(some[:, indices].T)
+            for start in range(0, features.shape[1], _SIDE):
+                right = some[:, start : start + _SIDE]
+                product = np.empty((len(left), right.shape[1]), dtype)
+                sparse.multiply(left, in_panels(right, dtype), product, scratch, self._n_threads)
+                found[:, start : start + _SIDE] += product
+        return found.reshape(len(left), *self._columns.shape[1:])

@@ -44,6 +44,7 @@ class DenseRegression:
     def __init__(self, rows: ChoiceRows, shape: str) -> None:
         self.rows, self._shape = rows, shape
         self._kernels: DenseKernels | None = None
+        self._system: DenseSystem | None = None
 
     def fit(self, choice: Choice) -> bool:
         """Learn from the rows; return whether the matrix was positive definite."""
@@ -52,28 +53,38 @@ class DenseRegression:
             noise = np.minimum(choice.reg_lambda / self.rows.weights, _LARGEST_NOISE)
         dtype = precision_beside("single", float(noise.min()), 1.0)
         self._lengths = choice.inverse
-        system = DenseSystem(len(X), n_threads, dtype)
         if self._kernels is None or self._kernels.dtype != dtype:
-            self._kernels = DenseKernels(X, X, n_threads, dtype)
+            self._kernels, self._system = DenseKernels(X, X, n_threads, dtype), None
+        if self._system is None:  # once, for pages of new memory take time
+            self._system = DenseSystem(len(X), n_threads, dtype)
+        system = self._system
         self._kernels.fill(self._lengths, self._shape, system.matrix, lower=True)
         system.matrix.flat[:: len(X) + 1] += noise.astype(dtype)
         if not system.factorise():
             return False
-        self.coefficients, self._system = system.solve(self.rows.targets.T).T, system
+        self.coefficients = system.solve(self.rows.targets.T).T
         self._inverse: Real | None = None
+        self._diagonal: Double | None = None
         return bool(np.isfinite(self.coefficients).all())
 
     def inverse(self) -> Real:
-        """A^-1, which errors of rows that are left out take, and predictions of others do not."""
+        """A^-1, which errors of folds that are left out take, and predictions of others do not."""
         if self._inverse is None:
+            assert self._system is not None
             self._inverse = np.empty_like(self._system.matrix)
             self._system.invert(self._inverse)
-            del self._system  # which has taken four times the memory
+            self._system = None  # which has taken four times the memory
         return self._inverse
+
+    def inverse_diagonal(self) -> Double:
+        """The diagonal of A^-1, (n_rows,), which errors of single rows that are left out take."""
+        if self._diagonal is None:
+            self._diagonal = self.inverse().diagonal() if self._system is None else self._system.inverse_diagonal()
+        return self._diagonal
 
     def residuals(self) -> Double:
         """Of each row without it alone, (n_outputs, n_rows)."""
-        return self.coefficients / self.inverse().diagonal()
+        return self.coefficients / self.inverse_diagonal()
 
     def signal_variance(self) -> Double:
         """The variance s^2 of a Gaussian process with the covariance s^2 k, (n_outputs,).
@@ -82,7 +93,7 @@ class DenseRegression:
         expects: that of row i has the variance s^2 / (A^-1)_ii (S. Sundararajan and S. Keerthi, 2001, "Predictive
         approaches for choosing hyperparameters in Gaussian processes", equation 10).
         """
-        return (self.coefficients**2 / self.inverse().diagonal()).mean(axis=1)
+        return (self.coefficients**2 / self.inverse_diagonal()).mean(axis=1)
 
     def residuals_without(self, folds: Indices) -> Double:
         """Of each row without its fold, (n_outputs, n_rows); targets of rows in the fold -1."""

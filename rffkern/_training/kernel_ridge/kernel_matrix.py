@@ -223,7 +223,7 @@ class DenseSystem:
     Memory: 8 size^2 bytes in double precision, and 16 size^2 for `invert`; half of both in single.
     """
 
-    _panels: Real | None = None  # memory for `invert`
+    _panels: Real | None = None  # memory for inverses
 
     def __init__(self, size: int, n_threads: int | None, dtype: Dtype = DOUBLE) -> None:
         self.matrix: Real = np.empty((size, size), dtype)  # its lower triangle becomes the factor
@@ -251,13 +251,26 @@ class DenseSystem:
 
     def invert(self, out: Real) -> None:
         """Write the inverse of the matrix, given its factor."""
+        panels, transposed = self._inverse_of_factor()
+        sparse.invert_system(self.matrix, self._inverses, out, panels, transposed, self._scratch(len(out)),
+                             self._n_threads)
+
+    def inverse_diagonal(self) -> Double:
+        """The diagonal of the inverse, given the factor, in half the time of the inverse."""
+        diagonal = np.empty(len(self.matrix))
+        panels, transposed = self._inverse_of_factor()
+        sparse.inverse_diagonal(self.matrix, self._inverses, diagonal, panels, transposed, self._scratch(len(diagonal)),
+                                self._n_threads)
+        return diagonal
+
+    def _inverse_of_factor(self) -> tuple[Real, Real]:
+        """Memory for the inverse of the factor, in panels and transposed."""
         n_panels = len(self._inverses)
-        n_padded = n_panels * PANEL_COLUMNS
         if self._panels is None:  # once, for pages of new memory take time
-            self._panels = np.empty((2, n_padded, n_padded), self.matrix.dtype)
+            self._panels = np.empty((2, (n_panels * PANEL_COLUMNS) ** 2), self.matrix.dtype)
         panels, transposed = self._panels
-        sparse.invert_system(self.matrix, self._inverses, out, panels.reshape(n_panels, n_padded, -1),
-                             transposed, self._scratch(len(out)), self._n_threads)
+        n_padded = n_panels * PANEL_COLUMNS
+        return panels.reshape(n_panels, n_padded, -1), transposed.reshape(n_padded, -1)
 
     def multiply(self, left: Real, panels: Real, n_columns: int) -> Real:
         """The product of a matrix and another, which is in panels."""
