@@ -47,9 +47,9 @@ from .training_rows import Columns, RowOrder, Table
 CACHE_BYTES = 1 << 32
 
 # Residual of the systems, which is this share of the errors of rows that are left out, between bounds; their iterations
-# at most, and rows of the preconditioner.
+# at most, and rows for each of the preconditioner, of which there are at most so many.
 _SHARE_OF_ERRORS, _LEAST_TOLERANCE, _TOLERANCE = 0.1, 1e-5, 1e-2
-_MAX_ITER, _N_LANDMARKS = 200, 512
+_MAX_ITER, _ROWS_PER_LANDMARK, _MOST_LANDMARKS = 200, 8, 512
 
 # Trial regions, which are learned first, and out-of-fold rows in them from which on these say whether the others are
 # worth learning.
@@ -201,7 +201,7 @@ def _stack_features(ridge_rows: RidgeRows, out_of_fold: OutOfFoldRows, start: Ch
     features = StackedFeatures(ridge_rows, distance)
     if not gain_of(out_of_fold, *features.predict_others(out_of_fold.rows)).may_be_enough:
         return None
-    features.learn(_N_LANDMARKS, _tolerance(distance.loss), _MAX_ITER)
+    features.learn(_n_landmarks(len(ridge_rows.rows)), _tolerance(distance.loss), _MAX_ITER)
     return _stack(features, out_of_fold, Reason.FEATURES)
 
 
@@ -233,6 +233,11 @@ def _report(reason: Reason, gain: Gain | None, choice: Choice | None) -> Double:
     if gain is None or choice is None:
         return report_numbers(reason)
     return report_numbers(reason, gain.without, gain.stacked, choice.scale, choice.reg_lambda, gain.n_rows)
+
+
+def _n_landmarks(n_rows: int) -> int:
+    """Rows of the preconditioner of systems of so many rows."""
+    return min(-(-n_rows // _ROWS_PER_LANDMARK), _MOST_LANDMARKS)
 
 
 def _tolerance(loss: float) -> float:
@@ -337,7 +342,8 @@ class StackedRegression:
                                     LARGEST_REGION)
         units = no_scaling(X.shape[1])._replace(inverse_scale=choice.inverse)
         folds = ridge_rows.folds if cross_fitted is None else np.full(len(X), -1)
-        solver = Solver("single", CACHE_BYTES, _N_LANDMARKS, _tolerance(choice.loss), _MAX_ITER, ridge_rows.n_jobs)
+        solver = Solver("single", CACHE_BYTES, _n_landmarks(len(X)), _tolerance(choice.loss), _MAX_ITER,
+                        ridge_rows.n_jobs)
         self._learner = RegionLearner(X, RowWeights(len(X), ridge_rows.weights), ridge_rows.targets, folds,
                                       ridge_rows.shuffled, MOST_ROWS, units, shape, choice.reg_lambda, solver)
         self._learned: dict[int, Regressions] = {}
