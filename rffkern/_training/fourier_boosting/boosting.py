@@ -53,12 +53,15 @@ class UnseenScores(NamedTuple):
 
     def after_round(self, rows: BaggedRows) -> "UnseenScores":
         """Those after one more round, by its losses."""
-        scores, lowest = self.scores, [*self.lowest]
-        for half, loss in enumerate(rows.half_sums):
-            if loss < lowest[half]:
-                lowest[half] = loss
-                scores = np.where(rows.halves == bool(half), scores, rows.validation_scores())
-        return self if scores is self.scores else UnseenScores(scores, (lowest[0], lowest[1]))
+        losses = rows.half_sums
+        first, second = losses[0] < self.lowest[0], losses[1] < self.lowest[1]
+        if not (first or second):
+            return self
+        scores = rows.validation_scores()
+        if first and second:
+            return UnseenScores(scores, losses)
+        lowest = (losses[0], self.lowest[1]) if first else (self.lowest[0], losses[1])
+        return UnseenScores(np.where(rows.halves == second, self.scores, scores), lowest)
 
 
 class Bag(NamedTuple):
