@@ -133,11 +133,15 @@ class RidgeRows(NamedTuple):
     n_jobs: int | None
     keeps_folds: bool  # whether scale and lambda are chosen on validation rows of bags, too
 
+    def X(self, rows: Indices, columns: slice | Indices = slice(None)) -> Double:
+        """Some columns of some rows, (n_rows, n_columns)."""
+        return self.columns.values[:, rows][columns].T.astype(np.float64, order="C")
+
     def some(self, places: Indices, columns: slice | Indices = slice(None)) -> ChoiceRows:
         """Some of the training rows, and of their columns."""
-        X = self.columns.values[:, self.rows[places]][columns].T.astype(np.float64, order="C")
-        return ChoiceRows(X, np.ascontiguousarray(self.targets[:, places]), self.weights[places], self.n_jobs,
-                          self.are_labels, self.folds[places] if self.keeps_folds else None)
+        return ChoiceRows(self.X(self.rows[places], columns), np.ascontiguousarray(self.targets[:, places]),
+                          self.weights[places], self.n_jobs, self.are_labels,
+                          self.folds[places] if self.keeps_folds else None)
 
     @property
     def n_folds(self) -> int:
@@ -209,7 +213,8 @@ class KernelTrial:
     def __init__(self, ridge_rows: RidgeRows, out_of_fold: Indices,
                  gain_of: Callable[[Indices, Double], Gain]) -> None:
         self._rows, self._out_of_fold, self._gain_of = ridge_rows, out_of_fold, gain_of
-        self._size, self._searches = 0, _searches(ridge_rows)
+        self._searches = _searches(ridge_rows)
+        self._size = 0  # of the regions that the choice was made on last, 0 before the first
         self._rescaled = 1.0  # the scale of the last choice, as a multiple of that which the search has found
         relevances, sizes = ridge_rows.relevances, _STAGES[::-1]
         some = ridge_rows.columns.values[:, ridge_rows.rows[ridge_rows.shuffled[:_N_COMPARED]]]
@@ -231,24 +236,29 @@ class KernelTrial:
         is_enough, done, budget = True, 0.0, _SHARE * work
         steps = Steps("kernel ridge on small regions", len(_STAGES))
         for stage, size in enumerate(_STAGES):
-            regions = _Regions(self._rows, self._divisions[size], size)
+            regions = self._regions(size)
             cost = regions.cost(_MORE_CHOICES if stage else _FIRST_CHOICES)
             if stage and (done + cost > budget or len(self._rows.rows) <= _STAGES[stage - 1]):
                 break
             done += cost
-            measured = self._measure(regions, self._choose(regions))
-            if measured is not None:
-                before, gain = gain, measured
-                steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
-                expected = self._expected(gain, before, size)
-                is_enough = expected.is_enough(self._rows.standard_errors)
-                possible = expected.share + STANDARD_ERRORS * gain.error_of_share
-                is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
-                budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
-                if is_enough:  # or all rows are learned from, which costs far more than to look once more
-                    budget = max(budget, _SHARE * self._cost_of_all())
-                if not is_open or gain.is_clear:
-                    break
+            if stage:
+                self._choose_on(regions)
+                measured = self._gain_on(regions, self.shape, self.choice)
+            else:
+                measured = self._best_gain(regions, self._first_choices(regions))
+            if measured is None:
+                continue
+            before, gain = gain, measured
+            steps.step(f"loss {gain.without:.6g} without it, {gain.stacked:.6g} with it")
+            expected = self._expected(gain, before, size)
+            is_enough = expected.is_enough(self._rows.standard_errors)
+            possible = expected.share + STANDARD_ERRORS * gain.error_of_share
+            is_open = possible >= (LEAST_SHARE if before is not None else _LEAST_OPEN)
+            budget = _SHARE * work * min(max(possible / LEAST_SHARE, 1.0), _MOST_SHARES)
+            if is_enough:  # or all rows are learned from, which costs far more than to look once more
+                budget = max(budget, _SHARE * self._cost_of_all())
+            if not is_open or gain.is_clear:
+                break
         return gain, is_enough
 
     def choose_last(self) -> None:
@@ -256,26 +266,26 @@ class KernelTrial:
 
         In between, the search for length scales goes on with more rows.
         """
-        n_rows, smallest, largest = len(self._rows.rows), _STAGES[0], _STAGES[-1]
+        n_rows, largest = len(self._rows.rows), _STAGES[-1]
         if not self._size:
-            self._choose(_Regions(self._rows, self._divisions[smallest], smallest))
+            self._first_choices(self._regions(_STAGES[0]))
         if self._searches:
             found = _choice_of(self._rows, self._searches[self.shape].on_all_rows())
             if n_rows > 2 * MOST_SEARCHED:  # they lie closer together than those of the search
                 found = self.choice._replace(relevances=found.relevances)
-            self.choice, self._size = found, 1
-        if self._size < min(largest, n_rows):
-            searched = self.choice.scale
-            self._choose(_Regions(self._rows, self._divisions[largest], largest))
-            self._rescaled = self.choice.scale / searched if self._searches else 1.0
+            self.choice = found
+            self._choose_on(self._regions(largest))
+            self._rescaled = self.choice.scale / found.scale
+        elif self._size < min(largest, n_rows):
+            self._choose_on(self._regions(largest))
 
     def choose_equal(self) -> tuple[str, Choice] | None:
         """A kernel with equal relevances for many rows of two classes; None where those of the terms are far better."""
         rows = self._rows
         if not (rows.are_labels and len(rows.targets) == 1 and _MOST_ROWS_OF_EQUAL < len(rows.rows) <= MOST_ROWS):
             return None
-        smallest, largest = (_Regions(rows, self._divisions[size], size) for size in (_STAGES[0], _STAGES[-1]))
-        found = self._first_choices(smallest, rows.equal_relevances[-1])
+        smallest, largest = self._regions(_STAGES[0]), self._regions(_STAGES[-1])
+        found = smallest.choose_for_kernels(rows.equal_relevances[-1])
         shape = min(found, key=lambda each: found[each].loss)
         if found[shape].loss > (1 + _MOST_WORSE_OF_EQUAL) * smallest.choose(self.shape, self.choice, _STEP).loss:
             return None
@@ -306,42 +316,45 @@ class KernelTrial:
                 choice = choice._replace(relevances=relevances)
             regression = DenseRegression(rows.some(np.flatnonzero(~held_out)), self.shape)
             if regression.fit(choice):
-                X = rows.columns.values[:, rows.rows[held_out]].T.astype(np.float64, order="C")
-                predictions[:, held_out] = regression.predict(X)
+                predictions[:, held_out] = regression.predict(rows.X(rows.rows[held_out]))
         return predictions
 
-    def _choose(self, regions: "_Regions") -> list[dict[str, Choice]]:
-        """Choose scale and lambda on some regions, from the choice on smaller ones on, and first the kernel.
+    def _regions(self, size: int) -> "_Regions":
+        return _Regions(self._rows, self._divisions[size], size)
 
-        Returns
-        -------
-        list of dicts from kernels to their choices
-            With the relevances of the terms, and with each of the equal ones where these are tried: the best kernel,
-            and the other where its loss is not much larger.
+    def _choose_on(self, regions: "_Regions") -> None:
+        """Choose scale and lambda on some regions, from the choice before on."""
+        self.choice, self._size = regions.choose(self.shape, self.choice, _STEP), regions.size
+
+    def _first_choices(self, regions: "_Regions") -> list[dict[str, Choice]]:
+        """Choose kernel, relevances, scale and lambda by the loss on regions; return what else may gain as much.
+
+        For the relevances of the terms or of a search, and for each of the equal ones where these are tried: the best
+        kernel with its choice, and the other where its loss is not much larger.
         """
-        if self._size:
-            found = [{self.shape: regions.choose(self.shape, self.choice, _STEP)}]
+        rows = self._rows
+        if self._searches:
+            found = [{shape: regions.choose(shape, _choice_of(rows, search.on_few_rows()), _STEP)
+                      for shape, search in self._searches.items()}]
         else:
-            found = [self._first_choices(regions, self._rows.relevances)]
-            if not self._searches and len(self._rows.targets) == 1 and len(self._rows.rows) <= _MOST_ROWS_OF_EQUAL:
-                found += [self._first_choices(regions, equal) for equal in self._rows.equal_relevances]
-        self._size = regions.size
+            has_equal = len(rows.targets) == 1 and len(rows.rows) <= _MOST_ROWS_OF_EQUAL
+            found = [regions.choose_for_kernels(relevances)
+                     for relevances in (rows.relevances, *(rows.equal_relevances if has_equal else ()))]
         least = [min(choice.loss for choice in each.values()) for each in found]
         self.shape, self.choice = min(found[int(np.argmin(least))].items(), key=lambda each: each[1].loss)
+        self._size = regions.size
         return [{shape: choice for shape, choice in each.items() if choice.loss <= (1 + _MOST_WORSE) * loss}
                 for each, loss in zip(found, least, strict=True)]
 
-    def _measure(self, regions: "_Regions", candidates: Sequence[Mapping[str, Choice]]) -> Gain | None:
-        """The gain on regions of the candidate that gains most; None where none of their rows was scored.
+    def _best_gain(self, regions: "_Regions", candidates: Sequence[Mapping[str, Choice]]) -> Gain | None:
+        """The gain on regions of the candidate that gains most, which is chosen; None where no row of them was scored.
 
         Relevances of the terms owe something to all rows, held out or not, and what the bags know they tell again: of
         equal relevances a gain that is enough, and less by chance alone, counts for more.
         """
-        best: list[tuple[Gain, str, Choice]] = []
-        for each in candidates:
-            measured = [(gain, shape, choice) for shape, choice in each.items()
-                        if (gain := self._gain_on(regions, shape, choice)) is not None]
-            best += [max(measured, key=lambda found: found[0].share)] if measured else []
+        measured = [[(gain, shape, choice) for shape, choice in each.items()
+                     if (gain := self._gain_on(regions, shape, choice)) is not None] for each in candidates]
+        best = [max(each, key=lambda found: found[0].share) for each in measured if each]
         if not best:
             return None
         of_terms, of_equal = best[0], max(best[1:] or best, key=lambda found: found[0].share)
@@ -354,14 +367,6 @@ class KernelTrial:
         """The gain on regions; None where none of their rows was scored."""
         places, predictions = regions.predict(shape, choice, self._out_of_fold)
         return self._gain_of(places, predictions) if len(places) else None
-
-    def _first_choices(self, regions: "_Regions", relevances: Double) -> dict[str, Choice]:
-        """The scale and lambda of each kernel on the first regions, with these relevances or those of a search."""
-        if self._searches:
-            return {shape: regions.choose(shape, _choice_of(self._rows, search.on_few_rows()), _STEP)
-                    for shape, search in self._searches.items()}
-        return {shape: regions.choose(shape, Choice(relevances, scale, _FIRST_LAMBDA), _FIRST_STEP)
-                for shape, scale in _FIRST_SCALES.items()}
 
     def _n_together(self) -> int:
         """Rows that learn together in the end."""
@@ -431,17 +436,21 @@ class _Regions:
         return n_choices * sum(each[::_CHOSEN]) + sum(each) + n_own * n_outputs * _OF_WEIGHTS
 
     def choose(self, shape: str, start: Choice, step: float) -> Choice:
-        """The best scale and lambda of a kernel on some regions."""
+        """The best scale and lambda of a kernel on some of the regions."""
         regressions = [self._regression(shape, learned) for learned in self._learned[::_CHOSEN]]
         nearest = min(regressions[0].rows.lambdas, key=lambda each: abs(math.log(each / start.reg_lambda)))
         return choose_on(regressions, self._is_own[::_CHOSEN], start._replace(reg_lambda=nearest), step)
 
+    def choose_for_kernels(self, relevances: Double) -> dict[str, Choice]:
+        """The same of each kernel, for some relevances and from no choice before."""
+        return {shape: self.choose(shape, Choice(relevances, scale, _FIRST_LAMBDA), _FIRST_STEP)
+                for shape, scale in _FIRST_SCALES.items()}
+
     def predict(self, shape: str, choice: Choice, rows: Indices) -> tuple[Indices, Double]:
         """Places of rows that fall into the regions, and predictions by regressions that have not learned from them."""
-        ridge_rows, values = self._rows, self._rows.columns.values
-        is_other = ~np.isin(rows, ridge_rows.rows)
-        others = np.flatnonzero(is_other)
-        others_in = self._division.of_rows(values[:, rows[others]].T)
+        ridge_rows = self._rows
+        others = np.flatnonzero(~np.isin(rows, ridge_rows.rows))  # of an evaluation set
+        others_in = self._division.of_rows(ridge_rows.columns.values[:, rows[others]].T)
         places, predictions = [np.empty(0, dtype=np.intp)], [np.empty((len(ridge_rows.targets), 0))]
         for index, learned, is_own in zip(self._indices, self._learned, self._is_own, strict=True):
             each = self._regression(shape, learned)  # one after the other, for each takes memory
@@ -456,7 +465,7 @@ class _Regions:
             of_set = others[others_in == index]
             if len(of_set):
                 places.append(of_set)
-                predictions.append(each.predict(values[:, rows[of_set]].T.astype(np.float64, order="C")))
+                predictions.append(each.predict(ridge_rows.X(rows[of_set])))
         return np.concatenate(places), np.concatenate(predictions, axis=1) + ridge_rows.intercepts[:, None]
 
 

@@ -219,7 +219,7 @@ class StackedFeatures:
         """
         places = np.flatnonzero(self.covers(rows))
         places = places[:: -(-len(places) // _COMPARED)]
-        X = self.ridge_rows.columns.values[np.ix_(self._columns, rows[places])].T.astype(np.float64, order="C")
+        X = self.ridge_rows.X(rows[places], self._columns)
         return places, self._of_searched.predict(self._distance.rotated(X)) + self.ridge_rows.intercepts[:, None]
 
     def learn(self, n_landmarks: int, tol: float, max_iter: int) -> None:

@@ -36,8 +36,8 @@ def trials(monkeypatch):
 def gains_of(trial, work):
     """The gains that a trial measures with so much work of bags."""
     measured, again = [], KernelTrial(trial._rows, trial._out_of_fold, trial._gain_of)
-    measure = again._measure
-    again._measure = lambda *arguments: measured.append(measure(*arguments)) or measured[-1]
+    expected = again._expected
+    again._expected = lambda gain, *others: measured.append(gain) or expected(gain, *others)
     again.run(work)
     return measured
 
@@ -205,7 +205,7 @@ def test_equal_relevances_are_tried_of_two_classes_and_few_rows(trials):
     FourierBoostingClassifier(**SHORT).fit(X[:500], BOARD[:500] + (X[:500, 0] > 6))
     FourierBoostingRegressor(**SHORT).fit(X[:500], SMOOTH[:500])
     FourierBoostingClassifier(**SHORT).fit(X[:500], BOARD[:500])
-    candidates = [trial._choose(kernel_trial._Regions(trial._rows, trial._divisions[256], 256))
+    candidates = [trial._first_choices(kernel_trial._Regions(trial._rows, trial._divisions[256], 256))
                   for trial in (KernelTrial(each._rows, each._out_of_fold, each._gain_of) for each, *_ in trials)]
     assert [len(each) for each in candidates] == [1, 1, 1, 2]
     FourierBoostingClassifier(**SHORT | {"columns": "auto"}).fit(X[:500], BOARD[:500])
