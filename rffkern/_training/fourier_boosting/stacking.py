@@ -142,38 +142,30 @@ def stack_kernel_ridge(model: Any, reason: Reason | None, table: Table, bags: Se
 def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[RowOrder], sizes: Hyperparameters,
                 out_of_fold: OutOfFoldRows, solve: Solve) -> Stack:
     """The bags with the regression that has length scales, with that on random Fourier features, or alone."""
-    rows, is_forced = out_of_fold.rows, model.kernel_ridge is True
-    ridge_rows = _ridge_rows(model, table, bags, orders, rows)
+    is_forced = model.kernel_ridge is True
+    ridge_rows = _ridge_rows(model, table, bags, orders, out_of_fold.rows)
     n_rounds = [min(len(bag.steps) + (sizes.patience or 0), model.n_estimators) for bag in bags]
     work = boosting_work(n_rounds, orders, table.columns, len(table.data.intercept))
-    trial = KernelTrial(ridge_rows, rows, partial(gain_of, out_of_fold))
+    trial = KernelTrial(ridge_rows, out_of_fold.rows, partial(gain_of, out_of_fold))
     trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
     if is_promising:
         trial.choose_last()
         cross_fitted = (trial.cross_fit(_relevances_without(ridge_rows, bags, orders)) if ridge_rows.is_cross_fitted
                         else None)
         regression = StackedRegression(ridge_rows, trial.shape, trial.choice, solve, cross_fitted)
-        with_kernels = _stack_kernels(regression, out_of_fold, is_forced)
+        stack = _stack_kernels(regression, out_of_fold, is_forced)
     else:
-        with_kernels = bags_alone(out_of_fold, Reason.LITTLE, trial_gain, trial.choice)
+        stack = bags_alone(out_of_fold, Reason.LITTLE, trial_gain, trial.choice)
     try:
-        if with_kernels.gain is not None and (equal := trial.choose_equal()) is not None:
+        if stack.gain is not None and (equal := trial.choose_equal()) is not None:
             with_equal = _stack_kernels(StackedRegression(ridge_rows, *equal, solve), out_of_fold, is_forced)
-            if with_equal.gain is not None and with_equal.gain.is_better(with_kernels.gain):
-                with_kernels = with_equal
-        with_features = _stack_features(ridge_rows, out_of_fold, trial.choice, work)
+            if with_equal.gain is not None and with_equal.gain.is_better(stack.gain):
+                stack = with_equal
+        return _stack_features(ridge_rows, out_of_fold, trial.choice, work, stack)
     except OutOfTime:
-        if with_kernels.regression is None:
+        if stack.gain is None:
             raise
-        return with_kernels._replace(timed_out=True)
-    if with_features is None or with_features.gain is None or not with_features.gain.is_clear:
-        return with_kernels
-    if with_kernels.regression is not None:  # which is judged by the same rows
-        judged = with_features.judged
-        of_kernels = gain_of(out_of_fold, judged, with_kernels.regression.predict(rows[judged]))
-        if not with_features.gain.is_better(of_kernels):
-            return with_kernels
-    return with_features
+        return stack._replace(timed_out=True)
 
 
 def _stack_kernels(regression: "StackedRegression", out_of_fold: OutOfFoldRows, is_forced: bool) -> Stack:
@@ -189,20 +181,28 @@ def _stack_kernels(regression: "StackedRegression", out_of_fold: OutOfFoldRows, 
     return _stack(regression, out_of_fold, reason)
 
 
-def _stack_features(ridge_rows: RidgeRows, out_of_fold: OutOfFoldRows, start: Choice, work: float) -> Stack | None:
-    """The regression on random Fourier features; None where it is not worth learning.
+def _stack_features(ridge_rows: RidgeRows, out_of_fold: OutOfFoldRows, start: Choice, work: float,
+                    before: Stack) -> Stack:
+    """The regression on random Fourier features, or the stack before where it is not worth learning or no better.
 
     A lower error than with length scales may be a lower one of what the bags know.  So the rows that the matrix is
     searched on must do: what they gain on others must, but for chance, be enough.
     """
     distance = search_matrix(ridge_rows, start, work)
     if distance is None:
-        return None
+        return before
     features = StackedFeatures(ridge_rows, distance)
     if not gain_of(out_of_fold, *features.predict_others(out_of_fold.rows)).may_be_enough:
-        return None
+        return before
     features.learn(_n_landmarks(len(ridge_rows.rows)), _tolerance(distance.loss), _MAX_ITER)
-    return _stack(features, out_of_fold, Reason.FEATURES)
+    stack = _stack(features, out_of_fold, Reason.FEATURES)
+    if stack.gain is None or not stack.gain.is_clear:
+        return before
+    if before.regression is not None:  # which is judged by the same rows
+        predictions = before.regression.predict(out_of_fold.rows[stack.judged])
+        if not stack.gain.is_better(gain_of(out_of_fold, stack.judged, predictions)):
+            return before
+    return stack
 
 
 def _stack(regression: "StackedRegression | StackedFeatures", out_of_fold: OutOfFoldRows, reason: Reason) -> Stack:
@@ -212,13 +212,13 @@ def _stack(regression: "StackedRegression | StackedFeatures", out_of_fold: OutOf
     """
     covered, ridge_rows = regression.covers(out_of_fold.rows), regression.ridge_rows
     predictions = regression.predict(out_of_fold.rows[covered])
-    terms, kernels, shifts, gain = weigh(out_of_fold, covered, predictions)
+    of_bags, of_regression, shifts, gain = weigh(out_of_fold, covered, predictions)
     is_enough = reason is Reason.ASKED or gain.is_enough(ridge_rows.standard_errors)
-    if not (is_enough and kernels.any()):
+    if not (is_enough and of_regression.any()):
         return bags_alone(out_of_fold, Reason.LITTLE, gain, regression.choice)
     intercepts = ridge_rows.intercepts
-    return Stack(terms, kernels, shifts + kernels * intercepts, regression, _report(reason, gain, regression.choice),
-                 gain, predictions - intercepts[:, None], covered)
+    return Stack(of_bags, of_regression, shifts + of_regression * intercepts, regression,
+                 _report(reason, gain, regression.choice), gain, predictions - intercepts[:, None], covered)
 
 
 def bags_alone(out_of_fold: OutOfFoldRows, reason: Reason, gain: Gain | None = None,
@@ -395,14 +395,14 @@ def gain_of(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> Gain
 
 
 def weigh(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> tuple[Double, Double, Double, Gain]:
-    """The weights of the score terms H + kernels f + shifts, each (n_outputs,), and what it gains on some rows.
+    """The weights of the score v H + w f + shifts, (v, w, shifts), each (n_outputs,); and what it gains on some rows.
 
+    Of values the score is H + w (f - H), with w of least squares in [0, 1].
     Of classes the score is w0 s H + w1 F, with s H the score of the bags and F = slope f + own shifts the kernel ridge
     regression f, each as its own calibration makes it a score.  The weights have the largest likelihood, with a prior:
     w0 + w1 is near 1, as if `_PRIOR_ROWS` rows said so, and w1 near 0, as if one row did.  In units of F this prior is
     as weak for many classes of which all rows are right as for others: in units of f it held the kernel ridge
-    regression down there.  In units of H it held the stack away from s H, which it is compared with.  Of values the
-    score is H + w (f - H), with w of least squares in [0, 1].
+    regression down there.  In units of H it held the stack away from s H, which it is compared with.
 
     Parameters
     ----------
@@ -411,27 +411,26 @@ def weigh(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> tuple[
         Of kernel ridge regression, in units of its targets.
     """
     some = out_of_fold.some(which)
-    data, weights, margins = some.data, some.weights, some.scores.astype(np.float64)
-    if data.loss.link == "identity":
-        others = predictions - regression_targets(data, some.rows)
-        share, loss_without, loss_with = stack_values(margins, others, weights)
-        terms, kernels, shifts = 1 - share, share, np.zeros_like(share)
+    data, weights, scores = some.data, some.weights, some.scores.astype(np.float64)
+    if data.loss.link == "identity":  # whose scores are less the targets
+        residuals = predictions - regression_targets(data, some.rows)
+        of_regression, loss_without, loss_with = stack_values(scores, residuals, weights)
+        of_bags, shifts = 1 - of_regression, np.zeros_like(of_regression)
     else:
         codes = data.codes(some.rows)
         slope, own_shifts = calibrated(predictions, codes, weights)
         own_scores = slope * predictions + own_shifts[:, None]
-        margins = some.factor * margins
-        of_terms, of_kernels = stack_classes(margins, own_scores, codes, weights)
-        loss_without, loss_with = (log_losses(every_class(each), codes)[0] for each in (
-            margins, of_terms * margins + of_kernels * own_scores))
-        one = np.ones(len(margins))
-        terms, kernels = of_terms * some.factor * one, of_kernels * slope * one
-        shifts = of_kernels * own_shifts
+        scores = some.factor * scores
+        w0, w1 = stack_classes(scores, own_scores, codes, weights)
+        loss_without, loss_with = (log_losses(every_class(each), codes)[0]
+                                   for each in (scores, w0 * scores + w1 * own_scores))
+        of_bags, of_regression = np.full(len(scores), w0 * some.factor), np.full(len(scores), w1 * slope)
+        shifts = w1 * own_shifts
 
     improvements, total = loss_without - loss_with, weights.sum()
     without, stacked = (float(row_products(each, weights) / total) for each in (loss_without, loss_with))
     standard_error = float(np.sqrt((weights**2 * (improvements - (without - stacked)) ** 2).sum()) / total)
-    return terms, kernels, shifts, Gain(len(some.rows), without, stacked, standard_error)
+    return of_bags, of_regression, shifts, Gain(len(some.rows), without, stacked, standard_error)
 
 
 def regression_targets(data: LossData, rows: Indices) -> Double:
