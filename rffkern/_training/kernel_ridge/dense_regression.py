@@ -7,7 +7,6 @@ assessment of statistical predictions, 1974).
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -152,38 +151,36 @@ def choose_on(regressions: Sequence[DenseRegression], own: Sequence[Mask], start
     multiplied or divided by a step, and lambda goes to the next on the list, in turns, as long as the error falls.
     """
     lambdas, tried = regressions[0].rows.lambdas, dict[tuple[float, float], Choice]()
-    has_folds = any((_folds(each)[mask] >= 0).any() for each, mask in zip(regressions, own, strict=True))
+    folds = [np.full(len(each.rows.X), -1) if each.rows.folds is None else each.rows.folds for each in regressions]
+    has_folds = any((of_rows[mask] >= 0).any() for of_rows, mask in zip(folds, own, strict=True))
+    weights = [each.rows.weights * (mask & (of_rows >= 0) if has_folds else mask)
+               for each, of_rows, mask in zip(regressions, folds, own, strict=True)]
+    total = sum(float(of_rows.sum()) for of_rows in weights)
 
-    def at(relevances: Double, scale: float, reg_lambda: float) -> Choice:
-        if (scale, reg_lambda) not in tried:
-            choice, loss, total = Choice(relevances, scale, reg_lambda), 0.0, 0.0
-            for each, mask in zip(regressions, own, strict=True):
-                if not each.fit(choice):
-                    loss = math.inf
-                    break
-                folds = _folds(each)
-                residuals = each.residuals_without(folds) if has_folds else each.residuals()
-                weights = each.rows.weights * (mask & (folds >= 0) if has_folds else mask)
-                loss += float(row_products((residuals**2).mean(axis=0), weights))
-                total += float(weights.sum())
-            tried[scale, reg_lambda] = choice._replace(loss=loss / total if loss < math.inf else loss)
-        return tried[scale, reg_lambda]
+    def loss_of(choice: Choice) -> float:
+        loss = 0.0
+        for each, of_rows, weight in zip(regressions, folds, weights, strict=True):
+            if not each.fit(choice):
+                return math.inf
+            residuals = each.residuals_without(of_rows) if has_folds else each.residuals()
+            loss += float(row_products((residuals**2).mean(axis=0), weight))
+        return loss / total
 
-    best = at(start.relevances, start.scale, start.reg_lambda)
+    def at(choice: Choice) -> Choice:
+        place = choice.scale, choice.reg_lambda
+        if place not in tried:
+            tried[place] = choice._replace(loss=loss_of(choice))
+        return tried[place]
+
+    best = at(start)
     while True:
         before = best
-        best = descend(partial(at, reg_lambda=best.reg_lambda), best, step, _LEAST_FALL)
+        best = descend(at, best, step, _LEAST_FALL)
         for by in (1, -1):
             while 0 <= (k := lambdas.index(best.reg_lambda) + by) < len(lambdas):
-                trial = at(best.relevances, best.scale, lambdas[k])
+                trial = at(best._replace(reg_lambda=lambdas[k]))
                 if not trial.loss < (1 - _LEAST_FALL) * best.loss:
                     break
                 best = trial
         if best is before:
             return best
-
-
-def _folds(regression: DenseRegression) -> Indices:
-    """The folds that are left out, -1 for rows that are in none."""
-    folds = regression.rows.folds
-    return np.full(len(regression.rows.X), -1) if folds is None else folds

@@ -66,7 +66,7 @@ class Choice(NamedTuple):
 
     relevances: Double  # (n_features,)
     scale: float
-    reg_lambda: float
+    reg_lambda: float = math.nan  # until it is chosen
     loss: float = math.inf
 
     @property
@@ -93,35 +93,34 @@ def choose(rows: ChoiceRows, shape: str, reg_lambda: float | None, cache_bytes: 
     lambdas = LAMBDAS if reg_lambda is None else (reg_lambda,)
     used = few = rows.first(FEW_ROWS)
 
-    def at(relevances: Double, scale: float) -> Choice:
-        return best_lambda(used, shape, relevances, scale, lambdas, cache_bytes, steps)
+    def at(choice: Choice) -> Choice:
+        return best_lambda(used, shape, choice, lambdas, cache_bytes, steps)
 
     if scale is not None and relevances is not None:
-        best = at(relevances, scale)
+        best = at(Choice(relevances, scale))
     else:
         start = np.ones(few.X.shape[1]) if relevances is None else relevances
-        best = descend(at, at(normalised(start, few.X, few.weights), 1.0), _LONG_STEP)
+        best = descend(at, at(Choice(normalised(start, few.X, few.weights), 1.0)), _LONG_STEP)
     if relevances is None:
         for _ in range(_N_ROUNDS):
-            trial = descend(at, at(gradient_relevances(few, shape, best), best.scale), _LONG_STEP)
+            trial = descend(at, at(Choice(gradient_relevances(few, shape, best), best.scale)), _LONG_STEP)
             if not trial.loss < (1 - _LEAST_GAIN) * best.loss:
                 break
             best = trial
     if len(rows.X) > FEW_ROWS:
         used = rows.first(MORE_ROWS)
-        best = at(best.relevances, best.scale)
+        best = at(best)
     if scale is None:
         best = descend(at, best, _SHORT_STEP)
     if reg_lambda is None and best.reg_lambda == LAMBDAS[0] and not rows.are_labels:
-        best = best_lambda(used, shape, best.relevances, best.scale, SMALL_LAMBDAS, cache_bytes, steps,
-                           _MANY_ITERATIONS)
+        best = best_lambda(used, shape, best, SMALL_LAMBDAS, cache_bytes, steps, _MANY_ITERATIONS)
     return best
 
 
-def best_lambda(rows: ChoiceRows, shape: str, relevances: Double, scale: float, lambdas: tuple[float, ...],
-                cache_bytes: int, steps: Steps, max_iter: int = _ITERATIONS) -> Choice:
-    """The lambda of lowest loss of folds that are left out, with some length scales."""
-    choice, (n_rows, n_features), n_outputs = Choice(relevances, scale, lambdas[0]), rows.X.shape, len(rows.targets)
+def best_lambda(rows: ChoiceRows, shape: str, choice: Choice, lambdas: tuple[float, ...], cache_bytes: int,
+                steps: Steps, max_iter: int = _ITERATIONS) -> Choice:
+    """The choice with the lambda of lowest loss of folds that are left out."""
+    (n_rows, n_features), n_outputs = rows.X.shape, len(rows.targets)
     units = no_scaling(n_features)._replace(inverse_scale=choice.inverse)
     matrix = KernelMatrix(rows.X, units, shape, RowWeights(n_rows), "single", cache_bytes, rows.n_threads)
     n_folds = min(N_FOLDS, n_rows)
@@ -141,12 +140,12 @@ def best_lambda(rows: ChoiceRows, shape: str, relevances: Double, scale: float, 
     return choice._replace(reg_lambda=lambdas[best], loss=float(losses[best]))
 
 
-def descend(at: Callable[[Double, float], Choice], start: Choice, step: float, least_fall: float = 0.0) -> Choice:
+def descend(at: Callable[[Choice], Choice], start: Choice, step: float, least_fall: float = 0.0) -> Choice:
     """Multiply the scale by a step as often as this lowers the loss by a share of it; divide it, if it never does."""
     best = start
     for factor in (step, 1 / step):
         while 1 / LARGEST_SCALE <= best.scale * factor <= LARGEST_SCALE:
-            trial = at(best.relevances, best.scale * factor)
+            trial = at(best._replace(scale=best.scale * factor))
             if not trial.loss < (1 - least_fall) * best.loss:
                 break
             best = trial

@@ -36,7 +36,7 @@ def equal(rows):
 @pytest.mark.parametrize("shape", ["exponential", "gaussian"])
 def test_losses_are_those_of_dense_regressions_on_folds(shape):
     rows = rows_of(200)
-    found = best_lambda(rows, shape, np.full(5, 0.2), 2.0, (0.5,), CACHE, Steps("", 1))
+    found = best_lambda(rows, shape, Choice(np.full(5, 0.2), 2.0), (0.5,), CACHE, Steps("", 1))
     K = reference.kernel_of_shape(rows.X, rows.X, 1 / np.sqrt(0.4), shape=shape)
     y, folds, loss = rows.targets[0], np.arange(200) * 5 // 200, 0.0
     for fold in range(5):
@@ -71,8 +71,8 @@ def test_slopes_find_the_columns_that_matter():
 def test_choice_is_near_the_best_of_a_grid():
     rows = rows_of(1200)
     found = choose(rows, "exponential", None, CACHE)
-    assert found.loss <= min(best_lambda(rows, "exponential", equal(rows), scale, LAMBDAS, CACHE, Steps("", 1)).loss
-                             for scale in (0.1, 0.4, 1.6, 6.4))
+    grid = [Choice(equal(rows), scale) for scale in (0.1, 0.4, 1.6, 6.4)]
+    assert found.loss <= min(best_lambda(rows, "exponential", each, LAMBDAS, CACHE, Steps("", 1)).loss for each in grid)
     assert found.reg_lambda in LAMBDAS + SMALL_LAMBDAS
 
 
