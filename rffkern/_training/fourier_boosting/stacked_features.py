@@ -91,8 +91,8 @@ class Mahalanobis(NamedTuple):
         return Choice(np.ones(len(self.root)), 1.0, self.reg_lambda, self.loss)
 
 
-def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalanobis | None:
-    """The Mahalanobis distance over the columns that have a relevance; None where length scales do.
+def search_features(ridge_rows: RidgeRows, start: Choice, work: float) -> "StackedFeatures | None":
+    """Features of a Mahalanobis distance over the columns that have a relevance; None where length scales do.
 
     It is not searched for labels of more than two classes, whose regressions on features take too long, nor for rows of
     groups or in order of time, of which bags hold out whole groups or the last.
@@ -104,8 +104,9 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
     work : float
         Operations that the bags have taken.
     """
-    columns = np.flatnonzero(ridge_rows.relevances)
-    searched, unseen = _halves(ridge_rows)
+    columns, places = np.flatnonzero(ridge_rows.relevances), ridge_rows.searchable()
+    n_searched = min(_SEARCHED, len(places) // 2)
+    searched, unseen = places[:n_searched], places[n_searched:]
     n_tried = min(_TRIED, len(searched), _rows_for(_SHARE_OF_WORK * work / _N_REGRESSIONS, len(columns)))
     if ((ridge_rows.are_labels and len(ridge_rows.targets) > 1) or ridge_rows.keeps_folds or len(columns) > MOST_COLUMNS
             or len(ridge_rows.rows) > MOST_ROWS or n_tried < max(_FEWEST, _ROWS_PER_COLUMN * len(columns))):
@@ -124,7 +125,7 @@ def search_matrix(ridge_rows: RidgeRows, start: Choice, work: float) -> Mahalano
         return None
     # From there on, on more rows.
     more = ridge_rows.some(searched, columns)
-    return learn_by_gradients(more, with_scale(more, learned))
+    return StackedFeatures(ridge_rows, searched, learn_by_gradients(more, with_scale(more, learned)))
 
 
 def with_scale(rows: ChoiceRows, start: Mahalanobis) -> Mahalanobis:
@@ -173,13 +174,6 @@ def _by_gradients(rows: ChoiceRows, before: Mahalanobis) -> Double | None:
     return np.tril(system.matrix) if system.factorise() else None
 
 
-def _halves(ridge_rows: RidgeRows) -> tuple[Indices, Indices]:
-    """Places of rows that a matrix is searched on, and of others."""
-    places = ridge_rows.searchable()
-    n_searched = min(_SEARCHED, len(places) // 2)
-    return places[:n_searched], places[n_searched:]
-
-
 def _rows_for(operations: float, n_columns: int) -> int:
     """Rows of a regression that takes so many operations, about."""
     n_rows = _TRIED
@@ -200,14 +194,14 @@ class StackedFeatures:
 
     Parameters
     ----------
+    searched : places of the training rows that the distance was searched on
     distance : Mahalanobis
         Over the columns that have a relevance.
     """
 
-    def __init__(self, ridge_rows: RidgeRows, distance: Mahalanobis) -> None:
+    def __init__(self, ridge_rows: RidgeRows, searched: Indices, distance: Mahalanobis) -> None:
         self.ridge_rows, self._distance, self._columns = ridge_rows, distance, np.flatnonzero(ridge_rows.relevances)
-        self._searched, _ = _halves(ridge_rows)
-        self._searched_rows = ridge_rows.some(self._searched, self._columns)
+        self._searched, self._searched_rows = searched, ridge_rows.some(searched, self._columns)
         self._of_searched = distance.regression(self._searched_rows)  # with the kernel itself
         self._of_searched.fit(distance.choice)
         self.choice = Choice(ridge_rows.relevances, 0.0, distance.reg_lambda, distance.loss)  # no scale of relevances

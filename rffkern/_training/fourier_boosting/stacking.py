@@ -40,7 +40,7 @@ from .parameters import (
     Reason,
     report_numbers,
 )
-from .stacked_features import StackedFeatures, search_matrix
+from .stacked_features import StackedFeatures, search_features
 from .training_rows import Columns, RowOrder, Table
 
 # Bytes of kernels that are kept: all those of a region.  To compute them anew in each product takes far longer.
@@ -188,13 +188,10 @@ def _stack_features(ridge_rows: RidgeRows, out_of_fold: OutOfFoldRows, start: Ch
     A lower error than with length scales may be a lower one of what the bags know.  So the rows that the matrix is
     searched on must do: what they gain on others must, but for chance, be enough.
     """
-    distance = search_matrix(ridge_rows, start, work)
-    if distance is None:
+    features = search_features(ridge_rows, start, work)
+    if features is None or not gain_of(out_of_fold, *features.predict_others(out_of_fold.rows)).may_be_enough:
         return before
-    features = StackedFeatures(ridge_rows, distance)
-    if not gain_of(out_of_fold, *features.predict_others(out_of_fold.rows)).may_be_enough:
-        return before
-    features.learn(_n_landmarks(len(ridge_rows.rows)), _tolerance(distance.loss), _MAX_ITER)
+    features.learn(_n_landmarks(len(ridge_rows.rows)), _tolerance(features.choice.loss), _MAX_ITER)
     stack = _stack(features, out_of_fold, Reason.FEATURES)
     if stack.gain is None or not stack.gain.is_clear:
         return before
@@ -251,9 +248,8 @@ def relevances_of(bags: Sequence[Bag], columns: Columns) -> Double:
     for bag in bags:
         for relevances in bag.relevances.values():
             total += relevances
-    n_sources = len(total)
-    shares = total / total.sum() if total.sum() > 0 else np.full(n_sources, 1 / n_sources)
-    mixed: Double = ((1 - _EQUAL_SHARE) * shares + _EQUAL_SHARE / n_sources)[columns.sources]
+    shares = total / total.sum() if total.sum() > 0 else np.full(len(total), 1 / len(total))
+    mixed: Double = ((1 - _EQUAL_SHARE) * shares + _EQUAL_SHARE / len(total))[columns.sources]
     return mixed
 
 
@@ -361,9 +357,8 @@ class StackedRegression:
         """Learn some regions more."""
         regions, rows, learner = self._division.regions, self.ridge_rows.rows, self._learner
         new = [index for index in wanted if index not in self._learned and len(regions[index].own)]
-        names = ["all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}" for index in new]
-        found = self._solve(learner.part(regions[index], f"kernel ridge on {name}")
-                            for index, name in zip(new, names, strict=True))
+        found = self._solve(learner.part(regions[index], "kernel ridge on " + (
+            "all rows" if len(regions) == 1 else f"region {index + 1} of {len(regions)}")) for index in new)
         for index, regression in zip(new, found, strict=True):
             self._learned[index] = learner.in_all_rows(regression, regions[index])
         joined = join_regions([self._learned.get(index) for index in range(len(regions))])
