@@ -408,8 +408,10 @@ def weigh(out_of_fold: OutOfFoldRows, which: Any, predictions: Double) -> tuple[
     some = out_of_fold.some(which)
     data, weights, scores = some.data, some.weights, some.scores.astype(np.float64)
     if data.loss.link == "identity":  # whose scores are less the targets
-        residuals = predictions - regression_targets(data, some.rows)
-        of_regression, loss_without, loss_with = stack_values(scores, residuals, weights)
+        differences = predictions - regression_targets(data, some.rows) - scores
+        of_regression = stack_values(scores, differences, weights)
+        loss_without, loss_with = ((each**2).mean(axis=0)
+                                   for each in (scores, scores + of_regression[:, None] * differences))
         of_bags, shifts = 1 - of_regression, np.zeros_like(of_regression)
     else:
         codes = data.codes(some.rows)
@@ -436,17 +438,12 @@ def regression_targets(data: LossData, rows: Indices) -> Double:
     return np.where(data.targets[rows] == classes[:, None], 1.0, -1.0)
 
 
-def stack_values(residuals: Double, others: Double, weights: Double) -> tuple[Double, Double, Double]:
-    """The weight of the regression for each output, and the loss of each row without it and with it.
-
-    `residuals` and `others` are predictions of bags and of the regression less the targets, (n_outputs, n_rows).
-    """
-    differences = others - residuals
+def stack_values(residuals: Double, differences: Double, weights: Double) -> Double:
+    """The weight of the regression for each output, from residuals of bags and how much larger those of it are."""
     squares = (weights * differences**2).sum(axis=1)
     products = -(weights * differences * residuals).sum(axis=1)
-    share = np.clip(np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0), 0, 1)
-    stacked = residuals + share[:, None] * differences
-    return share, (residuals**2).mean(axis=0), (stacked**2).mean(axis=0)
+    share: Double = np.clip(np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0), 0, 1)
+    return share
 
 
 def stack_classes(margins: Double, scores: Double, codes: Indices, weights: Double) -> tuple[float, float]:

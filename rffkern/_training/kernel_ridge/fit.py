@@ -93,11 +93,10 @@ def fit(model: Any, training: Training, rng: "np.random.Generator", solve: "Solv
     factors, shifts = training.scale, training.center + training.scale * intercepts
     record: dict[str, Any] | None
     if is_class:
-        slope, class_shifts = calibrated(regressions.out_of_fold + intercepts[:, None], rows.codes[regressions.own],
-                                         rows.weights.each[regressions.own])
+        predictions, own = regressions.out_of_fold + intercepts[:, None], regressions.own
+        slope, class_shifts = calibrated(predictions, rows.codes[own], rows.weights.each[own])
         factors, shifts = np.full(len(targets), slope), class_shifts + slope * intercepts
-        record = _record_of_labels(slope * (regressions.out_of_fold + intercepts[:, None]) + class_shifts[:, None],
-                                   rows.codes[regressions.own], rows.weights.of(regressions.own))
+        record = _record_of_labels(slope * predictions + class_shifts[:, None], rows.codes[own], rows.weights.of(own))
     else:
         record = _record_of_targets(rows, targets, units, model, reg_lambda, shifts, factors)
     kernels = kernel_terms(regressions, division, scaling, units.inverse_scale, model.kernel,

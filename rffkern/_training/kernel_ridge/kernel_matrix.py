@@ -251,20 +251,20 @@ class DenseSystem:
 
     def invert(self, out: Real) -> None:
         """Write the inverse of the matrix, given its factor."""
-        panels, transposed = self._inverse_of_factor()
+        panels, transposed = self._memory_for_inverse()
         sparse.invert_system(self.matrix, self._inverses, out, panels, transposed, self._scratch(len(out)),
                              self._n_threads)
 
     def inverse_diagonal(self) -> Double:
         """The diagonal of the inverse, given the factor, in half the time of the inverse."""
         diagonal = np.empty(len(self.matrix))
-        panels, transposed = self._inverse_of_factor()
+        panels, transposed = self._memory_for_inverse()
         sparse.inverse_diagonal(self.matrix, self._inverses, diagonal, panels, transposed, self._scratch(len(diagonal)),
                                 self._n_threads)
         return diagonal
 
-    def _inverse_of_factor(self) -> tuple[Real, Real]:
-        """Memory for the inverse of the factor, in panels and transposed."""
+    def _memory_for_inverse(self) -> tuple[Real, Real]:
+        """Arrays that the inverse of the factor is written to, in panels and transposed."""
         n_panels = len(self._inverses)
         if self._panels is None:  # once, for pages of new memory take time
             self._panels = np.empty((2, (n_panels * PANEL_COLUMNS) ** 2), self.matrix.dtype)

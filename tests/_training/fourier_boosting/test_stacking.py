@@ -349,7 +349,7 @@ def test_the_share_of_values_is_that_of_least_squares():
     rng = np.random.default_rng(0)
     y, weights = rng.standard_normal((2, 200)), rng.uniform(0, 2, 200)
     ours, others = y + rng.standard_normal((2, 200)), y + 0.5 * rng.standard_normal((2, 200))
-    shares, _, _ = stack_values(ours - y, others - y, weights)
+    shares = stack_values(ours - y, others - ours, weights)
     for k, share in enumerate(shares):
         grid = np.linspace(0, 1, 1001)
         losses = [weights @ (ours[k] + w * (others[k] - ours[k]) - y[k]) ** 2 for w in grid]
