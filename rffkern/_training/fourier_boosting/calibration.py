@@ -32,7 +32,7 @@ _PRIOR_ROWS, _ROWS_OF_HALF = 50.0, 20.0
 _INTERCEPT_ROWS = 2.0
 
 # Rows whose derivatives hold the share of bags of trees alone near another, which is below a half: a row has been held
-# out by one bag of each kind, and waves and lines gain more than trees by a mean of bags.
+# out by one bag of each kind, and Fourier terms and linear functions gain more than trees by a mean of bags.
 _MIX_ROWS, _MIDDLE_SHARE = 10.0, 0.3
 
 

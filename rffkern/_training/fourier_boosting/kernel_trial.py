@@ -312,7 +312,7 @@ class KernelTrial:
             if searches:
                 found = _choice_of(others, searches[self.shape].likeliest())
                 choice = found._replace(scale=self._rescaled * found.scale, reg_lambda=choice.reg_lambda)
-            elif choice.relevances is rows.relevances:
+            elif choice.relevances is rows.relevances:  # equal ones stay: they owe nothing to a fold
                 choice = choice._replace(relevances=relevances)
             regression = DenseRegression(rows.some(np.flatnonzero(~held_out)), self.shape)
             if regression.fit(choice):
