@@ -261,7 +261,7 @@ class KernelTrial:
                 break
         return gain, is_enough
 
-    def choose_last(self) -> None:
+    def choose_for_all_rows(self) -> None:
         """Choose length scales and lambda for all rows: on the smallest regions, and then on the largest.
 
         In between, the search for length scales goes on with more rows.
@@ -297,7 +297,8 @@ class KernelTrial:
         A search for length scales on all rows has seen the rows that a fold leaves out.  Of few rows, which determine
         hardly more numbers than there are columns, errors that leave rows out are then too low, and with much noise by
         a quarter.  Here the relevances of a fold, and the search that begins at them, are those of the other rows; the
-        kernel, lambda, and the factor that the scale was multiplied by after the search are those of `choose_last`.
+        kernel, lambda, and the factor that the scale was multiplied by after the search are those that
+        `choose_for_all_rows` has found.
 
         Parameters
         ----------

@@ -149,7 +149,7 @@ def _best_stack(model: Any, table: Table, bags: Sequence[Bag], orders: Sequence[
     trial = KernelTrial(ridge_rows, out_of_fold.rows, partial(gain_of, out_of_fold))
     trial_gain, is_promising = (None, True) if is_forced else trial.run(work)
     if is_promising:
-        trial.choose_last()
+        trial.choose_for_all_rows()
         cross_fitted = (trial.cross_fit(_relevances_without(ridge_rows, bags, orders)) if ridge_rows.is_cross_fitted
                         else None)
         regression = StackedRegression(ridge_rows, trial.shape, trial.choice, solve, cross_fitted)
@@ -446,28 +446,25 @@ def stack_values(residuals: Double, differences: Double, weights: Double) -> Dou
     return share
 
 
-def stack_classes(margins: Double, scores: Double, codes: Indices, weights: Double) -> tuple[float, float]:
+def stack_classes(of_bags: Double, of_regression: Double, codes: Indices, weights: Double) -> tuple[float, float]:
     """The weights of the scores of bags and of the regression, (n_outputs, n_rows); neither is below 0."""
     def minimise(free: list[int], start: list[float]) -> Double:
         def loss(x: Double) -> tuple[float, Double]:
             both = np.zeros(2)
             both[free] = x
-            losses, gradient = log_losses(every_class(both[0] * margins + both[1] * scores), codes)
+            losses, gradient = log_losses(every_class(both[0] * of_bags + both[1] * of_regression), codes)
             away = both.sum() - 1
             value = (weights * losses).sum() + 0.5 * (_PRIOR_ROWS * away**2 + _PRIOR_OF_KERNEL * both[1] ** 2)
-            gradient = weights * gradient[-len(scores) :]
-            along = [(margins * gradient).sum(), (scores * gradient).sum() + _PRIOR_OF_KERNEL * both[1]]
+            gradient = weights * gradient[-len(of_bags) :]
+            along = [(of_bags * gradient).sum(), (of_regression * gradient).sum() + _PRIOR_OF_KERNEL * both[1]]
             return float(value), (np.array(along) + _PRIOR_ROWS * away)[free]
 
-        x, _, _ = solvers.minimize(loss, np.array(start), 100, loss_tolerance=1e-10, gradient_tolerance=1e-6,
-                                   noise=1e-12)
-        both = np.zeros(2)
-        both[free] = x
-        return both
+        return solvers.minimize(loss, np.array(start), 100, loss_tolerance=1e-10, gradient_tolerance=1e-6,
+                                noise=1e-12)[0]
 
     both = minimise([0, 1], [1.0, 0.0])
     if both[1] <= 0:
         return 1.0, 0.0
     if both[0] < 0:
-        both = minimise([1], [1.0])
+        return 0.0, float(minimise([1], [1.0])[0])
     return float(both[0]), float(both[1])
