@@ -150,14 +150,18 @@ class RidgeRows(NamedTuple):
 
     @property
     def is_cross_fitted(self) -> bool:
-        """Whether out-of-fold predictions are those of `KernelTrial.cross_fit`."""
-        return (len(self.rows) <= MOST_SEARCHED and self.n_folds > 0
-                and not (self.are_labels or self.keeps_folds))
+        """Whether out-of-fold predictions are those of `KernelTrial.cross_fit`.
+
+        Of few rows of values, and of labels where columns outnumber them: relevances then remember the labels.
+        """
+        return (len(self.rows) <= MOST_SEARCHED and self.n_folds > 0 and not self.keeps_folds
+                and (not self.are_labels or len(self.columns.values) > len(self.rows)))
 
     @property
     def standard_errors(self) -> float:
         """By how many standard errors a gain must exceed 0 for a regression to be used."""
-        return CROSS_FITTED_STANDARD_ERRORS if self.is_cross_fitted else STANDARD_ERRORS
+        is_searched = self.is_cross_fitted and not self.are_labels
+        return CROSS_FITTED_STANDARD_ERRORS if is_searched else STANDARD_ERRORS
 
     def searchable(self) -> Indices:
         """Places in random order, without rows of hardly any weight."""
@@ -313,7 +317,7 @@ class KernelTrial:
             if searches:
                 found = _choice_of(others, searches[self.shape].likeliest())
                 choice = found._replace(scale=self._rescaled * found.scale, reg_lambda=choice.reg_lambda)
-            elif choice.relevances is rows.relevances:  # equal ones stay: they owe nothing to a fold
+            elif not any(choice.relevances is equal for equal in rows.equal_relevances):  # which owe nothing to a fold
                 choice = choice._replace(relevances=relevances)
             regression = DenseRegression(rows.some(np.flatnonzero(~held_out)), self.shape)
             if regression.fit(choice):

@@ -296,14 +296,34 @@ def test_what_length_scales_remember_of_noise_is_no_gain():
     assert errors[1] < 1.2 * errors[0]  # for its weight is small
 
 
-@pytest.fixture
-def cross_fitted(monkeypatch):
-    """A trial of few rows of values, and the relevances of the bags that have held out each fold."""
+def test_what_relevances_remember_of_noise_is_no_gain():
+    """Labels at random, and more columns than rows, of which some agree with the labels, those held out included."""
+    kept = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        noise, labels = rng.standard_normal((40, 60)), rng.integers(2, size=40)
+        kept.append(FourierBoostingClassifier(random_state=0).fit(noise, labels).kernel_ridge_report_.kept)
+    assert sum(kept) <= 1
+
+
+@pytest.fixture(params=["searched", "not without a fold", "labels"])
+def cross_fitted(monkeypatch, request):
+    """A trial of few rows, and the relevances of the bags that have held out each fold.
+
+    Its length scales are searched; of all rows, but not of those without a fold, which are too few; or those of the
+    terms, of labels.
+    """
     seen = []
     cross_fit = KernelTrial.cross_fit
     monkeypatch.setattr(KernelTrial, "cross_fit",
                         lambda trial, without: seen.append((trial, without)) or cross_fit(trial, without))
-    FourierBoostingRegressor(**SHORT | {"n_bags": 5}).fit(X[:200], np.sin(X[:200, 0]) + 0.3 * X[:200, 1])
+    rng, n_columns = np.random.default_rng(0), {"searched": 0, "not without a fold": 43, "labels": 220}[request.param]
+    wide = np.column_stack([X[:200], rng.standard_normal((200, n_columns))])
+    y = np.sin(X[:200, 0]) + 0.3 * X[:200, 1]
+    if request.param == "labels":
+        FourierBoostingClassifier(**SHORT | {"n_bags": 5}, kernel_ridge=True).fit(wide, y > 0)
+    else:
+        FourierBoostingRegressor(**SHORT | {"n_bags": 5}, kernel_ridge=True).fit(wide, y)
     return seen[0]
 
 
@@ -320,6 +340,15 @@ def test_cross_fitted_predictions_know_nothing_of_the_targets_of_their_fold(cros
     assert (before[:, ~here] != after[:, ~here]).any(axis=0).all()
 
 
+@pytest.mark.parametrize("cross_fitted", ["searched", "not without a fold"], indirect=True)
+def test_cross_fitted_predictions_do_not_take_length_scales_of_all_rows(cross_fitted):
+    trial, without = cross_fitted
+    before = trial.cross_fit(without)
+    trial.choice = trial.choice._replace(relevances=trial.choice.relevances[::-1].copy())
+    np.testing.assert_array_equal(before, trial.cross_fit(without))
+
+
+@pytest.mark.parametrize("cross_fitted", ["searched"], indirect=True)
 def test_relevances_without_a_fold_are_those_of_the_bags_that_hold_it_out(cross_fitted):
     trial, without = cross_fitted
     assert all(np.abs(each - other).max() > 0 for each, other in itertools.combinations(without, 2))
@@ -330,7 +359,7 @@ def test_relevances_without_a_fold_are_those_of_the_bags_that_hold_it_out(cross_
 @pytest.mark.parametrize("made", [
     {"n_rows": 601}, {"y": lambda y: np.where(y > 0, "a", "b")}, {"validation": "last"}, {"groups": True}, {}])
 def test_few_rows_of_values_are_cross_fitted(monkeypatch, made):
-    """Not labels or many rows, nor folds of rows in order of time or of groups."""
+    """Not labels of fewer columns, or many rows, nor folds of rows in order of time or of groups."""
     seen = []
     monkeypatch.setattr(KernelTrial, "cross_fit", lambda trial, _: seen.append(trial) or 0 * trial._rows.targets)
     n_rows, y = made.get("n_rows", 200), made.get("y", lambda y: y)
