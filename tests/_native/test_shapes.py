@@ -252,14 +252,8 @@ def factorise_system(real):
 
 def invert_system(real):
     return {"factor": np.eye(40), "inverses": np.ones((2, 32, 32)), "inverse": np.empty((40, 40)),
-            "panels": np.empty((2, 64, 32)), "transposed": np.empty((64, 64)),
+            "diagonal": np.empty(40), "panels": np.empty((2, 64, 32)), "transposed": np.empty((64, 64)),
             "scratch": np.empty((1, sparse.system_scratch(40))), "n_threads": 1}
-
-
-def inverse_diagonal(real):
-    arguments = invert_system(real)
-    del arguments["inverse"]
-    return arguments | {"diagonal": np.empty(40)}
 
 
 def solve_system(real):
@@ -427,8 +421,8 @@ ENTRIES = {
     simd: [fill_level_counts],
     solvers: [factorise, add_products, extend, solve_factorised],
     sparse: [take_tiles, correlate_centers, combine_kernels, fill_columns, multiply_columns, shift_vectors,
-             kernel_matrix, multiply, factorise_system, invert_system, inverse_diagonal, solve_system,
-             likelihood_gradient, choose, remember, multiply_kernels, kernel_columns],
+             kernel_matrix, multiply, factorise_system, invert_system, solve_system, likelihood_gradient, choose,
+             remember, multiply_kernels, kernel_columns],
 }
 METHODS = ("choose", "remember")   # of a Selector
 

@@ -53,7 +53,7 @@ def test_factor_inverse_and_products(seed, size, n_threads):
     assert system.factorise()
     np.testing.assert_allclose(np.tril(system.matrix), np.linalg.cholesky(matrix), atol=1e-12)
     inverse, n_padded = np.full((size, size), np.nan), -(-size // WIDE) * WIDE
-    system._panels = np.full((2, n_padded**2), np.nan)  # memory may hold anything
+    system._panels = np.full((2, n_padded, n_padded), np.nan)  # memory may hold anything
     system.invert(inverse)
     np.testing.assert_allclose(inverse @ matrix, np.eye(size), atol=1e-10)
     system._panels[:] = np.nan

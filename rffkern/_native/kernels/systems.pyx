@@ -100,13 +100,16 @@ def factorise_system(
     return _factorise_system[double](matrix, inverses, scratch, n_threads)
 
 
-cdef _invert_factor(const real[:, ::1] factor, const real[:, :, ::1] inverses, real[:, :, ::1] panels,
-                    real[:, ::1] transposed, real[:, ::1] scratch, int n_threads):
-    """L^-1 in panels, and transposed."""
-    cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = PANEL * n_panels
+cdef _invert_system(
+    const real[:, ::1] factor, const real[:, :, ::1] inverses, real[:, ::1] inverse, double[::1] diagonal,
+    real[:, :, ::1] panels, real[:, ::1] transposed, real[:, ::1] scratch, int n_threads,
+):
+    cdef Py_ssize_t p, j, start, size = factor.shape[0], n_panels = n_panels_of(size), n_padded = PANEL * n_panels
     cdef Py_ssize_t n_groups = (n_panels + PANELS_PER_PASS - 1) // PANELS_PER_PASS
     cdef Py_ssize_t first = 0, last, work = 0, each = PANELS_PER_PASS * PANEL * size * size
     agree(factor.shape[1] == size, "factor must have shape (size, size)")
+    agree(inverse.shape[0] == 0 or has_shape(inverse, size, size), "inverse must have shape (size, size) or (0, ...)")
+    agree(diagonal.shape[0] == size, "diagonal must have shape (size,)")
     agree(inverses.shape[0] == n_panels and inverses.shape[1] == inverses.shape[2] == PANEL,
           "inverses must have shape (n_panels, PANEL_COLUMNS, PANEL_COLUMNS)")
     agree(panels.shape[0] == n_panels and panels.shape[1] == n_padded and panels.shape[2] == PANEL,
@@ -121,18 +124,10 @@ cdef _invert_factor(const real[:, ::1] factor, const real[:, :, ::1] inverses, r
                               transposed, &scratch[threadid(), 0])
             look_at_signals(&work, (last - first) * each)
             first = last
-
-
-cdef _invert_system(
-    const real[:, ::1] factor, const real[:, :, ::1] inverses, real[:, ::1] inverse, real[:, :, ::1] panels,
-    real[:, ::1] transposed, real[:, ::1] scratch, int n_threads,
-):
-    cdef Py_ssize_t p, size = factor.shape[0], n_panels = n_panels_of(size)
-    cdef Py_ssize_t n_groups = (n_panels + PANELS_PER_PASS - 1) // PANELS_PER_PASS
-    cdef Py_ssize_t first = 0, last, work = 0, each = PANELS_PER_PASS * PANEL * size * size
-    agree(has_shape(inverse, size, size), "inverse must have shape (size, size)")
-    _invert_factor(factor, inverses, panels, transposed, scratch, n_threads)
-    with nogil:
+        for j in range(size):
+            start = j // PANEL * PANEL
+            diagonal[j] = square(&transposed[j, start], n_padded - start)
+        first = 0 if inverse.shape[0] else n_groups
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
             for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
@@ -140,7 +135,7 @@ cdef _invert_system(
                               inverse, &scratch[threadid(), 0])
             look_at_signals(&work, (last - first) * each)
             first = last
-        first, each = 0, PANEL * size
+        first, each = 0 if inverse.shape[0] else n_panels, PANEL * size
         while first < n_panels:
             last = min(n_panels, first + n_threads * at_once(each))
             for p in prange(first, last, schedule='dynamic', num_threads=n_threads):
@@ -150,46 +145,19 @@ cdef _invert_system(
 
 
 def invert_system(
-    factor,            # IN   real (size, size) lower triangle of `factorise_system`
-    inverses,          # IN   real (n_panels, PANEL, PANEL)
-    inverse,           # OUT  real (size, size)
-    panels,            # TEMP real (n_panels, PANEL n_panels, PANEL)
-    transposed,        # TEMP real (PANEL n_panels, PANEL n_panels)
-    scratch,           # TEMP real (n_threads, system_scratch)
-    int n_threads,
-):
-    """inverse = (L L')^-1."""
-    if factor.itemsize == sizeof(float):
-        return _invert_system[float](factor, inverses, inverse, panels, transposed, scratch, n_threads)
-    return _invert_system[double](factor, inverses, inverse, panels, transposed, scratch, n_threads)
-
-
-cdef _inverse_diagonal(
-    const real[:, ::1] factor, const real[:, :, ::1] inverses, double[::1] diagonal, real[:, :, ::1] panels,
-    real[:, ::1] transposed, real[:, ::1] scratch, int n_threads,
-):
-    cdef Py_ssize_t j, start, size = factor.shape[0]
-    agree(diagonal.shape[0] == size, "diagonal must have shape (size,)")
-    _invert_factor(factor, inverses, panels, transposed, scratch, n_threads)
-    with nogil:
-        for j in range(size):
-            start = j // PANEL * PANEL
-            diagonal[j] = square(&transposed[j, start], transposed.shape[1] - start)
-
-
-def inverse_diagonal(
     factor,                 # IN   real (size, size) lower triangle of `factorise_system`
     inverses,               # IN   real (n_panels, PANEL, PANEL)
-    double[::1] diagonal,   # OUT  (size,)
+    inverse,                # OUT  real (size, size), or (0, 0) where its diagonal is enough, in half of the time
+    double[::1] diagonal,   # OUT  (size,) sums over the columns of L^-1 of squares
     panels,                 # TEMP real (n_panels, PANEL n_panels, PANEL)
     transposed,             # TEMP real (PANEL n_panels, PANEL n_panels)
     scratch,                # TEMP real (n_threads, system_scratch)
     int n_threads,
 ):
-    """The diagonal of (L L')^-1, whose entries are sums over columns of L^-1 of squares: half of the work."""
+    """inverse = (L L')^-1, and its diagonal."""
     if factor.itemsize == sizeof(float):
-        return _inverse_diagonal[float](factor, inverses, diagonal, panels, transposed, scratch, n_threads)
-    return _inverse_diagonal[double](factor, inverses, diagonal, panels, transposed, scratch, n_threads)
+        return _invert_system[float](factor, inverses, inverse, diagonal, panels, transposed, scratch, n_threads)
+    return _invert_system[double](factor, inverses, inverse, diagonal, panels, transposed, scratch, n_threads)
 
 
 cdef _solve_system(const real[:, ::1] factor, double[:, ::1] solutions):

@@ -71,14 +71,15 @@ class DenseRegression:
         if self._inverse is None:
             assert self._system is not None
             self._inverse = np.empty_like(self._system.matrix)
-            self._system.invert(self._inverse)
+            self._diagonal = self._system.invert(self._inverse)
             self._system = None  # which has taken four times the memory
         return self._inverse
 
     def inverse_diagonal(self) -> Double:
         """The diagonal of A^-1, (n_rows,), which errors of single rows that are left out take."""
         if self._diagonal is None:
-            self._diagonal = self.inverse().diagonal() if self._system is None else self._system.inverse_diagonal()
+            assert self._system is not None
+            self._diagonal = self._system.inverse_diagonal()
         return self._diagonal
 
     def residuals(self) -> Double:

@@ -249,28 +249,20 @@ class DenseSystem:
                 solvers.solve_factorised(self.matrix, solution)
         return solutions.T
 
-    def invert(self, out: Real) -> None:
-        """Write the inverse of the matrix, given its factor."""
-        panels, transposed = self._memory_for_inverse()
-        sparse.invert_system(self.matrix, self._inverses, out, panels, transposed, self._scratch(len(out)),
-                             self._n_threads)
-
-    def inverse_diagonal(self) -> Double:
-        """The diagonal of the inverse, given the factor, in half the time of the inverse."""
-        diagonal = np.empty(len(self.matrix))
-        panels, transposed = self._memory_for_inverse()
-        sparse.inverse_diagonal(self.matrix, self._inverses, diagonal, panels, transposed, self._scratch(len(diagonal)),
-                                self._n_threads)
+    def invert(self, out: Real) -> Double:
+        """Write the inverse of the matrix, given its factor, and return its diagonal."""
+        n_panels, diagonal = len(self._inverses), np.empty(len(self.matrix))
+        n_padded = n_panels * PANEL_COLUMNS
+        if self._panels is None:  # once, for pages of new memory take time
+            self._panels = np.empty((2, n_padded, n_padded), self.matrix.dtype)
+        panels, transposed = self._panels
+        sparse.invert_system(self.matrix, self._inverses, out, diagonal, panels.reshape(n_panels, n_padded, -1),
+                             transposed, self._scratch(len(diagonal)), self._n_threads)
         return diagonal
 
-    def _memory_for_inverse(self) -> tuple[Real, Real]:
-        """Arrays that the inverse of the factor is written to, in panels and transposed."""
-        n_panels = len(self._inverses)
-        if self._panels is None:  # once, for pages of new memory take time
-            self._panels = np.empty((2, (n_panels * PANEL_COLUMNS) ** 2), self.matrix.dtype)
-        panels, transposed = self._panels
-        n_padded = n_panels * PANEL_COLUMNS
-        return panels.reshape(n_panels, n_padded, -1), transposed.reshape(n_padded, -1)
+    def inverse_diagonal(self) -> Double:
+        """The diagonal of the inverse, given the factor, in half of the time of the inverse."""
+        return self.invert(np.empty((0, 0), self.matrix.dtype))
 
     def multiply(self, left: Real, panels: Real, n_columns: int) -> Real:
         """The product of a matrix and another, which is in panels."""
