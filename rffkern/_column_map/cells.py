@@ -294,6 +294,7 @@ def _unit_of(shapes: Mapping[str, int]) -> str:
 # Months, quarters, halves and weeks, which are no dates.
 _PERIOD = re.compile(r"(?:0?[1-9]|1[0-2])[-/](?:19|20)\d\d|(?:19|20)\d\d(?:/(?:0?[1-9]|1[0-2])|m[01]\d|-?w[0-5]\d"
                      r"|[-/ ]?[qh][1-4])|(?:[qh][1-4]|[1-4][qh])[-/ ]?(?:\d\d)?\d\d", re.IGNORECASE | re.ASCII)
+_DAY_AND_MONTH = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](?:\d\d)?\d\d(?!\d)", re.ASCII)
 _MONTHS = {name: month for month, names in enumerate((
     "january jan januar jänner janvier janv enero ene gennaio gen", "february feb februar février févr fév febrero "
     "febbraio", "march mar märz mär mrz mars marzo", "april apr avril avr abril abr aprile", "may mai mayo maggio mag",
@@ -509,6 +510,9 @@ def doubts(cells: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, S
         elif periods and texts.counts[periods].sum() >= (1 - _SHARE_OF_TEXT) * texts.n_cells:
             yield (f"has months, quarters or weeks such as {texts.texts[periods[0]]!r}, which are read as categories: "
                    "to have dates, write the first day of each, such as 2024-07-01", "", ())
+        elif orders := _orders_of_dates(texts):
+            yield (f"has dates with the day first, such as {orders[0]!r}, and with the month first, such as "
+                   f"{orders[1]!r}, which are read as categories: to have dates, write all alike", "", ())
         else:
             what, words = _words_among_values(texts)
             if words:
@@ -522,6 +526,28 @@ def doubts(cells: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, S
     if reading.kind == NUMERIC and (code := _padded_number(cells)):
         yield (f"has numbers with leading zeros, such as {code!r}, which are read as numbers; if they are codes, ",
                "codes", ())
+    if reading.kind == NUMERIC and (both := _with_and_without_percent(cells, reading)):
+        yield (f"has cells with % and without, such as {both[0]!r} and {both[1]!r}, which are read as "
+               f"{read_texts(both, reading)[0]:g} and {float(both[1]):g}: if both are per cent, write all with the "
+               "sign or none", "", ())
+
+
+def _with_and_without_percent(cells: Sequence[str], reading: Reading) -> list[str]:
+    """A number with a per cent sign and one above 1 without, where a column has both."""
+    signed = (cell.strip() for cell in cells if "%" in cell)
+    marked = next((text for text in signed if np.isfinite(read_texts([text], reading)[0])), "")
+    plain = (text for cell in cells if is_number(text := cell.strip())) if marked else ()
+    bare = next((text for text in plain if abs(float(text)) > 1), "")
+    return [marked, bare] if bare else []
+
+
+def _orders_of_dates(texts: _Texts) -> list[str]:
+    """A date whose day is first and one whose month is, where nearly all texts are dates of either order."""
+    parts = [_DAY_AND_MONTH.match(text) for text in texts.texts]
+    if texts.counts[[part is not None for part in parts]].sum() < (1 - _SHARE_OF_TEXT) * texts.n_cells:
+        return []
+    days = [[part.string for part in parts if part and int(part[day]) > 12 >= int(part[3 - day])] for day in (1, 2)]
+    return [days[0][0], days[1][0]] if all(days) else []
 
 
 def _units_in_text(texts: _Texts) -> list[str]:

@@ -79,6 +79,30 @@ def test_codes_that_are_read_as_numbers_are_warned_of(recwarn):
     assert not recwarn
 
 
+@pytest.mark.parametrize("dates", ["auto", "dmy"])
+def test_dates_of_two_orders_are_warned_of(dates):
+    when = [f"{k % 28 + 1}.{k % 12 + 1}.2022" if k % 2 else f"{k % 12 + 1}/{k % 28 + 1}/2022 10:30" for k in range(90)]
+    said = (r"'when' .* has dates with the day first, such as '\d\d\.\d+\.2022', and with the month first, such as "
+            r"'\d+/\d\d/2022 10:30', which are read as categories")
+    with pytest.warns(ColumnWarning, match=said):
+        ColumnMap(dates=dates).fit({"when": when, "x": [*range(90)]})
+
+
+@pytest.mark.parametrize(("cells", "said"), [
+    (["15 %", "n/a%", "20"], "'15 %' and '20', which are read as 0.15 and 20"), (["-3", "5%"], "'5%' and '-3'"),
+    (["15%", "0.2", "1", ""], ""), (["15%", "20%"], ""), (["15", "20"], ""), (["$15", "20"], "")])
+def test_numbers_with_and_without_a_per_cent_sign_are_warned_of(cells, said):
+    """Where those without are above 1, which shares are not."""
+    numbers = [f"{k}%" for k in range(60)] if "%" in "".join(cells) else [f"{k}" for k in range(60)]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        ColumnMap().fit({"discount": cells + numbers})
+    if not said:
+        assert not [each for each in found if "%" in str(each.message)]
+    else:
+        assert f"such as {said}" in " ".join(str(each.message) for each in found)
+
+
 @pytest.mark.parametrize(("years", "last"), [
     (range(1931, 2005), 2068), ([1955, 1962, 1990, 2001], 2062), (range(1969, 2030), 0), (range(2001, 2066), 0),
     ([2024], 0), ([1999, 2001], 0), (range(1969, 2069), 0)])
