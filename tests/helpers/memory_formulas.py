@@ -68,7 +68,8 @@ def sizes_of(model, n, n_outputs):
             "W": 16 * math.ceil((params.get("n_landmarks", 0) + 1) / 16),
             "h": int(share * n), "a": params.get("batch_size", 0),
             "b": max(1 << 20, 2048 * d), "max": max, "min": min, "C": params.get("cache_size", 0) << 20,
-            "L": min(n, params.get("n_landmarks", 512)), "R": n if n <= 11_500 else 8000}
+            "L": min(n, params["n_landmarks"]) if "n_landmarks" in params else min(-(-n // 8), 512),
+            "R": n if n <= 11_500 else 8000}
 
 
 def expected(model, kind, n, n_outputs):

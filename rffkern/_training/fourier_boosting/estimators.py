@@ -306,7 +306,7 @@ class FourierBoostingClassifier(_FourierBoosting, StagedClassifier):
         array, blocks: n (4 d + e + 28 + 4 k + 9 M) + t (n (4 d + 4 e + 8 + 40 k) + 4 (d + 2) m)
 
     An array with a map takes n (12 d + e + 44) before the first round, if that is more.  Kernel ridge regression takes
-    the following after the last round, if that is more, with L the smaller one of 512 and n, and R = n for up to
+    the following after the last round, if that is more, with L the smaller one of 512 and n / 8, and R = n for up to
     11,500 rows:
 
         kernel: n (16 d + e + 182 + 9 M) + R (4 L + 450 k) + 4 R max(R, 2048) + 64 L^2

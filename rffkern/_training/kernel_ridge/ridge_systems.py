@@ -66,15 +66,17 @@ def solve_systems(matrix: Matrix, systems: Sequence[System], targets: Double, we
     all_roots = np.zeros(n_padded)
     all_roots[:n_samples] = np.sqrt(weights)
     roots = {ALL_ROWS: all_roots}  # of the weights without a fold
-    rest, parts = all_roots.copy(), {}  # Z' S^2 Z of the rows of each fold
+    rest, grams = all_roots.copy(), {}  # Z' S^2 Z, of the rows of each fold, and then of those without it
     for fold, _ in systems:
         if fold not in roots:
             of_fold = np.zeros(n_padded)
             of_fold[:n_samples] = np.where(folds == fold, all_roots[:n_samples], 0)
-            roots[fold], parts[fold] = all_roots - of_fold, nystroem.gram(of_fold)
+            roots[fold], grams[fold] = all_roots - of_fold, nystroem.gram(of_fold)
             rest -= of_fold
-    whole = nystroem.gram(rest) + sum(parts.values())
-    grams = {ALL_ROWS: whole} | {fold: whole - part for fold, part in parts.items()}
+    whole = nystroem.gram(rest) + sum(grams.values())
+    for gram in grams.values():
+        np.subtract(whole, gram, out=gram)
+    grams[ALL_ROWS] = whole
     scales = [roots[fold] for fold, _ in systems]
     factors = [_factor(grams[fold], nystroem.between, reg_lambda) for fold, reg_lambda in systems]
 
