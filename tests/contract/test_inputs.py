@@ -148,8 +148,9 @@ def test_under_errors_of_numpy_that_raise(family, unit):
 
 
 def test_weights_near_0_under_errors_of_numpy_that_raise(family):
-    weight = np.exp(30 * np.random.default_rng(0).standard_normal(len(X)))
+    rows = slice(120)
+    weight = np.exp(30 * np.random.default_rng(0).standard_normal(120))
     params = {} if family.__name__.startswith("KernelRidge") else quick(family)  # which chooses length scales
     with np.errstate(all="raise"):
-        model = family(random_state=0, **params).fit(X, target_of(family), weight)
-    assert same_state(model, family(random_state=0, **params).fit(X, target_of(family), weight))
+        model = family(random_state=0, **params).fit(X[rows], target_of(family)[rows], weight)
+    assert same_state(model, family(random_state=0, **params).fit(X[rows], target_of(family)[rows], weight))

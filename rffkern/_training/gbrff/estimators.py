@@ -88,7 +88,8 @@ class _Boosted(Model):
         """
         from .boosting import train
 
-        self._keep(train(self, X, y, sample_weight, eval_set, callback))
+        with np.errstate(under="ignore"):  # of tiny weights
+            self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self
 
     def _restored(self, expansion: Expansion, arrays: Mapping[str, Double]) -> dict[str, Any]:

@@ -248,7 +248,7 @@ class PBRFFClassifier(_LandmarkKernels, Classifier):
         {fit}
         """
         training = self._check_training(X, y, sample_weight)
-        with printing(self.verbose):
+        with printing(self.verbose), np.errstate(under="ignore"):  # of tiny weights
             self._keep(self._learned(training, check_rng(self.random_state)))
         return self
 
@@ -353,7 +353,7 @@ class PBRFFTransformer(_LandmarkKernels):
         self._check_params()
         rng = check_rng(self.random_state)
         training = self._checked(check_labelled, X, y, sample_weight)
-        with printing(self.verbose):
+        with printing(self.verbose), np.errstate(under="ignore"):  # of tiny weights
             kernels, attributes, scaling, _ = learn_kernels(self, training, rng)
         expansion = kernels.expansion(scaling, np.ones((self.n_landmarks, 1)), np.zeros(1))
         self._keep(Fitted(training.names, None, expansion, attributes, column_map=training.column_map,

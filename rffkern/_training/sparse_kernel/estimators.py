@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
+import numpy as np
+
 from ..._column_map.column_map import ColumnMap
 from ..._estimator import parameters as shared
 from ..._estimator.base import Model
@@ -130,7 +132,8 @@ class _SparseKernelMachine(Model):
 
         {fit}
         """
-        self._keep(train(self, X, y, sample_weight, eval_set, callback))
+        with np.errstate(under="ignore"):  # of tiny weights
+            self._keep(train(self, X, y, sample_weight, eval_set, callback))
         return self
 
     @property
