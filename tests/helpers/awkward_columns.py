@@ -252,7 +252,9 @@ def _left_alone():
     }
     for name, cells in groups.items():
         repeated = [cells[k % len(cells)] for k in range(ROWS)]
-        remark = "months, quarters or weeks" if name in ("quarters", "month and year", "ISO weeks") else ""
+        remarks = {"days of both orders": "with the month first, such as '01/13/2024'"} | dict.fromkeys(
+            ("quarters", "month and year", "ISO weeks"), "months, quarters or weeks")
+        remark = remarks.get(name, "")
         yield Column(f"category of {name}", repeated, "category", [cell.strip() for cell in repeated], remark)
     for name, base, word, kind in (("numbers", [f"{value:.2f}" for value in _NUMBERS], "unknown", "numeric"),
                                    ("dates", [f"{moment:%Y-%m-%d}" for moment in _MOMENTS], "soon", "date")):
