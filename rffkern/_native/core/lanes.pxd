@@ -40,21 +40,6 @@ cdef inline void square_lanes(const double *a, double *squares, Py_ssize_t n_row
         start += LANES
 
 
-cdef inline double square(const real *a, Py_ssize_t size) noexcept nogil:
-    """Sum of a^2."""
-    cdef double lanes[LANES]
-    cdef Py_ssize_t i, start = 0
-    for i in range(LANES):
-        lanes[i] = 0
-    while start < size:
-        for i in range(LANES):
-            lanes[i] += <double>a[start + i] * a[start + i]
-        start += LANES
-    for i in range(1, LANES):
-        lanes[0] += lanes[i]
-    return lanes[0]
-
-
 cdef inline double weighted_square(const double *weight, const double *a, Py_ssize_t size) noexcept nogil:
     """Sum of weight a^2."""
     cdef double lanes[LANES]

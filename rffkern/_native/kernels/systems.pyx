@@ -3,14 +3,13 @@
 from cython.parallel cimport prange, threadid
 
 from .core.checks cimport agree, has_shape, holds
-from .core.lanes cimport square
 from .core.panels cimport (
     PANEL, PANELS_PER_PASS, ROW_BLOCK, factorise_panel, finish_below, invert_panels, mirror_rows, multiply_group,
     n_panels_of, solve_rows, square_panels,
 )
 from .core.signals cimport at_once, look_at_signals
 from .simd cimport team, use_team
-from .core.tiles cimport TERMS, real
+from .core.tiles cimport TERMS, dot, real
 
 use_team(team)
 
@@ -126,7 +125,7 @@ cdef _invert_system(
             first = last
         for j in range(size):
             start = j // PANEL * PANEL
-            diagonal[j] = square(&transposed[j, start], n_padded - start)
+            diagonal[j] = dot(&transposed[j, start], &transposed[j, start], n_padded - start)
         first = 0 if inverse.shape[0] else n_groups
         while first < n_groups:
             last = min(n_groups, first + n_threads * at_once(each))
